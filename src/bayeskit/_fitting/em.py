@@ -1,8 +1,8 @@
-"""EM: expected statistics in, estimates out, until still.
+"""The EM algorithm: alternate between expected statistics and estimates until convergence.
 
-A *problem* knows the rows. It takes expected statistics under some parameters, and tells the value of what is climbed
-at those parameters; and it estimates parameters from statistics. Everything else is here, once: when to stop, what is
-kept, restarts, acceleration.
+A *problem* knows the rows. It computes the expected statistics and the objective at some parameters, and it
+estimates parameters from statistics. Everything else is here: the stopping rule, the best parameters,
+restarts, acceleration.
 
 References
 ----------
@@ -89,29 +89,29 @@ ROUNDING = 1e-9
 
 
 class Problem(Protocol[P, S]):
-    """What EM climbs: rows with something hidden in them."""
+    """A problem for EM: rows with latent variables or missing cells."""
 
     def expect(self, parameters: P) -> tuple[S, float]:
-        """Return the expected statistics and the value of what is climbed (a total over rows), both at ``parameters``.
+        """Return the expected statistics and the objective (a total over rows), both at ``parameters``.
 
-        A row that is impossible under the parameters is an error that names it, never NaN.
+        A row that is impossible under the parameters must raise an error that names it, and never give NaN.
         """
         ...
 
     def maximise(self, statistics: S) -> P:
-        """Return the parameters under which the completed rows are most probable."""
+        """Return the parameters that maximise the likelihood of the completed rows."""
         ...
 
 
 class AcceleratedProblem(Problem[P, S], Protocol[P, S]):
-    """A problem whose parameters can also be written as one vector without constraints."""
+    """A problem whose parameters can also be written as one unconstrained vector."""
 
     def flat(self, parameters: P) -> Any:
         """Return logarithms of probabilities (−inf where zero), means, log-Cholesky factors, … as one vector."""
         ...
 
     def unflat(self, vector: Floats) -> P:
-        """Return the parameters that a vector stands for; probabilities are normalised."""
+        """Return the parameters that a vector represents, with probabilities normalised."""
         ...
 
 
@@ -122,16 +122,16 @@ class StoppingRule:
     Attributes
     ----------
     tol : float
-        A step that changes the value by less, over all rows together, is the last one; 0 makes all the steps.
+        EM stops after a step that changes the objective, a total over rows, by less; 0 makes all steps.
     max_iter : int
-        The most steps, E and M together one step.
+        The maximum number of steps; E and M together are one step.
     time_limit : float, optional
         Seconds.
     accelerate : bool
         Extrapolate from every two steps (SQUAREM). The problem must be `AcceleratedProblem`.
     one_more : bool
-        Make another step after the one that changed next to nothing, as scikit-learn does; where ``max_iter`` leaves
-        none, it has not converged.
+        Make one more step after convergence, as scikit-learn does. If ``max_iter`` does not allow it, EM has
+        not converged.
     """
 
     tol: float = 1e-3
@@ -143,20 +143,20 @@ class StoppingRule:
 
 @dataclass(frozen=True)
 class EmResult(Generic[P]):
-    """Where EM ended.
+    """The result of EM.
 
     Attributes
     ----------
     parameters
-        The best found; the last, unless the value fell.
+        The best parameters; the last ones, unless the objective decreased.
     history : tuple of float
-        The value at the start and after every step. The last is that of the last parameters tried.
+        The objective at the start and after every step. The last value belongs to the last parameters tried.
     value : float
-        That of ``parameters``.
+        The objective at ``parameters``.
     converged : bool
     stopped : "time", "interrupt" or None
     fell : bool
-        Whether the value ever fell by more than rounding: a floor under the variances can do that.
+        Whether the objective ever decreased by more than rounding, for example because of a variance floor.
     """
 
     parameters: P
@@ -168,7 +168,7 @@ class EmResult(Generic[P]):
 
     @property
     def n_iter(self) -> int:
-        """How many steps were made."""
+        """The number of steps."""
         return len(self.history) - 1
 
 
@@ -205,14 +205,14 @@ def climb(
     how: StoppingRule = StoppingRule(),  # noqa: B008  (a frozen value)
     told: Callable[[int, float], None] | None = None,
 ) -> EmResult[P]:
-    """Make EM steps from a start until they change nothing.
+    """Run EM from one start until convergence.
 
     Parameters
     ----------
     problem : Problem
     start : its parameters
-    how : Climbing
-    told : called after every step with its number and the value
+    how : StoppingRule
+    told : called after every step with its number and the objective
 
     Examples
     --------
@@ -295,18 +295,18 @@ def climb_best(
     *,
     short: int = 10,
 ) -> tuple[EmResult[P], list[float]]:
-    """Make a few steps from every start, and go on from the best of them.
+    """Run EM for a few steps from every start, and continue from the best of them.
 
-    A start from which the first step fails is passed over, unless all do. Where the likelihood has no bound the highest
-    value says nothing: a problem may have ``sound(parameters)``, and then a start that ends soundly is preferred, the
-    best of them by its short run, to any that does not.
+    A start whose first step fails is skipped, unless all fail. If the likelihood is unbounded, the highest
+    value means nothing. A problem may therefore have ``sound(parameters)``: starts that end with sound
+    parameters are preferred, and the best of them by its short run is taken.
 
     Returns
     -------
-    climb : Climb
-        With the history of its short run too.
+    climb : EmResult
+        Its history includes the short run.
     values : list of float
-        What each start reached in its short run; −inf where it failed.
+        The objective that each start reached in its short run; −inf if it failed.
     """
     makers = list(starts)
     if len(makers) == 1:

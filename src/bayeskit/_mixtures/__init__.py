@@ -1,1 +1,1 @@
-"""Mixtures: models of rows whose class was never seen."""
+"""Mixture models for unlabelled rows: Gaussian mixtures and latent class models."""

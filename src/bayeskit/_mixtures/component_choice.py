@@ -1,9 +1,9 @@
-r"""How many components, and of which kind: fit each, and take the one with the best criterion.
+r"""Chooses the number and the kind of components by BIC or AIC.
 
 .. math:: \mathrm{BIC} = -2 \log L + p \log n, \qquad \mathrm{AIC} = -2 \log L + 2 p
 
-with p free parameters and n rows (their weight). The least is the best. A model in which a component has collapsed is
-taken only where all have: its likelihood has no bound, so neither has its criterion.
+with p free parameters and n rows (their weight). Lower is better. A model with a collapsed component is taken
+only if all models have one: its likelihood is unbounded, and so is its criterion.
 
 References
 ----------
@@ -32,23 +32,23 @@ MOST = 9
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model that was tried.
+    """One fitted candidate model.
 
     Attributes
     ----------
     n_components : int
     covariance_type : str
-        Empty for models that have none.
+        Empty for models without one.
     log_likelihood : float
-        A total over rows; −inf where fitting failed.
+        The total over rows; −inf if fitting failed.
     n_parameters : int
     bic, aic : float
-        The lower the better; inf where fitting failed.
+        Lower is better; inf if fitting failed.
     converged : bool
     stopped : str
-        "time" or "interrupt" where that ended it; else empty.
+        "time" or "interrupt" if EM was stopped early; otherwise empty.
     failure : str
-        Why fitting failed; empty where it did not.
+        Why fitting failed; empty if it did not.
     collapsed : bool
         Whether a component has no spread in some direction.
     """
@@ -65,13 +65,13 @@ class Candidate:
     collapsed: bool = False
 
     def rank(self, criterion: str) -> tuple[bool, bool, float, int]:
-        """Return what candidates are ordered by, the best first."""
+        """Return the sort key of candidates, the best first."""
         return bool(self.failure), self.collapsed, getattr(self, criterion), self.n_parameters
 
 
 @dataclass(frozen=True)
 class ComponentChoice:
-    """All models that were tried; ``str`` and notebooks show a table, ``chart()`` a picture.
+    """All candidate models. Prints as a table, also in notebooks; ``chart()`` draws a picture.
 
     Attributes
     ----------
@@ -84,11 +84,11 @@ class ComponentChoice:
 
     @property
     def best(self) -> Candidate:
-        """The one with the least criterion; the smaller of two equals. None that has collapsed, if another is there."""
+        """The candidate with the lowest criterion. Ties go to the smaller one; collapsed models come last."""
         return min(self.candidates, key=lambda c: c.rank(self.criterion))
 
     def frame(self) -> Any:
-        """Return the table as a data frame of the library that is installed."""
+        """Return the table as a data frame of an installed library."""
         names = (
             "n_components",
             "covariance_type",
@@ -101,7 +101,9 @@ class ComponentChoice:
         return to_native({name: np.array([getattr(c, name) for c in self.candidates]) for name in names})
 
     def chart(self, lang: str = "en") -> Any:
-        """Draw the criterion over the number of components, a line for each covariance type; none that collapsed.
+        """Draw the criterion over the number of components.
+
+        There is one line for each covariance type. Collapsed models are left out.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What a fitted Gaussian mixture answers: components, densities, criteria, samples."""
+"""Methods of a fitted Gaussian mixture: components, densities, criteria, samples."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_SHOWN = 12
 
 @dataclass(frozen=True)
 class ComponentTable:
-    """Weights, means and standard deviations; ``str`` and notebooks show it, ``frame()`` gives the numbers.
+    """The weights, means and standard deviations of the components. ``frame()`` returns the numbers.
 
     Examples
     --------
@@ -94,9 +94,9 @@ def _cell(mean: float, variance: float) -> str:
 
 
 class GaussianAnswers(DensityMixin, BaseEstimator):
-    """Every answer is a function of ``weights_``, ``means_`` and ``covariances_``.
+    """Methods that use only ``weights_``, ``means_`` and ``covariances_``.
 
-    Missing cells (NaN) are left out of a row: what is asked is answered from the cells that are there.
+    Missing cells (NaN) are ignored: results are based on the cells that are present.
     """
 
     _html_repr = html_repr
@@ -120,7 +120,7 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
         return shares_of(self._log_joint(X))[0]
 
     def score_samples(self, X: TableLike) -> Floats:
-        """Return the logarithm of the density at each row; 0 where every cell is missing."""
+        """Return the log density of each row; 0 if every cell is missing."""
         return shares_of(self._log_joint(X))[1]
 
     def score(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> float:
@@ -130,17 +130,17 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
         return float(found.mean() if weights is None else weights @ found / weights.sum())
 
     def bic(self, X: TableLike, sample_weight: WeightsLike | None = None) -> float:
-        """Return Schwarz's criterion on these rows, −2 log L + p log n; the lower the better."""
+        """Return the BIC on these rows, −2 log L + p log n. Lower is better."""
         return float(self._criteria(X, sample_weight).bic)
 
     def aic(self, X: TableLike, sample_weight: WeightsLike | None = None) -> float:
-        """Return Akaike's criterion on these rows, −2 log L + 2 p; the lower the better."""
+        """Return the AIC on these rows, −2 log L + 2 p. Lower is better."""
         return float(self._criteria(X, sample_weight).aic)
 
     def sample(self, n_samples: int = 1) -> tuple[Floats, NDArray[np.int64]]:
-        """Draw rows, those of the first component first, and tell the component of each.
+        """Sample rows, sorted by component, and return the component of each.
 
-        The draws of scikit-learn: the same model and ``random_state`` give the same rows.
+        The same model and ``random_state`` give the same rows as in scikit-learn.
         """
         check_is_fitted(self)
         n = whole("n_samples", n_samples, 1)
@@ -169,17 +169,17 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
         path: PathLike | None = None,
         lang: str = "en",
     ) -> PlotPicture:
-        """Draw rows over two columns in the colour of their component, and an ellipse round each component.
+        """Plot rows over two columns, coloured by component, with an ellipse around each component.
 
         Parameters
         ----------
         X : the rows
-        columns : two columns, by name or place, optional
-            The first two unless told.
+        columns : two columns, by name or position, optional
+            By default, the first two.
         labels : one for each row, optional
-            Known classes, shown as shapes; None and NaN are unlabelled rows.
+            Known classes, shown as shapes. None and NaN mean unlabelled.
         path : str or path, optional
-            Save the picture too: .svg, or .png and .pdf where matplotlib is installed.
+            Also save the picture: .svg, or .png and .pdf if matplotlib is installed.
         lang : "en" or "zh"
 
         Examples

@@ -1,4 +1,4 @@
-"""How a Gaussian mixture is fitted: rows and settings in, the best components kept."""
+"""Fits a Gaussian mixture by EM, from several starts and for several candidate models."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Found = tuple[EmResult[Components], list[float]]
 
 
 class GaussianFitting(GaussianAnswers):
-    """Checks settings, climbs from every start, chooses where there is something to choose, keeps what was found."""
+    """Checks the settings, runs EM from every start, chooses between candidates, and stores the result."""
 
     n_components: Any
     covariance_type: Any
@@ -234,7 +234,7 @@ def _generator(seeds: np.random.RandomState) -> np.random.Generator:
 
 
 def with_weight(values: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
-    """Leave out rows of weight zero: they make no start and no component."""
+    """Leave out rows of weight zero, so that they cannot become a start or a component."""
     if weights is None or weights.all():
         return values, weights
     there = weights > 0.0

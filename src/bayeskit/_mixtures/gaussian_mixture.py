@@ -1,4 +1,4 @@
-"""A mixture of Gaussians: scikit-learn's estimator, with missing cells, weights and a choice of components."""
+"""Gaussian mixtures compatible with scikit-learn's, with missing cells, weights and model choice."""
 
 from __future__ import annotations
 
@@ -18,43 +18,47 @@ from bayeskit.typing import PathLike, Seed, TableLike, WeightsLike
 
 
 class GaussianMixture(GaussianFitting):
-    r"""Rows that come from one of several Gaussians, which one is not known.
+    r"""A Gaussian mixture: each row comes from one of several Gaussians, and which one is unknown.
 
     .. math:: p(x) = \sum_k w_k\, N(x;\, \mu_k, \Sigma_k)
 
-    Constructor, methods and fitted attributes are those of :class:`sklearn.mixture.GaussianMixture`; from the same
-    start both make the same steps. New are: missing cells (NaN), whose distribution given the others takes part, never
-    one value put in their place; ``sample_weight``; several numbers of components and covariance types to choose from;
-    hard EM; acceleration; online learning.
+    Constructor, methods and fitted attributes are those of :class:`sklearn.mixture.GaussianMixture`. From the
+    same start both make the same steps. New features are:
+
+    - missing cells (NaN), which are integrated out and not imputed;
+    - ``sample_weight``;
+    - a choice between several numbers of components and covariance types;
+    - hard EM, acceleration and online learning.
 
     Parameters
     ----------
     n_components : int, "bic", "aic", or several int
-        "bic" and "aic" try 1 to 9 components and keep the best by that criterion; of several numbers the best by BIC.
+        "bic" and "aic" try 1 to 9 components and keep the best by that criterion. Of several numbers, the
+        best by BIC is kept.
     covariance_type : "full", "tied", "diag", "spherical", or several of them
     tol : float
-        EM stops when a step gains less than this a row.
+        EM stops when a step gains less than this per row.
     reg_covar : float
-        Added to every variance. Above 0 it may let the likelihood fall; the best parameters met are kept.
+        Added to every variance. If it is above 0, the likelihood may decrease; the best parameters are kept.
     max_iter : int
     n_init : int
-        How many starts: a few steps from each, then on from the best.
+        The number of starts. EM makes a few steps from each and continues from the best.
     init_params : "kmeans", "k-means++", "random" or "random_from_data"
     weights_init, means_init, precisions_init : array, optional
-        A start, or parts of it.
+        Initial values, or some of them.
     random_state : int, numpy Generator, RandomState or None
     warm_start : bool
-        Go on from the last fit.
+        Continue from the last fit.
     verbose, verbose_interval : int
     hard : bool
-        Give every row to its most probable component instead of sharing it out. ``history_`` is then the
-        log-likelihood of rows and components together.
+        Assign every row to its most probable component instead of splitting it between components.
+        ``history_`` is then the joint log-likelihood of rows and components.
     accelerate : bool
         Extrapolate from every two steps (SQUAREM).
     time_limit : float, optional
-        Seconds, for all starts and candidates together.
+        The limit in seconds for all starts and candidates together.
     n_jobs : int, optional
-        Threads; the result does not depend on it.
+        The number of threads. The result does not depend on it.
     progress : bool
         Show a progress bar.
 
@@ -65,21 +69,23 @@ class GaussianMixture(GaussianFitting):
     converged_, n_iter_, lower_bound_, lower_bounds_
         As in scikit-learn: bounds are means over rows, before each step.
     history_ : array of shape (``n_iter_`` + 1,)
-        The log-likelihood of all rows at the start and after every step. It cannot fall while ``reg_covar`` is 0.
+        The log-likelihood of all rows at the start and after every step. It cannot decrease if ``reg_covar``
+        is 0.
     fell_ : bool
-        Whether it fell all the same, by more than rounding.
+        Whether it decreased by more than rounding.
     starts_ : array of shape (n_init,)
-        What each start reached.
+        The value that each start reached.
     collapsed_ : tuple of int
         Components without rows, or without spread in some direction.
     n_components_ : int
     covariance_type_ : str
     choice_ : ComponentChoice
-        All that was tried; only where there was something to choose.
+        All candidates; only if there was something to choose.
 
     Notes
     -----
-    EM finds a local optimum: which one depends on the start. Give ``n_init`` more than one, and look at ``starts_``.
+    EM finds a local optimum, which depends on the start. Use several starts (``n_init``), and compare
+    ``starts_``.
 
     Examples
     --------
@@ -141,15 +147,15 @@ class GaussianMixture(GaussianFitting):
         self.progress = progress
 
     def fit(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> Self:
-        """Find the components of rows.
+        """Fit the mixture to rows.
 
         Parameters
         ----------
         X : array, frame or mapping of columns, n rows
-            Numbers; NaN is missing. A row of nothing but NaN tells about nothing.
+            Numbers, with NaN for missing. A row of only NaN has no effect.
         y : ignored
         sample_weight : array of shape (n,), optional
-            A row of weight 2 counts as two rows, one of weight 0 as none.
+            A row of weight 2 counts as two rows. A row of weight 0 is ignored.
         """
         settings = self._checked()
         values, columns = read_numbers(X, type(self).__name__)
@@ -159,14 +165,14 @@ class GaussianMixture(GaussianFitting):
     def fit_predict(
         self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None
     ) -> NDArray[np.int64]:
-        """Find the components of rows, and return the most probable one of each."""
+        """Fit the mixture to rows, and return the most probable component of each row."""
         return self.fit(X, y, sample_weight).predict(X)
 
     def partial_fit(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> Self:
-        """Take in a batch by one step of online EM; the first batch is fitted.
+        """Update the mixture with a batch by one step of online EM. The first batch is fitted as in ``fit``.
 
-        Steps become smaller with every batch, see :mod:`bayeskit._mixtures.online_em`. The likelihood may fall; the
-        history, the bounds and the choice stay those of ``fit`` or of the first batch.
+        Steps become smaller with every batch, see :mod:`bayeskit._mixtures.online_em`. The likelihood may
+        decrease. The history, the bounds and the choice stay those of ``fit`` or of the first batch.
         """
         self._checked()
         if not self.__sklearn_is_fitted__():
@@ -184,14 +190,14 @@ class GaussianMixture(GaussianFitting):
         return self
 
     def forget(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> NoReturn:
-        """Refuse: what a row added was shared out under parameters that have changed since, and is not known."""
+        """Not supported: the parameters have changed since a row was added, so its contribution is unknown."""
         raise UsageError(
             "A mixture cannot forget rows: each was shared out among the components under parameters that have changed "
             "since, so what it added is not known. Fit again without them."
         )
 
     def save(self, path: PathLike) -> None:
-        """Write the mixture to one file: data, never code. Read it with :func:`bayeskit.load`."""
+        """Write the mixture to one file, which contains data and no code. Read it with :func:`bayeskit.load`."""
         from bayeskit._mixtures.mixture_files import save_gaussian
 
         save_gaussian(self, path)

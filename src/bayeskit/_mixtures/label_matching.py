@@ -1,4 +1,4 @@
-"""Components lined up with known classes.
+"""Matches mixture components with known classes.
 
 The function ``match_labels`` has a module of another name, because a package cannot hold both under one.
 """
@@ -19,16 +19,16 @@ from bayeskit.typing import LabelsLike
 
 
 class Matching(dict[Label, Label]):
-    """Component → label, with how well they agree.
+    """A dict from component to label, with measures of agreement.
 
     Attributes
     ----------
     accuracy : float
-        The share of labelled rows whose component has their label.
+        The share of labelled rows whose component is matched to their label.
     table : array of shape (components, labels)
-        How many labelled rows fell into each pair.
+        The number of labelled rows for each pair.
     components, labels : tuple
-        What the rows and columns of the table are.
+        The rows and columns of the table.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Matching(dict[Label, Label]):
         return as_html(DisplayTable(title, ("component", "label", *map(str, self.labels)), rows, (), ()))
 
     def translate(self, components: LabelsLike) -> NDArray[Any]:
-        """Return the label of each component; a component that was not there when matching is an error."""
+        """Return the label of each component. A component that was not matched before is an error."""
         given = listed(components, "components")
         found = np.empty(len(given), dtype=object)
         for row, component in enumerate(given):
@@ -72,23 +72,23 @@ class Matching(dict[Label, Label]):
 
 
 def match_labels(components: LabelsLike, labels: LabelsLike) -> Matching:
-    """Give each component the class it stands for, so that as many rows as can be agree.
+    """Match each component with a class, so that as many rows as possible agree.
 
-    One component a class and one class a component, by the assignment that agrees in most rows (the Hungarian
-    method on the table of counts). Components beyond the number of classes, and those that share no row with the class
-    left for them, get the class most of their rows have. A component without a labelled row gets None.
+    The matching is one-to-one and maximises the number of agreeing rows (the Hungarian method on the table of
+    counts). Extra components, and those that share no row with the class left for them, get the majority
+    class of their rows. A component without labelled rows gets None.
 
     Parameters
     ----------
     components : array of shape (n,)
         From ``predict`` of a mixture.
     labels : array of shape (n,)
-        Known classes; rows where it is None or NaN are left out.
+        Known classes. Rows with None or NaN are left out.
 
     Returns
     -------
     Matching
-        A dictionary from component to label; ``accuracy`` and ``table`` tell how well they agree.
+        A dict from component to label. ``accuracy`` and ``table`` show the agreement.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a fitted model of hidden classes answers: components, likelihoods, criteria, profiles, samples."""
+"""Methods of a fitted latent class model: components, likelihoods, criteria, profiles, samples."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from bayeskit.typing import Floats, Seed, TableLike, WeightsLike
 
 
 class LatentAnswers(DensityMixin, BaseEstimator):
-    """Every answer is a function of the components; missing cells, and values never learned, are left out of a row."""
+    """Methods that use only the components. Missing cells and unseen values are ignored."""
 
     _html_repr = html_repr
     _repr_mimebundle_ = mimebundle
@@ -36,7 +36,7 @@ class LatentAnswers(DensityMixin, BaseEstimator):
     _fitted: LatentFit
 
     def predict(self, X: TableLike) -> NDArray[np.int64]:
-        """Return the most probable component of each row; of equals the first."""
+        """Return the most probable component of each row. Ties go to the first."""
         return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
 
     def predict_proba(self, X: TableLike) -> Floats:
@@ -49,7 +49,7 @@ class LatentAnswers(DensityMixin, BaseEstimator):
         return share
 
     def score_samples(self, X: TableLike) -> Floats:
-        """Return log P(x) of each row: 0 where every cell is missing, −inf where it is impossible."""
+        """Return log P(x) of each row: 0 if every cell is missing, −inf if the row is impossible."""
         joint = self._state().joint(open_dense(X, type(self).__name__), self.n_jobs)
         return np.asarray(logsumexp(joint, axis=1))
 
@@ -59,19 +59,20 @@ class LatentAnswers(DensityMixin, BaseEstimator):
         return float(_total(found, weights) / weights.sum())
 
     def bic(self, X: TableLike, sample_weight: WeightsLike | None = None) -> float:
-        """Return Schwarz's criterion on these rows, −2 log L + p log n; the lower the better."""
+        """Return the BIC on these rows, −2 log L + p log n. Lower is better."""
         return self._criteria(X, sample_weight).bic
 
     def aic(self, X: TableLike, sample_weight: WeightsLike | None = None) -> float:
-        """Return Akaike's criterion on these rows, −2 log L + 2 p; the lower the better."""
+        """Return the AIC on these rows, −2 log L + 2 p. Lower is better."""
         return self._criteria(X, sample_weight).aic
 
     def entropy(self, X: TableLike, sample_weight: WeightsLike | None = None) -> float:
-        r"""Return how sure the components of these rows are, from 0 (not at all) to 1 (wholly).
+        r"""Return how well the components are separated on these rows, from 0 (not at all) to 1 (completely).
 
         .. math:: R^2 = 1 + \frac{\sum_i w_i \sum_k r_{ik} \log r_{ik}}{\log K \sum_i w_i}
 
-        with r the posteriors: the relative entropy that latent class programs print. One component is wholly sure.
+        with r the posteriors. This is the relative entropy that programs for latent class analysis report. It
+        is 1 for a single component.
         """
         share = self.predict_proba(X)
         weights = as_weights(sample_weight, len(share))
@@ -81,7 +82,7 @@ class LatentAnswers(DensityMixin, BaseEstimator):
         return float(1.0 + np.average(lost, weights=weights) / np.log(share.shape[1]))
 
     def sample(self, n_samples: int = 1, random_state: Seed = None) -> tuple[Any, NDArray[np.int64]]:
-        """Draw rows and tell the component of each; a frame where the model was learned from one.
+        """Sample rows, and return the component of each. The rows are a frame if the model was fitted to one.
 
         Parameters
         ----------
@@ -96,32 +97,32 @@ class LatentAnswers(DensityMixin, BaseEstimator):
 
     @property
     def weights_(self) -> Floats:
-        """P(k), the share of each component in all rows: the largest first, after ``fit``."""
+        """P(k), the weight of each component. After ``fit``, the largest comes first."""
         return np.asarray(np.exp(self._state().model.log_prior))
 
     @property
     def n_components_(self) -> int:
-        """How many components there are."""
+        """The number of components."""
         return len(self._state().model.log_prior)
 
     @property
     def n_parameters_(self) -> int:
-        """How many numbers were free to choose."""
+        """The number of free parameters."""
         return n_parameters(self._state().model)
 
     @property
     def profiles_(self) -> ClassProfiles:
-        """Every attribute in every component: its distribution, its mean and deviation, or its rate."""
+        """Every attribute in every component: its distribution, its mean and standard deviation, or its rate."""
         return class_profiles(self._state().model)
 
     @property
     def schema_(self) -> Schema:
-        """The attributes with their states, and the hidden class."""
+        """The attributes with their states, and the latent class."""
         return self._state().model.schema
 
     @property
     def statistics_(self) -> Statistics:
-        """The sums behind the components: those of naive Bayes, every row shared out among them."""
+        """The statistics of naive Bayes, with every row split between the components."""
         return self._state().statistics
 
     def _state(self) -> LatentFit:

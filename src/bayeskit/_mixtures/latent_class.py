@@ -1,4 +1,4 @@
-"""Naive Bayes whose class was never seen: classes found in tables as they are."""
+"""Latent class analysis: naive Bayes with an unobserved class, for mixed tables."""
 
 from __future__ import annotations
 
@@ -18,46 +18,49 @@ from bayeskit.typing import CategoricalFeatures, PathLike, Seed, TableLike, Weig
 
 
 class LatentClass(LatentFitting):
-    r"""Hidden classes over categorical, boolean, numeric and count attributes, with missing cells anywhere.
+    r"""A latent class model of categorical, boolean, numeric and count attributes, with missing cells.
 
     .. math:: P(x) = \sum_k P(k) \prod_i P(x_i \mid k)
 
-    Each component is a class of naive Bayes. EM shares every row out among the components, estimates naive Bayes from
-    the shares, and again, until still. A missing cell has no factor and is counted nowhere; nothing is put in its
-    place. Components are numbered by weight, the largest first.
+    Each component is a class of naive Bayes. EM alternates between splitting every row between the components
+    and estimating naive Bayes from the split rows, until convergence. A missing cell has no factor and is not
+    counted; nothing is imputed. Components are numbered by weight, the largest first.
 
     Parameters
     ----------
     n_components : int, "bic", "aic", or several int
-        "bic" and "aic" try 1 to 9 components and keep the best by that criterion; of several numbers the best by BIC.
+        "bic" and "aic" try 1 to 9 components and keep the best by that criterion. Of several numbers, the
+        best by BIC is kept.
     families : mapping from attribute to "gaussian", "poisson", "negative-binomial", "bernoulli" or "table", optional
-        Others: strings, categories and booleans are tables, numbers Gaussian.
+        By default, strings, categories and booleans are tables, and numbers are Gaussian.
     states : mapping from attribute to list of states, optional
-        Declared states keep their order and count for smoothing even if no row has them.
+        Declared states keep their order, and are included in smoothing even if no row has them.
     categorical_features : "from_dtype", "all", list or mask, default="from_dtype"
-        Columns of whole numbers that are codes of categories.
+        Integer columns that are codes of categories.
     missing : {"ignore", "state"}, default="ignore"
-        Leave missing cells out, or take missingness for a state.
+        Ignore missing cells, or treat missing as a state of its own.
     smoothing : number, "mle", "laplace" or Lidstone, default=0.0
-        Imaginary rows for each cell of every table, the weights of the components too: 0 is maximum likelihood, above
-        it the posterior is climbed. Rates get as many rows at the rate of all; Gaussians have a floor instead.
+        The imaginary count of each cell of every table, and of each component weight. 0 is maximum
+        likelihood; above 0 EM maximises the posterior. Rates get the same number of imaginary rows at the
+        overall rate. Gaussians have a variance floor instead.
     variance_floor : float, default=1e-9
-        No variance is below this share of the attribute's own over all rows. Without a floor the likelihood has no
-        bound: a component may shrink onto one row. 1e-3 or so keeps small sets of rows from that.
+        The minimum variance in a component, as a share of the attribute's variance over all rows. Without a
+        floor the likelihood is unbounded, because a component may collapse onto one row. About 1e-3 prevents
+        this in small data sets.
     hard : bool
-        Give every row to its most probable component instead of sharing it out.
+        Assign every row to its most probable component instead of splitting it between components.
     tol : float
-        EM stops when a step gains less than this a row.
+        EM stops when a step gains less than this per row.
     max_iter : int
     n_init : int
-        How many starts: a few steps from each, then on from the best.
+        The number of starts. EM makes a few steps from each and continues from the best.
     accelerate : bool
         Extrapolate from every two steps (SQUAREM); soft EM only.
     time_limit : float, optional
-        Seconds, for all starts and candidates together.
+        The limit in seconds for all starts and candidates together.
     random_state : int, numpy Generator, RandomState or None
     n_jobs : int, optional
-        Threads; the result does not depend on it.
+        The number of threads. The result does not depend on it.
     progress : bool
         Show a progress bar.
 
@@ -68,21 +71,23 @@ class LatentClass(LatentFitting):
         Every attribute in every component.
     n_components_, n_parameters_ : int
     history_ : array of shape (``n_iter_`` + 1,)
-        What is climbed, a total over rows, at the start and after every step: the log-likelihood; plus the logarithm
-        of the prior where ``smoothing`` is above 0; of rows and components together where ``hard``. It cannot fall.
+        The objective at the start and after every step, a total over rows: the log-likelihood, plus the log
+        prior if ``smoothing`` is above 0. With ``hard``, it is the joint log-likelihood of rows and
+        components. It cannot decrease.
     lower_bound_, lower_bounds_, converged_, n_iter_
         As in scikit-learn's mixtures: bounds are means over rows, before each step.
     starts_ : array
-        What each start reached.
+        The value that each start reached.
     choice_ : ComponentChoice
-        All that was tried; only where there was something to choose.
+        All candidates; only if there was something to choose.
     schema_, statistics_
-        The attributes with their states; the sums of naive Bayes, every row shared out.
+        The attributes with their states; the statistics of naive Bayes, with every row split between
+        components.
 
     Notes
     -----
-    EM finds a local optimum: which one depends on the start. Look at ``starts_``. Equal rows are taken together, so
-    the answer depends neither on the order of the rows nor on whether a row stands there twice or has weight 2.
+    EM finds a local optimum, which depends on the start. Compare ``starts_``. Equal rows are merged, so the
+    result depends neither on the order of the rows nor on whether a row appears twice or has weight 2.
 
     Examples
     --------
@@ -144,16 +149,16 @@ class LatentClass(LatentFitting):
         *,
         start: ArrayLike | LatentClass | None = None,
     ) -> Self:
-        """Find the components of rows.
+        """Fit the model to rows.
 
         Parameters
         ----------
         X : array, frame or mapping of columns, n rows
         y : ignored
         sample_weight : array of shape (n,), optional
-            A row of weight 2 counts as two rows, one of weight 0 as none.
+            A row of weight 2 counts as two rows. A row of weight 0 is ignored.
         start : array of shape (n, components), or a fitted LatentClass, optional
-            The share of each component in each row to begin with, or a model to go on from; else random.
+            The initial share of each component in each row, or a model to continue from. Random by default.
         """
         self._fit(self._checked(), open_dense(X, type(self).__name__), sample_weight, start)
         return self
@@ -161,14 +166,15 @@ class LatentClass(LatentFitting):
     def fit_predict(
         self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None
     ) -> NDArray[np.int64]:
-        """Find the components of rows, and return the most probable one of each."""
+        """Fit the model to rows, and return the most probable component of each row."""
         return self.fit(X, y, sample_weight).predict(X)
 
     def partial_fit(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> Self:
-        """Take in a batch by one step of online EM; the first batch is fitted.
+        """Update the model with a batch by one step of online EM. The first batch is fitted as in ``fit``.
 
-        Steps become smaller with every batch, see :mod:`bayeskit._mixtures.online_em`. States that are new are added.
-        The likelihood may fall; components keep their numbers, and the history stays that of the first batch.
+        Steps become smaller with every batch, see :mod:`bayeskit._mixtures.online_em`. New states are added.
+        The likelihood may decrease. Components keep their numbers, and the history stays that of the first
+        batch.
         """
         settings, table = self._checked(), open_dense(X, type(self).__name__)
         if not self.__sklearn_is_fitted__():
@@ -181,14 +187,14 @@ class LatentClass(LatentFitting):
         return self
 
     def forget(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> NoReturn:
-        """Refuse: what a row added was shared out under parameters that have changed since, and is not known."""
+        """Not supported: the parameters have changed since a row was added, so its contribution is unknown."""
         raise UsageError(
             "A model of hidden classes cannot forget rows: each was shared out among the components under parameters "
             "that have changed since, so what it added is not known. Fit again without them."
         )
 
     def save(self, path: PathLike) -> None:
-        """Write the model to one file: data, never code. Read it with :func:`bayeskit.load`."""
+        """Write the model to one file, which contains data and no code. Read it with :func:`bayeskit.load`."""
         from bayeskit._mixtures.mixture_files import save_latent
 
         save_latent(self, path)

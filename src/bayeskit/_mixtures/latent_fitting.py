@@ -1,4 +1,4 @@
-"""How a model of hidden classes is fitted: rows and settings in, the best components kept."""
+"""Fits a latent class model by EM, from several starts and for several numbers of components."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Found = tuple[LatentProblem, EmResult[Model], list[float]]
 
 
 class LatentFitting(LatentAnswers):
-    """Checks settings, climbs from every start, chooses where there is something to choose, keeps what was found."""
+    """Checks the settings, runs EM from every start, chooses between candidates, and stores the result."""
 
     n_components: Any
     families: Mapping[Any, str] | None
@@ -210,7 +210,7 @@ class LatentFitting(LatentAnswers):
 
 
 def hidden_families() -> tuple[str, ...]:
-    """Return the families of numbers that a hidden class can have."""
+    """Return the numeric families that a latent class can have."""
     return tuple(name for name in family_names() if family_of(name).can_be_hidden)
 
 

@@ -1,4 +1,4 @@
-"""What the doors of all mixtures share: the settings of a climb, its run, what it leaves behind, its warnings."""
+"""The EM code shared by all mixtures: settings, the run, the fitted attributes, the warnings."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def random_state_of(random_state: Seed) -> np.random.RandomState:
 
 
 class MixtureNotConverged(NotConverged, ConvergenceWarning):
-    """A mixture was still moving when its steps, or its time, were used up."""
+    """EM for a mixture reached its maximum number of steps, or its time limit, before it converged."""
 
 
 @dataclass(frozen=True)
 class MixtureEmSettings:
-    """How a mixture is to be climbed; ``tol`` is a gain a row."""
+    """The EM settings of a mixture; ``tol`` is a gain per row."""
 
     tol: float
     max_iter: int
@@ -116,19 +116,19 @@ def truth(name: str, value: object) -> bool:
 def run_climb(
     problem: Problem[P, Any], starts: Sequence[Callable[[], P]], settings: MixtureEmSettings, total: float
 ) -> tuple[EmResult[P], list[float]]:
-    """Climb from every start for a few steps, and from the best to the end.
+    """Run EM from every start for a few steps, then from the best to the end.
 
     Parameters
     ----------
     problem : Problem
     starts : callables that make parameters
-    settings : ClimbSettings
+    settings : MixtureEmSettings
     total : float
-        The weight of all rows: ``settings.tol`` is a gain a row, what EM climbs is a total.
+        The weight of all rows. ``settings.tol`` is a gain per row, but the objective of EM is a total.
 
     Returns
     -------
-    climb : Climb
+    climb : EmResult
     reached : list of float
         The value that each start reached.
     """
@@ -173,10 +173,10 @@ class _ProgressPrinter:
 
 
 def keep_climb(mixture: Any, climb: EmResult[Any], reached: Sequence[float], total: float) -> None:
-    """Set what a climb leaves on an estimator.
+    """Set the fitted attributes of an estimator after EM.
 
-    ``history_`` is a total over rows, at the start and after every step. The others are scikit-learn's: a mean over
-    rows, each taken before the step it belongs to.
+    ``history_`` is a total over rows, at the start and after every step. The others follow scikit-learn: a
+    mean over rows, taken before each step.
     """
     history = np.array(climb.history)
     mixture.history_ = history

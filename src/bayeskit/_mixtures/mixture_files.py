@@ -1,6 +1,6 @@
-"""A fitted mixture ↔ one file: its parameters, how its climb went, and its components.
+"""Saving a fitted mixture to one file, and loading it: parameters, EM history and components.
 
-A Gaussian one keeps its columns, one of hidden classes its schema and its sums.
+A Gaussian mixture also stores its columns, a latent class model its schema and its sums.
 """
 
 from __future__ import annotations

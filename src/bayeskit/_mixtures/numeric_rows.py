@@ -1,4 +1,4 @@
-"""Rows of numbers, whatever they came in; NaN is missing."""
+"""Reads rows of numbers from any container, with NaN for missing."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-r"""Online EM: one step for each batch, and no row looked at twice.
+r"""Online EM: one step for each batch, with no row read twice.
 
 .. math:: S \leftarrow (1 - \gamma)\, S + \gamma\, s, \qquad \gamma = (t + 2)^{-0.6}
 
-with S the sums of the model, s the expected sums of the batch under it, both a row, and t the number of batches of this
-weight that came before. Early batches were shared out under parameters that have changed since, so they fade. The
-likelihood may fall from one batch to the next.
+with S the sums of the model and s the expected sums of the batch, both per row, and t the number of earlier
+batches of this weight. The expectations of early batches used outdated parameters, so their weight decays.
+The likelihood may decrease from one batch to the next.
 
 References
 ----------

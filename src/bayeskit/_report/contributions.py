@@ -1,6 +1,6 @@
-"""What each attribute adds to the log-odds of each class, for many rows at once.
+"""Contributions of each attribute to the log-odds of each class, for many rows at once.
 
-The logarithms behind them come in one pass for naive Bayes, row by row for any other model.
+For naive Bayes they are computed in one pass, for any other model row by row.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ PRIOR, TOGETHER = "(prior)", "(together)"
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    r"""Numbers that add up to the log posterior odds; ``np.asarray`` gives ``values``.
+    r"""Contributions that sum to the log posterior odds. ``np.asarray`` gives ``values``.
 
     .. math:: \sum_j v_{rjc} = \log \frac{P(c \mid x_r)}{P(c' \mid x_r)}
 
-    where c' is the class that c is held against: the one asked for, else the most probable of the others.
+    where c' is the class to compare with: the given one, or the most probable of the others.
 
     Attributes
     ----------
     columns : tuple
-        "(prior)", the attributes, and "(together)" where attributes say more, or less, together than one by one.
+        "(prior)", the attributes, and "(together)" if there is an effect that belongs to no single attribute.
     classes : tuple of labels
     logs : array of shape (n, columns, K)
-        The logarithms of the factors: their sum over the columns is log P(c, x).
+        The logarithms of the factors. Their sum over the columns is log P(c, x).
     rivals : int array of shape (n, K)
-        The place of c' for each row and class.
+        The index of c' for each row and class.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Contributions:
 
     @cached_property
     def values(self) -> Floats:
-        """Contributions to the log-odds: shape (n, columns, K). Where both factors are zero, 0."""
+        """Contributions to the log-odds: shape (n, columns, K). They are 0 where both factors are zero."""
         against = np.take_along_axis(self.logs, self.rivals[:, None, :], axis=2)
         both = np.isneginf(self.logs) & np.isneginf(against)
         with np.errstate(invalid="ignore"):
@@ -72,7 +72,7 @@ class Contributions:
 
     @property
     def log_odds(self) -> Floats:
-        """The sums: shape (n, K); NaN where an infinite contribution stands against another."""
+        """The sums: shape (n, K). NaN where infinite contributions of opposite sign meet."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.values.sum(axis=1))
 
@@ -88,7 +88,7 @@ class Contributions:
         return {name: self.values[:, j, k] for j, name in enumerate(self.columns)}
 
     def to_frame(self, label: object) -> Any:
-        """Return the contributions to one class as a data frame of the library that is installed."""
+        """Return the contributions to one class as a data frame of an installed library."""
         from bayeskit._data.native_frames import to_native
 
         return to_native({str(name): column for name, column in self.of(label).items()})

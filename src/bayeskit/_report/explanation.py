@@ -1,4 +1,4 @@
-"""The answer for one row, taken apart into the factors it is the product of."""
+"""The explanation of one prediction as a product of factors."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Form = Literal["product", "average", "alone", "evidence", "log-linear"]
 
 
 class PageFactor(NamedTuple):
-    """One number of the product, kept as its logarithm, and how it comes about.
+    """One factor of the product, stored as its logarithm, with its arithmetic.
 
     Attributes
     ----------
     log : float
     working : str
-        The arithmetic, as ``(3+1)/(8+2)``; empty where there is none to show.
+        The arithmetic, such as ``(3+1)/(8+2)``; empty if there is none.
     """
 
     log: float
@@ -37,26 +37,26 @@ class PageFactor(NamedTuple):
 
     @property
     def probability(self) -> float:
-        """The number itself: a probability, or a density of a numeric attribute."""
+        """The factor itself: a probability, or the density of a numeric attribute."""
         return _exp(self.log)
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """What one attribute says: a factor for each class.
+    """The factors of one attribute, one for each class.
 
     Attributes
     ----------
-    name : hashable, or a tuple of names where attributes are taken together
-    value : the value of the row; None where missingness itself is a state
+    name : hashable, or a tuple of names if attributes share a factor
+    value : the value in the row; None if missing is a state
     family : str
     factors : tuple of PageFactor, in the order of the classes
     as_missing : bool
         The factor is that of a missing value (with ``missing="state"``).
     given : tuple of (name, value)
-        The parents beside the class.
+        The parents other than the class.
     summed : tuple of names
-        The attributes not known over whose states the factor is a sum.
+        The unknown attributes that are summed out in the factor.
     """
 
     name: Hashable
@@ -70,11 +70,15 @@ class Attribute:
 
 @dataclass(frozen=True)
 class OmittedAttribute:
-    """An attribute that is no factor of its own, and why.
+    """An attribute without a factor of its own, and the reason.
 
-    It is "missing", "unseen", "constant"; not known and "summed" over by the factors of those that depend on it; so
-    "general" that it follows from another value of the row; "unused": not taken into the model; or its factor is the
-    "same" in every class.
+    The reason is one of:
+
+    - "missing", "unseen" or "constant";
+    - "summed": it is unknown and summed out in the factors of its children;
+    - "general": it is implied by another value of the row;
+    - "unused": it is not in the model;
+    - "same": its factor is the same in every class.
     """
 
     name: Hashable
@@ -84,7 +88,7 @@ class OmittedAttribute:
 
 @dataclass(frozen=True)
 class Explanation:
-    r"""How P(c | x) of one row comes about; ``str`` and notebooks show it as a page of arithmetic.
+    r"""The explanation of P(c | x) for one row, step by step. Print it or show it in a notebook.
 
     .. math:: P(c \mid x) = \frac{P(c) \prod_i P(x_i \mid c)}{\sum_{c'} P(c') \prod_i P(x_i \mid c')}
 
@@ -93,30 +97,31 @@ class Explanation:
     target : hashable
         The name of the class column.
     classes : tuple of labels
-        Everything that is given for each class is in this order.
+        The order of all per-class values.
     prior : tuple of PageFactor
     attributes : tuple of Attribute
-    left_out : tuple of LeftOut
+    left_out : tuple of OmittedAttribute
     prior_source : "counts", "given", "unused" or "nothing known"
-        The last: what the model says of a row without values.
+        "nothing known" is the posterior of a row without values.
     lang : "en" or "zh"
         The language of the page.
     form : "product", "average", "alone", "evidence" or "log-linear"
-        How the factors make the answer. An "average" holds P(c) itself. "alone": an average that has no super-parent
-        in this row, so naive Bayes answers. "evidence": the factor of an attribute is P(c, x) over what it is
-        without the attribute's value; such factors say the answer only with ``rest``. "log-linear": factors of sets
-        of attributes, each raised to its weight; ``rest`` is what is added to each class beside them.
+        How the factors combine. An "average" includes P(c). "alone": an average without a super-parent in
+        this row, so that naive Bayes is used. "evidence": the factor of an attribute is P(c, x) divided by
+        P(c, x) without the attribute's value; these factors give the posterior only together with ``rest``.
+        "log-linear": factors of sets of attributes, each raised to its weight; ``rest`` is what each class
+        gets in addition.
     average : Average, optional
     rest : tuple of PageFactor, optional
-        By what the product of the factors falls short of the answer.
+        The factor that is missing between the product of the factors and P(c, x).
     fallback : tuple of float, optional
-        log P(c), the answer for a row that is impossible in every class, where it is no factor.
+        log P(c), the result for a row that is impossible in every class, if P(c) is not a factor.
     prior_given : tuple of (name, value)
-        The parents of the class, where a network gives it some.
+        The parents of the class, if it has some in a network.
     calibrated : tuple of float, optional
-        What ``calibration`` makes of the posterior.
+        The posterior after ``calibration``.
     risks : Risks, optional
-        What each action risks, where a loss was given.
+        The risk of each action, if a loss was given.
 
     Examples
     --------
@@ -150,7 +155,7 @@ class Explanation:
 
     @property
     def joint(self) -> tuple[float, ...]:
-        """P(c, x) of each class: the product; 0.0 where it underflows."""
+        """P(c, x) of each class: the product; 0.0 if it underflows."""
         return tuple(map(_exp, self.log_joint))
 
     @cached_property
@@ -187,7 +192,7 @@ class Explanation:
 
     @cached_property
     def ranking(self) -> tuple[int, ...]:
-        """The places of the classes, the most probable first; of equals the first in class order."""
+        """The indices of the classes, the most probable first. Ties keep the class order."""
         scores = self._scores
         return tuple(sorted(range(len(scores)), key=lambda k: (-scores[k], k)))
 
@@ -197,7 +202,7 @@ class Explanation:
 
     @property
     def runner_up(self) -> Any:
-        """The second most probable class; None where there is but one."""
+        """The second most probable class; None if there is only one class."""
         return self.classes[self.ranking[1]] if len(self.classes) > 1 else None
 
     @property
@@ -209,17 +214,17 @@ class Explanation:
     def attribute_log_odds(self) -> tuple[float | None, ...]:
         """What each attribute adds to the log-odds of the prediction against the runner-up.
 
-        None where there is no runner-up; NaN where both classes have a factor of zero.
+        None if there is no runner-up; NaN if both classes have a factor of zero.
         """
         return tuple(self.odds_of(attribute.factors) for attribute in self.attributes)
 
     @property
     def log_odds(self) -> float | None:
-        """log P(prediction | x) − log P(runner-up | x), the sum of all that is added."""
+        """log P(prediction | x) − log P(runner-up | x), the sum of all contributions."""
         return self.odds_of(tuple(PageFactor(log) for log in self.log_joint))
 
     def odds_of(self, factors: tuple[PageFactor, ...]) -> float | None:
-        """Return what such factors, one for each class, add to the log-odds."""
+        """Return the contribution of factors, one for each class, to the log-odds."""
         if len(self.ranking) < 2:
             return None
         a, b = (factors[k].log for k in self.ranking[:2])
@@ -228,9 +233,9 @@ class Explanation:
     def with_loss(
         self, loss: LossLike = None, reject: float | None = None, actions: Sequence[Label] | None = None
     ) -> Explanation:
-        """Return the same page with the risk of each action under it, as :func:`bayeskit.decision.decide` takes it.
+        """Return the explanation with the risk of each action added.
 
-        The risks are those of the calibrated posterior where there is one.
+        The loss is as in :func:`bayeskit.decision.decide`. The risks use the calibrated posterior if there is one.
 
         Examples
         --------
@@ -246,7 +251,7 @@ class Explanation:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values fit for JSON; infinite numbers as "inf" and "-inf"."""
+        """Return everything as plain values for JSON, with infinite numbers as "inf" and "-inf"."""
         from bayeskit._report.explanation_dict import explanation_to_dict
 
         return explanation_to_dict(self)
@@ -256,29 +261,28 @@ class Explanation:
         return json_text(self.to_dict(), indent)
 
     def to_html(self) -> str:
-        """Return the page as a table of HTML, without styles or scripts, every word escaped.
+        """Return the explanation as an escaped HTML table, without styles or scripts.
 
-        All of it: what a notebook shows of hundreds of attributes is those that weigh most.
+        It contains all attributes. A notebook shows only the most influential of hundreds of attributes.
         """
         from bayeskit._report.page_html import explanation_html
 
         return explanation_html(self, whole=True)
 
     def to_latex(self, document: bool = False) -> str:
-        r"""Return the page as LaTeX, its fractions as ``\frac``.
+        r"""Return the explanation as LaTeX, with fractions as ``\frac``.
 
         Parameters
         ----------
         document : bool
-            A whole document, to be compiled as it is, instead of a table to be pasted into one. Chinese needs XeLaTeX
-            or LuaLaTeX.
+            Return a complete document instead of a table. Chinese needs XeLaTeX or LuaLaTeX.
         """
         from bayeskit._report.latex.latex_page import explanation_latex
 
         return explanation_latex(self, document)
 
     def page(self) -> Any:
-        """Return the page as words in cells: a :class:`~bayeskit._report.page.DisplayTable`."""
+        """Return the explanation as a :class:`~bayeskit._report.page.DisplayTable`."""
         from bayeskit._report.page import page_of
 
         return page_of(self)

@@ -1,9 +1,9 @@
-r"""How much each attribute tells about the class, and each pair about each other: a table from the counts.
+r"""Mutual information of each attribute with the class, and of pairs of attributes, from counts.
 
 The function ``information`` has a module of another name, because a package cannot hold both under one.
 
-Beyond chance: a column of a thousand values seems to tell much in a few thousand rows, so what one that knows nothing
-would seem to tell can be taken off.
+Mutual information is biased upwards for columns with many values: with a thousand values in a few thousand
+rows, even an irrelevant column seems informative. This expected value under chance can be subtracted.
 """
 
 from __future__ import annotations
@@ -33,16 +33,18 @@ _FLOOR = 1e-9
 
 @dataclass(frozen=True)
 class AttributeInformation:
-    """What one attribute tells about the class, in nats, over the rows where it is present.
+    """The information of one attribute about the class, in nats, over the rows where it is present.
 
     Attributes
     ----------
     name : hashable
     states : int, or None for a numeric attribute
     entropy : float
-        H(X); of a numeric attribute that of its density, which may be below 0 and depends on the unit.
+        H(X). For a numeric attribute, the differential entropy, which may be negative and depends on the
+        unit.
     information : float
-        I(X; Y); of a numeric attribute as if it were Gaussian, overall and in each class, and at most H(Y).
+        I(X; Y). For a numeric attribute, under a Gaussian assumption, overall and in each class, and at most
+        H(Y).
     share : float
         I(X; Y)/H(Y), between 0 and 1.
     """
@@ -56,7 +58,7 @@ class AttributeInformation:
 
 @dataclass(frozen=True)
 class PairInformation:
-    """What two attributes share when the class is known: I(X_i; X_j | Y) in nats."""
+    """The conditional mutual information of two attributes, I(X_i; X_j | Y), in nats."""
 
     first: Name
     second: Name
@@ -67,7 +69,7 @@ class PairInformation:
 class InformationTable:
     """Rows about attributes (:class:`AttributeInformation`) or pairs (:class:`PairInformation`), the largest first.
 
-    ``str`` and notebooks show it as a table.
+    Prints as a table, also in notebooks.
     """
 
     target: Name
@@ -88,13 +90,13 @@ class InformationTable:
 
 
 def information(source: object, *, lang: str = "en") -> InformationTable:
-    """Return what each attribute tells about the class, sorted by I(X; Y).
+    """Return the mutual information of each attribute with the class, sorted by I(X; Y).
 
     Parameters
     ----------
     source : a fitted or lazy classifier, or its Statistics
-        Raw counts are used: neither smoothing nor class weights have a part in it. The columns of a block of
-        words are not listed.
+        Raw counts are used, without smoothing and class weights. The columns of a block of words are not
+        listed.
     lang : "en" or "zh"
 
     Examples
@@ -117,13 +119,13 @@ def information(source: object, *, lang: str = "en") -> InformationTable:
 
 
 def pairs(source: object, most: int | None = 10, *, lang: str = "en") -> InformationTable:
-    """Return the pairs of attributes that share most when the class is known, sorted by I(X_i; X_j | Y).
+    """Return the pairs of attributes sorted by conditional mutual information, I(X_i; X_j | Y).
 
     Parameters
     ----------
     source : a classifier that counts pairs, such as TAN or AODE, or its Statistics
     most : int, optional
-        How many; all of them for None.
+        The maximum number of pairs; None for all.
     lang : "en" or "zh"
 
     Examples
@@ -243,7 +245,7 @@ MANY = 50.0
 
 
 def information_beyond_chance(source: CountClassifier, *, lang: str = "en") -> InformationTable:
-    """Return what each attribute tells about the class, less what one that knows nothing would seem to tell.
+    """Return the mutual information of each attribute with the class, minus its expected value under chance.
 
     Parameters
     ----------
@@ -273,7 +275,7 @@ def information_beyond_chance(source: CountClassifier, *, lang: str = "en") -> I
 
 
 def chance_information(counts: NDArray[np.float64]) -> float:
-    r"""Return the mean of I(X; Y) over all tables with the same margins: what shuffled rows would give.
+    r"""Return the mean of I(X; Y) over all tables with the same margins, as for shuffled rows.
 
     .. math:: E[I] = \sum_{i,j} \sum_n \frac{n}{N} \log\frac{N n}{a_i b_j} \; P(n \mid N, a_i, b_j)
 

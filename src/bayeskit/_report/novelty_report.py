@@ -1,4 +1,4 @@
-"""How strange rows are: their probability among rows that the model would draw, and how ill their values agree."""
+"""Novelty of rows: their probability compared with sampled rows, and the conflict between their values."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Novelty:
-    r"""How rows compare with what the model expects, one number a row in every array.
+    r"""How unusual rows are under the model. Every array has one number per row.
 
     Attributes
     ----------
-    log_evidence : log P(x), of the values that are present
+    log_evidence : log P(x) of the values that are present
     share : float in (0, 1]
-        (1 + rows drawn from the model that are at most as probable) / (1 + rows drawn), each drawn row having the same
-        cells missing: small where a row is strange. Of rows that come from the model a tenth have a share of at most
-        0.1.
-    conflict : :math:`\log \frac{\prod_i P(x_i)}{P(x)}`, or None where ``missing="state"``
-        Jensen's measure: above 0 the values go together less well than if they had nothing to do with each other.
+        (1 + sampled rows that are at most as probable) / (1 + sampled rows), where the sampled rows have the
+        same missing cells. Small values mean unusual rows. Of rows that come from the model, a tenth have a
+        share of at most 0.1.
+    conflict : :math:`\log \frac{\prod_i P(x_i)}{P(x)}`, or None if ``missing="state"``
+        Jensen's conflict measure. Above 0, the values fit together less well than if they were independent.
     unseen : int
-        Values that were never learned; unless ``unseen="smooth"`` they have no part in the other numbers.
+        The number of unseen values. They do not affect the other numbers unless ``unseen="smooth"``.
     n_samples : int
     """
 
@@ -53,7 +53,7 @@ class Novelty:
         return {name: None if a is None else plain(a.tolist()) for name, a in arrays.items()}
 
     def to_frame(self) -> Any:
-        """Return a data frame of the library that is installed, a row for each row."""
+        """Return a data frame of an installed library, with one row per row."""
         from bayeskit._data.native_frames import to_native
 
         names = ("log_evidence", "share", "conflict", "unseen")

@@ -1,6 +1,6 @@
-"""A picture that shows itself in a notebook and saves itself to a file; PNG, PDF and JPEG are drawn by Matplotlib.
+"""Pictures that notebooks show and that can be saved as SVG or, with Matplotlib, as PNG, PDF or JPEG.
 
-Matplotlib draws a box for a character that its font lacks, so one that has it is looked for.
+Matplotlib draws a box for a character that its font lacks, so a font that has the character is searched for.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ _BY_MATPLOTLIB = (".png", ".pdf", ".jpg", ".jpeg")
 
 
 class Picture:
-    """A drawing, of a network or a chart.
+    """A picture of a network or a chart.
 
-    ``str(picture)`` is the SVG; a notebook shows it; ``save`` writes it.
+    ``str(picture)`` is the SVG, ``save`` writes a file, and notebooks show it.
 
     Examples
     --------
@@ -127,14 +127,15 @@ class Picture:
         return self.svg
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the picture to a file and return its path: .svg always; .png, .pdf and .jpg if matplotlib is there.
+        """Write the picture to a file and return its path.
 
-        Whoever stops it half-way finds the old file, or none.
+        The format is .svg, or .png, .pdf and .jpg if Matplotlib is installed. If writing is interrupted, an
+        existing file is unchanged.
 
         Parameters
         ----------
         path : str or path
-            The suffix says the format.
+            The suffix determines the format.
         """
         if not isinstance(path, (str, PathLike)):
             raise SettingError(

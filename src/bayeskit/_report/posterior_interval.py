@@ -20,19 +20,19 @@ MOST_ROWS = 20
 
 @dataclass(frozen=True, eq=False)
 class PosteriorInterval:
-    """P(c | x) of rows, with how far it can be trusted.
+    """P(c | x) of rows with credible intervals.
 
     Attributes
     ----------
     classes : tuple of K labels
     level : float
-        The probability that an interval holds.
+        The probability of each interval.
     posterior : array of shape (n, K)
-        What ``predict_proba`` answers. Where counts are very few it can lie outside of its interval: the posterior of
-        the average tables is not the average posterior.
+        The result of ``predict_proba``. With very few counts it can lie outside its interval, because the
+        posterior under the mean tables is not the mean posterior.
     lower, upper : arrays of shape (n, K)
     median : array of shape (n, K)
-        Of the draws.
+        The median of the draws.
     n_samples : int
 
     Examples
@@ -62,7 +62,7 @@ class PosteriorInterval:
         return self.upper - self.lower
 
     def frame(self) -> Any:
-        """Return all of it as a data frame of the library that is installed: one row for each row and class."""
+        """Return a data frame of an installed library, with one row for each row and class."""
         n, k = self.posterior.shape
         return to_native(
             {

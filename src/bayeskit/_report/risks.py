@@ -1,4 +1,4 @@
-"""The risk of each action for one row: what it costs in each class, weighed by the posterior."""
+"""The conditional risk of each action for one row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bayeskit.typing import LossLike
 
 @dataclass(frozen=True)
 class Risks:
-    r"""What each action risks, and which one is taken.
+    r"""The risk of each action, and the chosen action.
 
     .. math:: R(a \mid x) = \sum_c \lambda_{ac} P(c \mid x)
 
@@ -26,10 +26,10 @@ class Risks:
     actions : tuple of names
     costs : tuple of tuples, one for each action: its cost in each class
     risks : tuple of float
-    action : the action of least risk, or the name for rejecting
+    action : the action of minimum risk, or the name for rejecting
     risk : float
     reject : float, optional
-        What rejecting costs.
+        The cost of rejecting.
     rejected : bool
     """
 

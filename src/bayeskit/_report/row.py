@@ -1,4 +1,4 @@
-"""One row, however it is held, as a table of one row, and its values as they are shown."""
+"""Converts a single row of any form to a table of one row, with its values for display."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bayeskit.errors import DataError
 
 
 def one_row(row: Any) -> Table:
-    """Open a single row: a mapping from name to value, a pandas Series, a list, or a table of one row.
+    """Convert one row (a mapping, a pandas Series, a list or a table of one row) to a table.
 
     Examples
     --------

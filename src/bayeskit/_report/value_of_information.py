@@ -1,4 +1,4 @@
-"""Which question to ask next: what the answer tells, or saves, less what asking costs."""
+"""Value of information: which question to ask next, by expected information or saved risk minus cost."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer: how probable it is, and what would then be believed of the classes."""
+    """One possible answer: its probability, and the posterior of the classes given it."""
 
     state: Label
     probability: float
@@ -53,18 +53,18 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """What asking for one attribute is worth.
+    """The value of asking for one attribute.
 
     Attributes
     ----------
     name : hashable
     value : float
-        The expected information about the class in bits, or the risk that knowing saves.
+        The expected information about the class in bits, or the expected reduction in risk.
     cost : float
     net : float
         value − cost.
     answers : tuple of Answer
-        Empty for a number, whose answers are a grid.
+        Empty for a number, which is evaluated on a grid.
     """
 
     name: Name
@@ -79,18 +79,18 @@ class Question:
 
 @dataclass(frozen=True, repr=False)
 class Questions(Sequence[Question]):
-    """Questions, the one most worth asking first; ``str`` and notebooks show a table.
+    """Questions ranked by value, the best first. Prints as a table, also in notebooks.
 
     Attributes
     ----------
     target : hashable
     classes : tuple of labels
     posterior : tuple of float
-        What is believed before asking.
+        The posterior before asking.
     unit : "bits" or "risk"
     rows : tuple of Question
     left_out : tuple of names
-        What cannot be asked for here: numbers that have no states.
+        Attributes that cannot be evaluated here: numbers without states.
     lang : "en" or "zh"
     """
 
@@ -116,11 +116,11 @@ class Questions(Sequence[Question]):
 
     @property
     def best(self) -> Name | None:
-        """What to ask for; None where no answer is worth its cost."""
+        """The best attribute to ask for; None if no answer is worth its cost."""
         return self.rows[0].name if self.rows and self.rows[0].net > 0.0 else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values fit for JSON."""
+        """Return everything as plain values, for JSON."""
         rows = [
             {
                 "name": plain(q.name),
@@ -155,7 +155,7 @@ class Questions(Sequence[Question]):
         return as_html(self.page())
 
     def page(self) -> Any:
-        """Return the table as words in cells: a :class:`~bayeskit._report.page.DisplayTable`."""
+        """Return the table as a :class:`~bayeskit._report.page.DisplayTable`."""
         from bayeskit._display_table import DisplayTable
 
         words = QUESTION_WORDS.of(self.lang)

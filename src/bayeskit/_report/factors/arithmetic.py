@@ -1,4 +1,4 @@
-"""Model × statistics × one row → its explanation: the same numbers as the prediction, taken one by one."""
+"""Computes the explanation of one row from the model and its statistics."""
 
 from __future__ import annotations
 
@@ -100,21 +100,21 @@ def explain(
     threshold: float | None = None,
     lang: str = "en",
 ) -> Explanation:
-    """Take the prediction of one row apart into its factors.
+    """Explain the prediction of one row as a product of factors.
 
     Parameters
     ----------
     model : Model
-        As estimated from ``statistics`` by ``recipe``.
+        As estimated from ``statistics`` with ``spec``.
     statistics : Statistics
-        The raw counts, from which the fractions are written.
-    recipe : Recipe
+        The raw counts, for the fractions.
+    spec : ModelSpec
     table : Table
         One row, its columns in the order of the schema.
     labels : sequence, optional
-        What to call the classes; the states of the target unless given.
+        The names of the classes. By default, the states of the target.
     threshold : float, optional
-        Where a block of words is cut into present and absent.
+        The threshold between present and absent in a block of words.
     lang : "en" or "zh"
 
     Examples

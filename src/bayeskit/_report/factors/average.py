@@ -1,4 +1,4 @@
-"""The answer of an average over super-parents, taken apart: what each says, and its share of the sum."""
+"""The explanation of an average over super-parents: the factors of each, and its share of the sum."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ class LazyAttributes(Sequence[Attribute]):
 
 @dataclass(frozen=True)
 class SuperParent:
-    """What one attribute says as the parent of all others.
+    """The factors of one attribute as the parent of all others.
 
     Attributes
     ----------
     name, value
         The attribute and its value in the row.
     weight : float
-        By what it is multiplied in the sum; 1 unless super-parents are weighed.
+        Its weight in the sum; 1 unless super-parents are weighted.
     first : tuple of PageFactor
         P(c, x_i) of each class.
     attributes : sequence of Attribute
@@ -112,7 +112,7 @@ class SuperParent:
 
 @dataclass(frozen=True)
 class Average:
-    r"""What super-parents say, added up; an average but for a number that is the same in every class.
+    r"""The sum over super-parents: their average, up to a constant that is the same in every class.
 
     .. math:: P(c, x) \propto \sum_i w_i\, P(c, x_i) \prod_{j \ne i} P(x_j \mid c, x_i)
 
@@ -132,7 +132,7 @@ class Average:
         return tuple(PageFactor(_log_sum(terms)) for terms in zip(*self._terms, strict=True))
 
     def shares(self, k: int) -> tuple[float, ...]:
-        """Return the part of each super-parent in the sum of class k; 0 where the sum is."""
+        """Return the share of each super-parent in the sum of class k; 0 if the sum is 0."""
         return self._shares[k]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What the components of a model of hidden classes are like, attribute by attribute."""
+"""Profiles of the components of a latent class model, attribute by attribute."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Profile:
     name : hashable
     family : "table", or the name of a family of numbers
     rows : tuple
-        What is told: the states; or "mean" and "sd"; or "rate"; …. Where missing is a state, "(missing)" is one more.
+        The names of the values: the states; or "mean" and "sd"; or "rate"; …. If missing is a state,
+        "(missing)" is added.
     values : array of shape (components, rows)
     """
 
@@ -42,7 +43,7 @@ class Profile:
 
 @dataclass(frozen=True, eq=False)
 class ClassProfiles:
-    """Every attribute in every component; ``str`` and notebooks show a table.
+    """Every attribute in every component. Prints as a table, also in notebooks.
 
     Attributes
     ----------
@@ -74,7 +75,7 @@ class ClassProfiles:
         raise ColumnError("There is no attribute {name!r}. There are {known}.", name=name, known=known)
 
     def frame(self) -> Any:
-        """Return all of it as a data frame of the library that is installed: a row for each row of each profile."""
+        """Return a data frame of an installed library, with a row for each row of each profile."""
         lines = [(p.name, row, p.values[:, i]) for p in self.profiles for i, row in enumerate(p.rows)]
         columns: dict[str, Any] = {
             "attribute": np.array([str(name) for name, _, _ in lines], dtype=object),

@@ -1,4 +1,4 @@
-"""Curves over numbers as pictures that stand alone: the history of EM, a criterion over the number of components."""
+"""Draws line charts: the history of EM, a criterion over the number of components."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def curve_picture(
     Parameters
     ----------
     curves : mapping from name to points (x, y)
-        Points that are not finite are left out: EM may begin at −inf.
+        Points that are not finite are left out, because EM may start at −inf.
     across, up : the names of the axes
-    title : what the picture shows, in words
+    title : the title of the picture
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A Gaussian mixture over two columns: rows in the colour of their component, an ellipse round each component."""
+"""Draws a Gaussian mixture over two columns: rows coloured by component, and an ellipse per component."""
 
 from __future__ import annotations
 

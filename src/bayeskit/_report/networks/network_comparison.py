@@ -1,4 +1,4 @@
-"""How two graphs over the same nodes agree: what a search found against what is true."""
+"""Compares two graphs over the same nodes, such as a learned graph and the true one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOTE = (
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many arcs were found, how many there are, and how many of them are the same.
+    """The numbers of learned arcs, of true arcs, and of arcs in both.
 
     Examples
     --------
@@ -35,38 +35,39 @@ class Agreement:
 
     @property
     def precision(self) -> float:
-        """The share of the arcs found that are right; 1 where none was found."""
+        """The share of the learned arcs that are correct; 1 if none was learned."""
         return self.shared / self.found if self.found else 1.0
 
     @property
     def recall(self) -> float:
-        """The share of the true arcs that were found; 1 where there is none."""
+        """The share of the true arcs that were learned; 1 if there are none."""
         return self.shared / self.expected if self.expected else 1.0
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall, 2·shared/(found + expected); 1 where both graphs are empty."""
+        """The harmonic mean of precision and recall, 2·shared/(found + expected); 1 if both graphs are empty."""
         both = self.found + self.expected
         return 2.0 * self.shared / both if both else 1.0
 
 
 @dataclass(frozen=True)
 class NetworkComparison:
-    """What two graphs share. ``str`` and notebooks show it as a table.
+    """The agreement of two graphs. Prints as a table, also in notebooks.
 
     Attributes
     ----------
-    skeleton : Agreement on which nodes are neighbours
-    arcs : Agreement on the arcs of the classes of equivalent graphs, which is all that rows can tell
-    dag_arcs : Agreement on the arcs as they are directed; None where one of the two is a class
+    skeleton : Agreement on which nodes are adjacent
+    arcs : Agreement on the arcs of the equivalence classes, which is all that data can identify
+    dag_arcs : Agreement on the directed arcs; None if one of the two is an equivalence class
     shd : int
-        The structural Hamming distance of the classes: pairs of nodes that are related differently.
-    dag_shd : int, the same of the arcs as they are directed; None where one of the two is a class
+        The structural Hamming distance of the equivalence classes: the number of node pairs with different
+        edges.
+    dag_shd : int, the same for the directed graphs; None if one of the two is an equivalence class
     missing, extra, turned : pairs of nodes
-        Neighbours in the true graph alone, in the learned one alone, and in both but with another direction in the
-        classes (or with one in the first and none in the second).
+        Adjacent only in the true graph, only in the learned graph, and in both but with another direction in
+        the equivalence classes (or directed in one and undirected in the other).
     scores : {name: (of the learned graph, of the true one)}
-        On the scale of the log-likelihood; larger is better. Empty where no rows were given.
+        On the scale of the log-likelihood; higher is better. Empty if no rows were given.
     """
 
     skeleton: Agreement
@@ -81,7 +82,8 @@ class NetworkComparison:
 
     @property
     def score_differences(self) -> dict[str, float]:
-        """The score of the learned graph less that of the true one: above 0 where rows speak for the learned one."""
+        """The score of the learned graph minus that of the true graph; above 0 if the learned one fits
+        better."""
         return {name: learned - true for name, (learned, true) in self.scores.items()}
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""How P(target | evidence) of a network comes about: its factors, one sum after the other, the normaliser."""
+"""The explanation of P(target | evidence) in a network: its factors, each sum, and the normaliser."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Piece:
     label : str
         f1, f2 … for the factors of the network, g1, g2 … for sums.
     title : str
-        What it is, such as ``P(wet = yes | rain)``.
+        Its description, such as ``P(wet = yes | rain)``.
     names : tuple
-        The variables that are not observed, one axis each.
+        The unobserved variables, one axis each.
     states : tuple of tuples
     values : array of Fraction
     """
@@ -60,13 +60,13 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One variable is summed over.
+    """One step of variable elimination: a variable is summed out.
 
     Attributes
     ----------
     variable : name
     used : tuple of Piece
-        The factors that hold it.
+        The factors that contain it.
     product : Piece
         Their product; its last axis is the variable's.
     result : Piece
@@ -81,31 +81,31 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class NetworkExplanation:
-    r"""An exact answer as a page of arithmetic; ``str`` and notebooks show it.
+    r"""An exact posterior with its arithmetic step by step. Print it or show it in a notebook.
 
     .. math:: P(t \mid e) = \frac{1}{Z} \prod_f f \sum_{x_1} \prod_f f \sum_{x_2} \cdots
 
-    The numbers are fractions, not floats: an answer is exact for the tables as they are written.
+    The numbers are fractions, not floats, so the posterior is exact for the tables as written.
 
     Attributes
     ----------
     target : name
     states : tuple of labels
-    evidence : dict of node → what is known of it
+    evidence : dict of node → its evidence
     factors : tuple of Piece
-        Those that take part, at the observed states.
+        The factors in use, at the observed states.
     steps : tuple of Step
         In the order of elimination.
     last : tuple of Piece
-        What is left, all over the target.
+        The remaining factors, all over the target.
     product : tuple of Fraction
-        Their product for each state, before it is normalised.
+        Their product for each state, before normalising.
     cancelled : tuple of names
         Nodes whose factors are the same for every state of the target, and so cancel.
     barren : tuple of names
-        Nodes that are neither observed nor lead to anything that is: they sum to one.
+        Nodes that are not observed and have no observed descendants; they sum to one.
     is_evidence : bool
-        Whether the normaliser is P(evidence) itself.
+        Whether the normaliser equals P(evidence).
     lang : "en" or "zh"
     """
 
@@ -123,7 +123,7 @@ class NetworkExplanation:
 
     @property
     def order(self) -> tuple[Name, ...]:
-        """The variables summed over, the first first."""
+        """The variables in the order in which they are summed out."""
         return tuple(step.variable for step in self.steps)
 
     @property
@@ -142,7 +142,7 @@ class NetworkExplanation:
         return tuple(map(float, self.exact_posterior))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values fit for JSON."""
+        """Return everything as plain values, for JSON."""
         return {
             "target": plain(self.target),
             "states": plain(self.states),
@@ -173,13 +173,13 @@ class NetworkExplanation:
         return json_text(self.to_dict(), indent)
 
     def to_html(self) -> str:
-        """Return the page as tables of HTML, without styles or scripts, every word escaped: all of them."""
+        """Return all tables as escaped HTML, without styles or scripts."""
         from bayeskit._report.page_html import network_explanation_html
 
         return network_explanation_html(self, whole=True)
 
     def to_latex(self, document: bool = False) -> str:
-        r"""Return the page as LaTeX, fractions as ``\frac``; with ``document`` one that compiles as it is."""
+        r"""Return LaTeX with fractions as ``\frac``; with ``document``, a complete document."""
         from bayeskit._report.latex.latex_page import network_latex
 
         return network_latex(self, document)

@@ -1,4 +1,4 @@
-"""A network for a notebook: how large it is, its picture, its tables or factors folded away."""
+"""Renders a network for notebooks: its size, its picture, and its tables in folds."""
 
 from __future__ import annotations
 

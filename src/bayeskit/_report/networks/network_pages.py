@@ -1,4 +1,4 @@
-"""A network's explanation as small tables, each a page that every rendering draws."""
+"""Turns a network explanation into small tables, which every renderer draws."""
 
 from __future__ import annotations
 
