@@ -25,6 +25,7 @@ from bayeskit import (
     GaussianMixture,
     GaussianNB,
     LatentClass,
+    LogLinearBayes,
     MultinomialNB,
     NaiveBayes,
     learn_network,
@@ -107,6 +108,7 @@ SAVED = {
     "AutoBayes": lambda X: AutoBayes().fit(X, _Y),
     "CountForest": lambda X: CountForest(n_trees=5).fit(X, _Y),
     "BayesNetClassifier": lambda X: BayesNetClassifier().fit(X, _Y),
+    "LogLinearBayes": lambda X: LogLinearBayes(views=2).fit(X, _Y),
     "GaussianMixture": lambda X: GaussianMixture(2, random_state=0).fit(X),
     "LatentClass": lambda X: LatentClass(2, random_state=0).fit(X),
 }

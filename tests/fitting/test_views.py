@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayeskit import AODE, AnDE, load
 from bayeskit._fitting.views import ViewKind, coarse_kinds, draw_cuts, draw_views, kinds_of
+from bayeskit.errors import Incompatible, SettingError
 
 VALUES = st.lists(st.floats(allow_nan=False, width=32), min_size=1, max_size=60)
 
@@ -79,3 +84,80 @@ def test_infinite_values_have_finite_cuts() -> None:
     states, cuts = drawn([-np.inf, 0.0, np.inf, np.inf], ViewKind(3, 3, True))
     assert np.isfinite(cuts).all()
     assert np.searchsorted(cuts, states, side="left").tolist() == [0, 1, 2]
+
+
+# -- models averaged over views --------------------------------------------------------------------
+
+
+def table(n: int = 90, seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["u", "v", "w"], n)
+    place = np.searchsorted(["u", "v", "w"], y)
+    a, b = rng.normal(place, 1.0), rng.normal(-place, 2.0)
+    a[rng.random(n) < 0.1] = np.nan
+    word = np.where(rng.random(n) < 0.5, y, "other").astype(object)
+    word[rng.random(n) < 0.1] = None
+    return {"a": a, "word": word, "b": b}, y
+
+
+MODELS = {
+    "AODE": (AODE, {}),
+    "AODE-state": (AODE, {"missing": "state"}),
+    "AODE-smooth": (AODE, {"unseen": "smooth", "weights": "mutual-information"}),
+    "AODE-weighed": (AODE, {"class_weight": {"u": 2.0, "v": 1.0, "w": 0.5}}),
+    "A0DE": (AnDE, {"n": 0}),
+    "A1DE": (AnDE, {"n": 1, "smoothing": "back-off"}),
+    "A2DE": (AnDE, {"n": 2}),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_one_view_is_the_model_of_its_cut_points(name: str) -> None:
+    cls, settings = MODELS[name]
+    X, y = table()
+    one = cls(views=1, **settings).fit(X, y)
+    cut = cls(cut_points=one.views_[0], **settings).fit(X, y)
+    fresh, _ = table(20, seed=1)
+    fresh["word"][0] = "never seen"
+    np.testing.assert_allclose(one.predict_proba(fresh), cut.predict_proba(fresh), atol=1e-12)
+    np.testing.assert_allclose(one.leave_one_out(X, y), cut.leave_one_out(X, y), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_several_views_are_the_mean_of_their_logarithms(name: str) -> None:
+    cls, settings = MODELS[name]
+    X, y = table()
+    model = cls(views=4, **settings).fit(X, y)
+    if name == "A2DE":
+        settings = {**settings, "memory": 2**29}
+    logs = [cls(cut_points=cuts, **settings).fit(X, y).predict_log_proba(X) for cuts in model.views_]
+    mean = np.mean(logs, axis=0)
+    mean -= np.log(np.exp(mean).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(model.predict_log_proba(X), mean, atol=1e-10)
+
+
+def test_views_follow_batches_and_files(tmp_path: Path) -> None:
+    X, y = table()
+    model = AODE(views=3).fit(X, y)
+    before = model.predict_proba(X)
+    more, labels = table(30, seed=2)
+    model.partial_fit(more, labels)
+    assert np.abs(model.predict_proba(X) - before).max() > 1e-4
+    model.save(tmp_path / "model")
+    assert np.array_equal(load(tmp_path / "model").predict_proba(X), model.predict_proba(X))
+    model.forget(more, labels)
+    np.testing.assert_allclose(model.predict_proba(X), before, atol=1e-12)
+    assert np.array_equal(AODE(views=3).lazy({**X, "y": y}, "y").predict_proba(X), before)
+    assert model.explain({name: column[0] for name, column in X.items()}).form == "evidence"
+    with pytest.raises(Incompatible):
+        model.merge(AODE(views=3).fit(more, labels))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"views": 0}, {"views": 2.5}, {"views": 2, "numeric": "gaussian"}, {"views": 2, "random_state": -1}],
+)
+def test_views_that_mean_nothing_are_refused(settings: dict[str, Any]) -> None:
+    X, y = table(20)
+    with pytest.raises(SettingError):
+        AODE(**settings).fit(X, y)

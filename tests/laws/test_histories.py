@@ -37,6 +37,7 @@ from bayeskit import (
     GaussianMixture,
     GaussianNB,
     LatentClass,
+    LogLinearBayes,
     MultinomialNB,
     NaiveBayes,
     SelectiveKDB,
@@ -110,6 +111,8 @@ WAYS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
     "CountForest": (lambda: CountForest(n_trees=5, **ALL), words),
     "CountForest-mixed": (lambda: CountForest(n_trees=5, categorical_features=[0, 1]), mixed),
     "AutoBayes-mixed": (lambda: AutoBayes(categorical_features=[0, 1]), mixed),
+    "LogLinearBayes": (lambda: LogLinearBayes(**ALL), words),
+    "LogLinearBayes-mixed": (lambda: LogLinearBayes(views=2, categorical_features=[0, 1]), mixed),
     "BayesNet-naive": (lambda: BayesNetClassifier("naive", **ALL), words),
     "BayesNet-tan": (lambda: BayesNetClassifier("tan", smoothing="laplace", **ALL), words),
     "BayesNet-searched": (lambda: BayesNetClassifier("hill-climbing", criterion="aic", **ALL), words),
@@ -117,7 +120,7 @@ WAYS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
     "BayesNet-cut": (lambda: BayesNetClassifier("tan", numeric=3, categorical_features=[0, 1]), mixed),
 }
 # What the first rows chose is held: a fresh fit under the same choices begins with the same rows and forgets them.
-HOLDS = (SPODE, KDB, SelectiveKDB, WeightedNB, AutoBayes, BayesNetClassifier, CountForest)
+HOLDS = (SPODE, KDB, SelectiveKDB, WeightedNB, AutoBayes, BayesNetClassifier, CountForest, LogLinearBayes)
 STEPS = ("learn", "learn", "fade", "fade", "forget", "forget", "merge", "store")
 FIRST = 12  # rows that choose what is held
 

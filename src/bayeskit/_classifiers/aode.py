@@ -47,6 +47,11 @@ class AODE(SemiNaive):
     numeric, cut_points, calibration
         As in :class:`~bayeskit.TAN`. With "gaussian", a numeric attribute has a Gaussian for every class and
         state of the super-parent.
+    views : int, optional
+        Cut the numeric attributes at random quantiles in this many ways, and average the log-posteriors over
+        them. 8 to 16 views are usually better than one set of cut points. There is then no P(x).
+    random_state : int, default=0
+        Seed for the cut points of the views.
     semi_supervised, unlabelled_weight, missing_label
         As in :class:`~bayeskit.NaiveBayes`.
 
@@ -84,6 +89,8 @@ class AODE(SemiNaive):
         missing: str = "ignore",
         unseen: Unseen = "ignore",
         calibration: str | None = None,
+        views: int | None = None,
+        random_state: int = 0,
         n_jobs: int | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
@@ -102,6 +109,8 @@ class AODE(SemiNaive):
         self.missing = missing
         self.unseen = unseen
         self.calibration = calibration
+        self.views = views
+        self.random_state = random_state
         self.n_jobs = n_jobs
         self.semi_supervised = semi_supervised
         self.unlabelled_weight = unlabelled_weight

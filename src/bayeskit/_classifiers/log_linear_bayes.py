@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from bayeskit._classifiers.count_classifier import CountClassifier
-from bayeskit._classifiers.semi_naive import SemiNaive
+from bayeskit._classifiers.semi_naive import SemiNaive, check_whole
 from bayeskit._conditionals.log_linear import LogLinearScore
 from bayeskit._data.encode import Unseen
 from bayeskit._data.source import Source
@@ -27,6 +27,7 @@ from bayeskit._fitting.log_linear import (
 )
 from bayeskit._fitting.model import ModelForm, RowChoice
 from bayeskit._io.trial import held_choice
+from bayeskit._messages import Joined
 from bayeskit._schema import Label, Name, Schema
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.priors import Laplace
@@ -71,6 +72,9 @@ class LogLinearBayes(SemiNaive):
         its pairs say).
     penalty : float, optional
         λ, instead of choosing it.
+    interactions : mapping, optional
+        What another model holds, ``held_["interactions"]``: its cut points, pairs and triples are taken over. Models
+        that were learned apart can then be merged.
     class_prior, class_weight, categorical_features, states, unseen, n_jobs
         As in :class:`~bayeskit.NaiveBayes`; ``unseen="smooth"`` is refused, since no cell holds a value never seen.
     missing : "ignore" or "state"
@@ -111,12 +115,15 @@ class LogLinearBayes(SemiNaive):
     # Numbers stay numbers in the codes; the tables cut them, each in its own way.
     numeric = "gaussian"
     cut_points = None
+    # Its terms are averaged over views, not its answers.
+    _averages_views = False
 
     views: int
     max_pairs: int
     max_triples: int
     imaginary_rows: Sequence[float]
     penalty: float | None
+    interactions: Mapping[str, Any] | None
     random_state: int
 
     def __init__(
@@ -127,6 +134,7 @@ class LogLinearBayes(SemiNaive):
         max_triples: int = 100,
         imaginary_rows: Sequence[float] = (2.0, 20.0, 20.0),
         penalty: float | None = None,
+        interactions: Mapping[str, Any] | None = None,
         class_prior: ClassPriorLike = None,
         class_weight: ClassWeight = None,
         categorical_features: CategoricalFeatures = "from_dtype",
@@ -145,6 +153,7 @@ class LogLinearBayes(SemiNaive):
         self.max_triples = max_triples
         self.imaginary_rows = imaginary_rows
         self.penalty = penalty
+        self.interactions = interactions
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.categorical_features = categorical_features
@@ -202,7 +211,8 @@ class LogLinearBayes(SemiNaive):
 
     @property
     def _score(self) -> LogLinearScore:
-        found: Any = self._model.conditionals[0]
+        found = self._model.conditionals[0]
+        assert isinstance(found, LogLinearScore)
         return found
 
     # -- honest answers about rows that were learned -------------------------------------------
@@ -279,13 +289,20 @@ class LogLinearBayes(SemiNaive):
     # -- hooks ---------------------------------------------------------------------------------
 
     def _row_choices(self) -> list[RowChoice]:
-        chosen = RowChoice(
-            "LogLinearBayes's cut points and weights", "Use AODE with cut_points=, which only counts."
-        )
+        chosen = RowChoice(f"views={self.views!r}", "Use AODE with cut_points=, which only counts.")
         return [chosen, *super()._row_choices()]
 
     def _choose_more(self, source: Source) -> dict[str, Any]:
         trial = self._trial(source, lambda schema: Sampling())
+        if self.interactions is not None:
+            if not _is_choice(self.interactions, trial.schema):
+                known = Joined(repr(v.name) for v in trial.schema.attributes[:12])
+                raise SettingError(
+                    'interactions are not those of a model with the columns {known}. Give held_["interactions"] of '
+                    "one that was fitted to them.",
+                    known=known,
+                )
+            return {"interactions": dict(self.interactions)}
         choice = choose_interactions(
             trial.statistics, self.views, self.max_pairs, self.max_triples, self.missing, self.random_state
         )
@@ -317,14 +334,7 @@ class LogLinearBayes(SemiNaive):
     def _check_settings(self) -> None:
         super()._check_settings()
         for name, least in (("views", 1), ("max_pairs", 0), ("max_triples", 0), ("random_state", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise SettingError(
-                    "{name} is {value!r}; give a whole number of at least {least}.",
-                    name=name,
-                    value=value,
-                    least=least,
-                )
+            check_whole(name, getattr(self, name), least)
         if self.unseen == "smooth":
             raise SettingError(
                 'unseen is {unseen!r}; a value never seen has no cell here. Use "ignore" or "error".',
@@ -339,13 +349,13 @@ class LogLinearBayes(SemiNaive):
             )
 
 
-def _is_positive(value: object) -> bool:
+def _is_positive(value: Any) -> bool:
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    return is_number and bool(np.isfinite(value)) and value > 0  # type: ignore[operator, arg-type]
+    return is_number and bool(np.isfinite(value)) and value > 0
 
 
 @held_choice("interactions")
 def _is_choice(value: object, schema: Schema) -> bool:
-    if not isinstance(value, dict) or set(value) != set(Choice._fields):
+    if not isinstance(value, Mapping) or set(value) != set(Choice._fields):
         return False
     return Choice(**value).fits(schema)

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from bayeskit._classifiers.as_network import is_network
@@ -18,8 +19,11 @@ from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
 from bayeskit._fitting.choose_cuts import choose_cut_points
 from bayeskit._fitting.fitted_state import FittedState
-from bayeskit._fitting.model import ModelForm, ModelSpec, weighted_classes
+from bayeskit._fitting.log_linear import Sampling
+from bayeskit._fitting.model import ModelForm, ModelSpec, RowChoice, weighted_classes
 from bayeskit._fitting.naive import Naive
+from bayeskit._fitting.over_views import OverViews, draw_from_sample
+from bayeskit._fitting.views import Views
 from bayeskit._graphs.dag import Dag
 from bayeskit._schema import Label, Name, Schema, Variable
 from bayeskit.errors import SettingError, SuspectResult
@@ -52,6 +56,9 @@ class SemiNaive(CountClassifier):
     semi_supervised: bool
     unlabelled_weight: float | str
     missing_label: Label | None
+    # How many ways to cut numbers are averaged over, by the classifiers that can; None: cut points are chosen once.
+    views: int | None = None
+    random_state: int = 0
 
     # -- what was found ------------------------------------------------------------------------
 
@@ -59,6 +66,11 @@ class SemiNaive(CountClassifier):
     def cut_points_(self) -> dict[Name, tuple[float, ...]]:
         """Where each numeric attribute is cut into intervals (a, b]."""
         return dict(self.held_.get("cut_points", {}))
+
+    @property
+    def views_(self) -> tuple[dict[Name, tuple[float, ...]], ...]:
+        """The cut points of each view; empty where there are no views."""
+        return tuple(dict(view) for view in self.held_.get("views", ()))
 
     # -- hooks ---------------------------------------------------------------------------------
 
@@ -73,7 +85,10 @@ class SemiNaive(CountClassifier):
     def _choose(self, source: Source) -> dict[str, Any]:
         source.need_many_passes(type(self).__name__)
         held: dict[str, Any] = {}
-        if self.numeric != "gaussian" or self.cut_points:
+        if self._averages_views:
+            trial = self._trial(source, lambda schema: Sampling())
+            held["views"] = draw_from_sample(trial.statistics, int(self.views or 1), self.random_state).cuts
+        elif self.numeric != "gaussian" or self.cut_points:
             given = dict(self.cut_points or {})
             held["cut_points"] = choose_cut_points(source, self._plain_reading(), given, self.numeric)
         self._held = held
@@ -86,7 +101,19 @@ class SemiNaive(CountClassifier):
         return Reading(self.categorical_features, self.states or {}, cuts=self._held.get("cut_points", {}))
 
     def _spec(self, schema: Schema) -> ModelSpec:
-        return self._recipe_of(schema, self._form(schema))
+        form = self._form(schema)
+        if "views" in self._held:
+            views = Views(self._held["views"])
+            form = OverViews(views, (form,) * len(views))
+        return self._recipe_of(schema, form)
+
+    @property
+    def _averages_views(self) -> bool:
+        return self.views is not None
+
+    def _row_choices(self) -> list[RowChoice]:
+        chosen = [RowChoice(f"views={self.views!r}", "Give cut_points=, and leave views out.")]
+        return (chosen if self._averages_views else []) + super()._row_choices()
 
     def _recipe_of(self, schema: Schema, form: ModelForm) -> ModelSpec:
         smoothing = as_smoothing(self.smoothing, self._base_prior)
@@ -111,6 +138,7 @@ class SemiNaive(CountClassifier):
         super()._check_settings()
         as_smoothing(self.smoothing, self._base_prior)
         self._check_numeric()
+        self._check_views()
         one_of("missing", self.missing, ("ignore", "state"))
         one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
         if self.cut_points is not None and not isinstance(self.cut_points, Mapping):
@@ -125,9 +153,21 @@ class SemiNaive(CountClassifier):
         if self.cut_points is not None and self.numeric != "mdl":
             raise SettingError('cut_points are for numeric="mdl"; with numeric="gaussian" nothing is cut.')
 
+    def _check_views(self) -> None:
+        """Refuse what is no number of views, and views beside another way to read numbers."""
+        if not self._averages_views:
+            return
+        check_whole("views", self.views, 1)
+        check_whole("random_state", self.random_state, 0)
+        if self.numeric != "mdl" or self.cut_points is not None:
+            raise SettingError(
+                "views is {views!r}, and views draw their own cut points. Leave numeric= and cut_points= out.",
+                views=self.views,
+            )
+
     def _adopt(self, fitted: FittedState, y: LabelsLike | None) -> None:
         super()._adopt(fitted, y)
-        if not fitted.schema.categorical and fitted.schema.numeric:
+        if "views" not in self._held and not fitted.schema.categorical and fitted.schema.numeric:
             warnings.warn(
                 SuspectResult(
                     'With numeric="gaussian" a numeric attribute is nobody\'s parent, and there is no other: this '
@@ -153,6 +193,17 @@ class SemiNaive(CountClassifier):
         )
         trial.absorb(source)
         return trial
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """Refuse what is no whole number of at least so much."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise SettingError(
+            "{name} is {value!r}; give a whole number of at least {least}.",
+            name=name,
+            value=value,
+            least=least,
+        )
 
 
 class GraphClassifier(SemiNaive):

@@ -109,7 +109,7 @@ class InteractionTerms:
         """Return every term of some rows: shape (terms, n, K)."""
         nothing, target = np.zeros(chunk.n_rows), np.zeros(chunk.n_rows, dtype=np.int64)
         usual, logs = np.zeros(self.schema.n_classes), self._unknown()
-        return LeftOutTerms(self, chunk, target, nothing, usual, logs, logs).of(slice(0, chunk.n_rows))
+        return LeftOutTerms(self, chunk, target, nothing, usual, logs, logs[:0]).of(slice(0, chunk.n_rows))
 
     def steps(self, n_rows: int) -> Iterator[slice]:
         """Cut rows into runs whose terms take little memory."""

@@ -118,9 +118,10 @@ def blocks(n_rows: int) -> Iterator[slice]:
 
 def count_interactions(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> Interactions:
     """Count n(…, c) of every table."""
-    assert chunk.target is not None
+    target = chunk.target
+    assert target is not None
     found = Interactions.zero(schema, attributes)
-    found.margin[:] = np.bincount(chunk.target, chunk.weights, schema.n_classes)
+    found.margin[:] = np.bincount(target, chunk.weights, schema.n_classes)
     chunk = in_one_matrix(chunk, schema)
     weights, axes, layout = (
         chunk.row_weights,
@@ -128,17 +129,15 @@ def count_interactions(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]
         (found.tables, found.widths, found.starts),
     )
     for rows in blocks(chunk.n_rows):
-        count_tables_of_axes(
-            axes.codes(chunk, rows), chunk.target[rows], weights[rows], *layout, found.counts
-        )
+        count_tables_of_axes(axes.codes(chunk, rows), target[rows], weights[rows], *layout, found.counts)
     return found
 
 
 def take_sample(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> RowSample:
     """Sample the rows of a chunk."""
     assert chunk.target is not None
-    chunk = in_one_matrix(chunk, schema)
-    return sample_of(schema, attributes[0], chunk.codes, chunk.values, chunk.target, chunk.row_weights)
+    codes = in_one_matrix(chunk, schema).codes
+    return sample_of(schema, attributes[0], codes, chunk.values, chunk.target, chunk.row_weights)
 
 
 def in_one_matrix(chunk: Chunk, schema: Schema) -> Chunk:

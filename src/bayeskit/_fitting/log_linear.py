@@ -41,7 +41,7 @@ _U = np.uintp
 Names = tuple[Name, ...]
 
 # Numbers that the terms of the rows behind the weights may be, and how many rows these are at least and at most.
-MOST_TERMS, LEAST_ROWS, MOST_ROWS = 10_000_000, 2_000, 50_000
+MOST_TERMS, LEAST_ROWS, MOST_ROWS = 20_000_000, 2_000, 30_000
 # Numbers of a sample that the choice of cut points and sets of attributes looks at, and its rows.
 _SAMPLE_CELLS, _SAMPLE_LEAST, _SAMPLE_MOST = 2**23, 2**13, 2**17
 # Views in which pairs, and triples, are ranked; and additions that the ranking of pairs may cost.
@@ -246,9 +246,9 @@ def _are_tuples(*values: object) -> bool:
     return all(type(value) is tuple for value in values)
 
 
-def _ascend(cuts: object) -> bool:
+def _ascend(cuts: Any) -> bool:
     numbers = type(cuts) is tuple and all(type(cut) is float and np.isfinite(cut) for cut in cuts)
-    return numbers and all(a < b for a, b in itertools.pairwise(cuts))  # type: ignore[arg-type]
+    return numbers and all(a < b for a, b in itertools.pairwise(cuts))
 
 
 def _are_names(names: object, size: int, schema: Schema) -> bool:
@@ -281,7 +281,7 @@ def choose_interactions(
     triples = ranking.triples(coarse, kept, max_triples)
     threes = tuple(itertools.islice((three for three in triples if room.takes(three, coarse)), max_triples))
     n_terms = max(len(kept) + len(chosen) + len(threes), 1)
-    n_rows = min(max(MOST_TERMS // (n_terms * k), LEAST_ROWS), MOST_ROWS)
+    n_rows = min(max(MOST_TERMS // (n_terms * max(k - 1, 1)), LEAST_ROWS), MOST_ROWS)
     return Choice(kept, views.cuts, coarse.cuts, chosen, threes, n_rows)
 
 
@@ -455,13 +455,14 @@ class _View:
         """Return I(X; Y) of each axis."""
         singles = np.arange(len(self.widths))[:, None]
         joint, alone = self._sums(singles), self._sums(singles, classes=False)
-        return (joint - alone - self._of_class() + self.total * np.log(self.total)) / self.total
+        told = joint - alone - self._of_class() + self.total * np.log(self.total)
+        return np.asarray(told / self.total)
 
     def pair_information(self, pairs: NDArray[np.int64]) -> Floats:
         """Return I(X_i; X_j | Y) of pairs, less its mean where there is none."""
         singles = self._sums(np.arange(len(self.widths))[:, None])
         told = self._sums(pairs) - singles[pairs].sum(axis=1) + self._of_class()
-        return (told - 0.5 * self._chance(pairs)) / self.total
+        return np.asarray((told - 0.5 * self._chance(pairs)) / self.total)
 
     def triple_information(self, triples: NDArray[np.int64]) -> Floats:
         """Return what three attributes tell of each other within the classes that no two of them tell."""

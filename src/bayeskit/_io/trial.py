@@ -178,6 +178,21 @@ def _are_cuts(value: object, schema: Schema) -> bool:
     )
 
 
+@held_choice("views")
+def _are_views(value: object, schema: Schema) -> bool:
+    """The cut points of every numeric column, one set for each view."""
+    return (
+        type(value) is tuple
+        and bool(value)
+        and all(
+            isinstance(view, dict)
+            and set(view) == set(schema.numeric_index)
+            and all(map(_ascend, view.values()))
+            for view in value
+        )
+    )
+
+
 def _ascend(cuts: object) -> bool:
     return type(cuts) is tuple and all(map(is_number, cuts)) and all(a < b for a, b in pairwise(cuts))
 

@@ -16,15 +16,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._schema import Label, Name, Schema, Variable
+from bayeskit._schema import Name, Schema, Variable
 from bayeskit._statistics.part import ROUNDING_OF_ONE, CellTable, Embedding, Gone, Part, never_counted
 from bayeskit._statistics.term import Term
 from bayeskit.errors import CannotCount
 from bayeskit.typing import Floats
 
 Words = NDArray[np.uint64]
+Numbers = NDArray[np.int64]
 
-_LARGEST = np.uint64(2**64 - 1)
+_LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,32 +37,32 @@ class RowSample(Part):
 
     Attributes
     ----------
-    numbers : uint64 array of shape (m,), ascending
+    numbers : int64 array of shape (m,), ascending
         Rows of equal values and other classes have the same number, and stand in the order of the classes.
     codes : int64 array of shape (m, categorical attributes)
     bits : int64 array of shape (m, numeric attributes)
         The bits of the doubles: so NaN is equal to itself, and infinity is kept.
     target : int64 array of shape (m,)
     weight : array of shape (m,)
-    own : array of shape (m,)
-        What is left out of the counts when one copy of the row is: min(weight, 1) of the heaviest copy.
-    limit : uint64 array of shape (1,)
+    unit : array of shape (K,)
+        What one row of each class weighs: 1, or what classes were weighed by.
+    limit : int64 array of shape (1,)
     capacity : int64 array of shape (1,)
     """
 
     kind = "row_sample"
     names_columns = False
-    weight_arrays = "weight", "own"
-    free_arrays = "numbers", "codes", "bits", "target", "weight", "own"
+    weight_arrays = "weight", "unit"
+    free_arrays = "numbers", "codes", "bits", "target", "weight"
     fixed_arrays = ("capacity",)
 
-    numbers: Words
+    numbers: Numbers
     codes: NDArray[np.int64]
     bits: NDArray[np.int64]
     target: NDArray[np.int64]
     weight: Floats
-    own: Floats
-    limit: Words
+    unit: Floats
+    limit: Numbers
     capacity: NDArray[np.int64]
 
     @classmethod
@@ -75,13 +76,13 @@ class RowSample(Part):
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Any, ...]) -> Self:
         return cls(
-            numbers=np.zeros(0, dtype=np.uint64),
+            numbers=np.zeros(0, dtype=np.int64),
             codes=np.zeros((0, len(schema.categorical)), dtype=np.int64),
             bits=np.zeros((0, len(schema.numeric)), dtype=np.int64),
             target=np.zeros(0, dtype=np.int64),
             weight=np.zeros(0),
-            own=np.zeros(0),
-            limit=np.array([_LARGEST]),
+            unit=np.ones(schema.n_classes),
+            limit=np.array([_LARGEST], dtype=np.int64),
             capacity=np.array([attributes[0]], dtype=np.int64),
         )
 
@@ -91,13 +92,19 @@ class RowSample(Part):
         return self.bits.view(np.float64)
 
     @property
+    def own(self) -> Floats:
+        """What is left out of the counts when one copy of each row is: shape (m,)."""
+        return np.minimum(self.weight, self.unit[self.target])
+
+    @property
     def is_whole(self) -> bool:
         """Whether no row was ever let go: the sample is all there is."""
         return bool(self.limit[0] == _LARGEST)
 
     def holds(self, schema: Schema, codes: Any, values: Floats) -> NDArray[np.bool_]:
         """Say which rows, among those that were counted, are in the sample."""
-        return row_numbers(schema, np.asarray(codes, dtype=np.int64), _bits_of(values)) <= self.limit[0]
+        numbers = row_numbers(schema, np.asarray(codes, dtype=np.int64), _bits_of(values))
+        return np.asarray(numbers <= self.limit[0])
 
     def merge(self, other: Self) -> Self:
         both = self._joined(other)
@@ -106,10 +113,8 @@ class RowSample(Part):
         first = np.ones(len(order), dtype=bool)
         first[1:] = (numbers[1:] != numbers[:-1]) | (target[1:] != target[:-1])
         place, n = np.cumsum(first) - 1, int(first.sum())
-        own = np.zeros(n)
-        np.maximum.at(own, place, both.own[order])
-        weight = np.bincount(place, both.weight[order], n)
-        return replace(both._take(order[first]), weight=weight, own=own)._within()
+        weight = np.asarray(np.bincount(place, both.weight[order], n), dtype=np.float64)
+        return replace(both._take(order[first]), weight=weight)._within()
 
     def subtract(self, other: Self, gone: Gone | None = None) -> Self:
         limit = min(self.limit[0], other.limit[0])
@@ -139,9 +144,11 @@ class RowSample(Part):
         return place, known
 
     def scale(self, factor: float | Floats) -> Self:
-        each = np.broadcast_to(factor, np.shape(factor) or (1,))
-        by_row = each[self.target] if len(each) > 1 else each[0]
-        scaled = replace(self, weight=self.weight * by_row, own=self.own * by_row)
+        if np.ndim(factor):  # classes are weighed: a row of the class is worth so much
+            by_class = np.asarray(factor, dtype=np.float64)
+            scaled = replace(self, weight=self.weight * by_class[self.target], unit=self.unit * by_class)
+        else:
+            scaled = replace(self, weight=self.weight * factor)
         return scaled._take(np.flatnonzero(scaled.weight > 0.0))
 
     def embed(self, embedding: Embedding) -> Self:
@@ -152,7 +159,11 @@ class RowSample(Part):
             if before is not after:
                 moves = [*(after.codes.get(s, after.size) for s in before.states), after.size]
                 codes[:, j] = np.array(moves)[self.codes[:, j]]
-        moved = replace(self, codes=codes, target=embedding.classes[self.target].astype(np.int64))
+        unit = np.ones(embedding.new.n_classes)
+        alive = embedding.classes >= 0
+        unit[embedding.classes[alive]] = self.unit[alive]
+        target = embedding.classes[self.target].astype(np.int64)
+        moved = replace(self, codes=codes, target=target, unit=unit)
         return moved._take(np.lexsort((moved.target, moved.numbers)))
 
     def deficit(self) -> float:
@@ -173,14 +184,15 @@ class RowSample(Part):
         if len({len(arrays[name]) for name in cls.free_arrays}) > 1:
             return "its array row_sample/numbers is not as long as the others"
         again = (numbers[1:] == numbers[:-1]) & (target[1:] <= target[:-1])
-        if (numbers[1:] < numbers[:-1]).any() or again.any() or (numbers > arrays["limit"][0]).any():
+        outside = (numbers < 0) | (numbers > arrays["limit"][0])
+        if (numbers[1:] < numbers[:-1]).any() or again.any() or outside.any():
             return "its array row_sample/numbers does not ascend"
         sizes = np.array([v.size for v in schema.categorical], dtype=np.int64)
         if (codes < 0).any() or (codes > sizes).any():
             return "its array row_sample/codes holds what is no state"
         if (target < 0).any() or (target >= schema.n_classes).any():
             return "its array row_sample/target holds what is no class"
-        if (arrays["weight"] <= 0.0).any() or (arrays["own"] <= 0.0).any():
+        if (arrays["weight"] <= 0.0).any() or (arrays["unit"] <= 0.0).any():
             return "its array row_sample/weight holds a row without weight"
         return None
 
@@ -194,9 +206,9 @@ class RowSample(Part):
         }
         return replace(self, **arrays, limit=limit)
 
-    def _up_to(self, limit: np.uint64) -> Self:
+    def _up_to(self, limit: np.int64) -> Self:
         n = int(np.searchsorted(self.numbers, limit, side="right"))
-        return replace(self._take(slice(0, n)), limit=np.array([limit], dtype=np.uint64))
+        return replace(self._take(slice(0, n)), limit=np.array([limit], dtype=np.int64))
 
     def _within(self) -> Self:
         """Let rows go that are beyond the limit, and lower it where there are more than may be kept."""
@@ -205,7 +217,7 @@ class RowSample(Part):
         if len(kept.numbers) <= capacity:
             return kept
         # All rows of one number stay or go together.
-        return kept._up_to(kept.numbers[capacity] - np.uint64(1))
+        return kept._up_to(kept.numbers[capacity] - 1)
 
     def _take(self, rows: slice | NDArray[np.intp]) -> Self:
         return replace(self, **{name: getattr(self, name)[rows] for name in self.free_arrays})
@@ -226,7 +238,6 @@ def sample_of(
         bits=bits,
         target=target,
         weight=weights,
-        own=np.minimum(weights, 1.0),
     )
     return empty.merge(taken)
 
@@ -238,7 +249,7 @@ def _bits_of(values: Floats) -> NDArray[np.int64]:
     return values.view(np.int64)
 
 
-def row_numbers(schema: Schema, codes: NDArray[np.int64], bits: NDArray[np.int64]) -> Words:
+def row_numbers(schema: Schema, codes: NDArray[np.int64], bits: NDArray[np.int64]) -> Numbers:
     """Return a number for each row, as if drawn at random, but the same for rows of equal labels and numbers.
 
     Neither the order of the columns nor the class has a part in it.
@@ -249,7 +260,7 @@ def row_numbers(schema: Schema, codes: NDArray[np.int64], bits: NDArray[np.int64
         found += words[codes[:, j]]
     for j, variable in enumerate(schema.numeric):
         found += _mixed(_mixed(bits[:, j].view(np.uint64)) ^ np.uint64(_word(repr(variable.name))))
-    return _mixed(found)
+    return (_mixed(found) >> np.uint64(1)).astype(np.int64)
 
 
 def _mixed(words: Words) -> Words:
@@ -264,7 +275,7 @@ def _label_words(variable: Variable) -> Words:
     return np.array([*map(_label_word, variable.states), 0], dtype=np.uint64)
 
 
-def _label_word(label: Label) -> int:
+def _label_word(label: Any) -> int:
     # Numbers that are equal (1, 1.0, True) are one state, and have one hash; that of a text is another in each process.
     return _word(repr(hash(label)) if isinstance(label, Real) else repr(label))
 
