@@ -1,4 +1,4 @@
-"""A table to be read, as a value, and its renderers: text, Rich for terminals, HTML; that of LaTeX is `report.latex`.
+"""A table for display, with renderers for text, Rich and HTML (the LaTeX renderer is `report.latex`).
 
 Whoever has something to show in rows and columns makes a `DisplayTable`; how wide a column is, which cells are set to
 the right, what is escaped and how much of a long table a notebook shows is decided here.

@@ -1,4 +1,4 @@
-"""What kernels can do that Python has no word for: single instructions, each with the same in plain Python."""
+"""CPU instructions for kernels, each with an equivalent in plain Python."""
 
 from __future__ import annotations
 

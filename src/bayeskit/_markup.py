@@ -1,4 +1,4 @@
-"""HTML is made here, and nowhere else: elements, the frame of a document; whatever is text is escaped.
+"""Builds HTML elements and documents, and escapes all text.
 
 A piece that is made is an `Html`, and any other text is escaped when it is put into one, so nothing is escaped twice
 and nothing is forgotten. Pictures are SVG and have a writer of their own (``_report/drawing/svg.py``).

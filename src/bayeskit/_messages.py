@@ -1,4 +1,4 @@
-"""Messages: a template and its values, formatted in the language of whoever reads them, when they are shown.
+"""Messages as templates with values, formatted in the user's language when they are shown.
 
 The library is written in English, and a message is written once: where it is found out. Its template is what a
 catalogue is asked for (``locale/zh_CN/LC_MESSAGES/bayeskit.po``, an ordinary file of gettext, read as it is), so that

@@ -1,4 +1,4 @@
-"""The one way a kernel runs: in plain Python while its work is small, compiled by Numba once that pays.
+"""Runs kernels: in plain Python for little work, compiled by Numba for more.
 
 Compiling a kernel takes from a tenth of a second to several seconds. A small table or network needs less than
 that even in plain Python. So a kernel first runs its own Python function, and the passes through its loops

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are asked for (PEP 562)."""
+"""Imports the names of a package on first use (PEP 562)."""
 
 from __future__ import annotations
 

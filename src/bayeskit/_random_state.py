@@ -1,4 +1,4 @@
-"""The one reading of ``random_state=``: a whole number, a generator or None, as all doors take it."""
+"""Reads ``random_state`` parameters: an integer, a generator or None."""
 
 from __future__ import annotations
 

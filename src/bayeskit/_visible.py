@@ -1,4 +1,4 @@
-r"""Text that may be shown anywhere: what would steer a terminal, or turn the direction of a line, is written out.
+r"""Makes text safe to display by escaping control characters and direction marks.
 
 Names of columns, states, classes and files come from files of other people. ``ESC [ 2 J`` in one of them would clear
 the screen of whoever prints it, and U+202E would show the rest of the line backwards.

@@ -1,1 +1,1 @@
-"""Chunk × plan → statistics: one counter for each pattern, threads, DuckDB."""
+"""Counts the statistics of a plan over rows, with kernels on threads or in DuckDB."""

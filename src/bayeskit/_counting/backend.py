@@ -1,4 +1,4 @@
-"""Where rows are counted: here, chunk by chunk on threads, or where they are, by a backend; and what is kept."""
+"""Counts rows, in memory chunk by chunk on threads, or in place by a backend, and keeps the totals."""
 
 from __future__ import annotations
 
@@ -30,37 +30,37 @@ from bayeskit.errors import DataError, SettingError, UnseenState
 
 
 class Backend(Protocol):
-    """Counts a source where it is. Rows never have to leave it, and are never all held.
+    """Counts a source in place. Rows never leave the source and are never all held in memory.
 
-    Every backend obeys the same list (``tests/conformance/test_backends.py``): missing cells are counted under the code
-    after the last state, a row without a class is refused, a row of weight 0 is absent, and whole weights are counted
-    to the bit as the kernels count them.
+    All backends follow the same rules (``tests/conformance/test_backends.py``): missing cells are counted
+    under the code after the last state, a row without a class is an error, a row of weight 0 is ignored, and
+    integer weights give bit-identical counts to those of the kernels.
     """
 
     def takes(self, source: Source) -> bool:
-        """Say whether the rows of a source are for this backend."""
+        """Return whether this backend can count a source."""
         ...
 
     def schema(self, source: Source, reading: Reading, target: Variable) -> Schema:
         """Find the attributes, their states and the classes, in one pass.
 
-        States that were declared stay and keep their order; the others are those of rows with weight, sorted. So
-        schemas of pieces can be united, in any order, to that of the whole. Without ``source.target`` every row is of
-        the one class that the target declares.
+        Declared states stay and keep their order. The others are those of rows with positive weight, sorted.
+        Schemas of parts can therefore be united, in any order, to the schema of the whole. Without
+        ``source.target``, every row has the one class that the target declares.
         """
         ...
 
     def count(self, source: Source, schema: Schema, plan: Plan) -> Statistics:
         """Count the terms of a plan (:meth:`~bayeskit.statistics.Plan.terms`) by the codes of a schema.
 
-        Columns that the schema does not name are left out. A term that the backend cannot count is refused, with
-        :class:`~bayeskit.errors.CannotCount`, before anything is counted.
+        Columns that the schema does not name are ignored. A term that the backend cannot count raises
+        :class:`~bayeskit.errors.CannotCount` before anything is counted.
         """
         ...
 
 
 def backend_of(source: Source) -> Backend | None:
-    """Return the backend that counts a source where it is; None where its rows are read and counted here."""
+    """Return the backend that counts a source in place; None if its rows are read and counted here."""
     return next((backend for backend in BACKENDS if backend.takes(source)), None)
 
 
@@ -86,7 +86,7 @@ COUNTERS: dict[str, Callable[..., Any]] = {
 
 
 def count(chunk: Chunk, schema: Schema, plan: Plan) -> Statistics:
-    """Take all the sums of a plan over the rows of one chunk."""
+    """Compute all sums of a plan over the rows of one chunk."""
     parts = {p.kind: COUNTERS[p.kind](chunk, schema, p.attributes) for p in plan.patterns}
     return Statistics(schema, plan, parts)
 
@@ -163,7 +163,7 @@ def count_rows(encoded: EncodedTable, plan: Plan, n_jobs: int | None = None) -> 
 
 
 class Threads:
-    """Counts rows that are read here: tables in memory, batches, files. The kernels go to the chunks."""
+    """Counts rows that are read here (tables in memory, batches, files), chunk by chunk on threads."""
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
@@ -218,9 +218,9 @@ def _refuse_strange(statistics: Statistics, schema: Schema) -> None:
 
 
 class Tally:
-    """Statistics with the verbs of incremental use.
+    """Statistics with methods for incremental updates.
 
-    Every verb is all or nothing: the statistics are replaced only when the new ones are complete.
+    Every method is atomic: the statistics are replaced only when the new ones are complete.
     """
 
     def __init__(self, schema: Schema, plan: Plan, n_jobs: int | None = None) -> None:
@@ -229,7 +229,7 @@ class Tally:
 
     @classmethod
     def of(cls, encoded: EncodedTable, plan: Plan, n_jobs: int | None = None) -> Tally:
-        """Count the first rows: what zero and these add up to, without the zero."""
+        """Start a tally from the counts of the first rows."""
         tally = cls.__new__(cls)
         tally.statistics, tally.n_jobs = count_rows(encoded, plan, n_jobs).pruned(), n_jobs
         return tally
@@ -245,19 +245,19 @@ class Tally:
         self.statistics = (self.statistics.merge(new) if self.statistics.total else new).pruned()
 
     def forget(self, encoded: EncodedTable) -> None:
-        """Take rows away that were added before; what nothing speaks for any more leaves the schema."""
+        """Remove rows that were added before, and drop states that no row has any more."""
         self.subtract(count_rows(encoded, self.statistics.plan, self.n_jobs))
 
     def fade(self, factor: float) -> None:
-        """Multiply every weight by a factor between 0 and 1: yesterday counts for less."""
+        """Multiply every weight by a factor between 0 and 1, so that older rows count for less."""
         if not (isinstance(factor, (int, float, np.number)) and 0.0 < factor <= 1.0):
             raise SettingError("fade takes a factor above 0 and at most 1, not {factor!r}.", factor=factor)
         self.statistics = self.statistics.scale(float(factor))
 
     def merge(self, statistics: Statistics) -> None:
-        """Add what was counted elsewhere, by another tally or a backend; the schema grows by its states."""
+        """Add statistics counted elsewhere, by another tally or a backend. The schema grows as needed."""
         self.statistics = self.statistics.merge(statistics).pruned()
 
     def subtract(self, statistics: Statistics) -> None:
-        """Take away what was counted elsewhere of rows that were added before."""
+        """Subtract statistics that were counted elsewhere from rows that were added before."""
         self.statistics = self.statistics.subtract(statistics).pruned()

@@ -1,4 +1,4 @@
-"""Loops that count pairs of codes 64 rows at a time: one bit a row, one plane a state.
+"""Kernels that count pairs of codes 64 rows at a time: one bit per row, one plane per state.
 
 The rows are laid out by class, every class beginning with a new word. Then n(v_i, v_j, c) is the number of
 bits that two planes share in the words of class c.

@@ -1,4 +1,4 @@
-"""Loops that count a family with each of many further parents, and score or test what they counted at once.
+"""Kernels that count a family extended by each of many parents, and score or test it immediately.
 
 By codes; by bits, 64 rows at a time and one plane a state; and with weights.
 """

@@ -1,4 +1,4 @@
-"""Rows → families: counts of their configurations, and sums of products of numeric attributes in each of them."""
+"""Counts families: their configurations, and sums of products of numeric attributes in each of them."""
 
 from __future__ import annotations
 

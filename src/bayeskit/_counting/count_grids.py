@@ -1,4 +1,4 @@
-"""Rows → sparse dyadic grids."""
+"""Counts numeric attributes on sparse dyadic grids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows → moments of numeric attributes: in each class, and in each class and state of the categorical ones."""
+"""Computes moments of numeric attributes by class, and by class and state of categorical attributes."""
 
 from __future__ import annotations
 

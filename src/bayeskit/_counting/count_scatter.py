@@ -1,4 +1,4 @@
-"""Rows → scatter: second moments together, over the rows where nothing is missing."""
+"""Computes joint second moments of numeric attributes over the rows without missing values."""
 
 from __future__ import annotations
 

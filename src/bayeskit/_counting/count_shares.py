@@ -1,4 +1,4 @@
-"""Counting rows whose class is not known: each belongs to every class with a share of its weight."""
+"""Counts unlabelled rows, with the weight of each row split between the classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows → counts of categorical attributes with the class: single ones, pairs, and triples."""
+"""Counts categorical attributes with the class: single attributes, pairs and triples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows → totals of a block in each class. Every loop returns the row that it refuses, or −1."""
+"""Sums the columns of a block by class. Every kernel returns the first invalid row, or −1."""
 
 from __future__ import annotations
 

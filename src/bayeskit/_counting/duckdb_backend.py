@@ -1,4 +1,4 @@
-"""Counting in DuckDB: the terms of a plan as grouping sets. Cells come back, rows never do."""
+"""Counts in DuckDB with the terms of a plan as grouping sets; only cells are returned, never rows."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Frames, arrays, sparse matrices, batches and files → codes and numbers."""
+"""Reads frames, arrays, sparse matrices, batches and files, and encodes them as codes and numbers."""

@@ -1,4 +1,4 @@
-"""The class column and the row weights, checked and coded."""
+"""Checks and encodes the class column and the row weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One column of any library → its kind, its codes with their labels, or its numbers.
+"""Reads one column of any library: its kind, its codes with their labels, or its numbers.
 
 Dictionary encoding is left to the library that owns the column: it is the fastest at it.
 """

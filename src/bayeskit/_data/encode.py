@@ -1,4 +1,4 @@
-"""Tables × schema → codes and numbers. Labels end here."""
+"""Encodes tables by a schema into codes and numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table after encoding, cut into chunks on demand so that no second copy of the data is made."""
+"""An encoded table, which is cut into chunks on demand without a second copy of the data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ONES.flags.writeable = False
 
 @dataclass(frozen=True)
 class Chunk:
-    """Rows ready to be counted or scored.
+    """Encoded rows, ready to be counted or scored.
 
     Attributes
     ----------
@@ -31,11 +31,11 @@ class Chunk:
         NaN means missing.
     block : scipy.sparse.csr_array or float64 array of shape (n, width), or None
     target : uint32 array of shape (n,), or None when predicting
-    weights : float64 array of shape (n,), or None where every row weighs one
+    weights : float64 array of shape (n,), or None if every weight is one
     block_above : float, optional
-        Take the block's values above this for 1 and the others for 0.
+        Read values of the block above this as 1 and the others as 0.
     first_row : int
-        Where the chunk begins in its table, for messages.
+        The position of the first row in its table, for messages.
     """
 
     n_rows: int
@@ -48,7 +48,7 @@ class Chunk:
     block_above: float | None = None
 
     def take(self, rows: slice | NDArray[np.intp]) -> Chunk:
-        """Return some rows, in one piece; all of them as they are."""
+        """Return some rows as one chunk; all rows are returned unchanged."""
         first = 0
         if isinstance(rows, slice):
             if (rows.start, rows.stop) == (0, self.n_rows):
@@ -72,7 +72,7 @@ class Chunk:
 
     @property
     def row_weights(self) -> NDArray[np.float64]:
-        """The weights as an array: ones where none were given."""
+        """The weights as an array; ones if none were given."""
         if self.weights is not None:
             return self.weights
         return _ONES[: self.n_rows] if self.n_rows <= CHUNK_ROWS else np.ones(self.n_rows)
@@ -162,8 +162,9 @@ class EncodedTable:
             yield self.chunk(start, stop)
 
     def chunk(self, start: int, stop: int, *, by_column: bool = False) -> Chunk:
-        """Return some rows; categorical columns as one matrix, or each in its own codes where that is how
-        they are held (counting needs no more, and is spared the copy)."""
+        """Return some rows. Categorical columns are one matrix, or each in its own codes if stored that way.
+
+        Counting does not need the matrix, so the copy is avoided."""
         rows = slice(start, stop)
         block = self.block
         if block is not None and (start, stop) != (0, self.n_rows):

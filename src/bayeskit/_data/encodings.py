@@ -1,4 +1,4 @@
-"""In what encoding is this text file? Found by reading all of it, and turned into UTF-8 as a stream."""
+"""Detects the encoding of a text file by reading all of it, and converts it to UTF-8 as a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of one file as they were asked for: columns checked by name, kinds as told, up to a limit."""
+"""Reads the rows of one file: checks columns by name, applies the given kinds, stops at a limit."""
 
 from __future__ import annotations
 

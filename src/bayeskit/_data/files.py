@@ -1,4 +1,4 @@
-"""One CSV, TSV or Parquet file as a source of batches that can be read again and again, through DuckDB."""
+"""Reads a CSV, TSV or Parquet file through DuckDB as a source of batches for repeated passes."""
 
 from __future__ import annotations
 

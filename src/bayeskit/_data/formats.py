@@ -1,4 +1,4 @@
-"""The two formats of files, text and Parquet, as DuckDB is to be asked for them."""
+"""The DuckDB queries for the two file formats, text and Parquet."""
 
 from __future__ import annotations
 

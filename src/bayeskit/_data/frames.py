@@ -1,4 +1,4 @@
-"""Columns of pandas, Polars, PyArrow and whatever else narwhals reads."""
+"""Reads columns of pandas, Polars, PyArrow and any other library that narwhals supports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values as other libraries ask for them: as an array of NumPy, or as a frame of whichever library is installed."""
+"""Converts values to NumPy arrays, or to data frames of an installed library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How columns are to be read: which are categories, which states were declared."""
+"""The user's settings for reading columns: which are categorical, which states are declared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FEW_ROWS = 10
 
 
 class Columns(Protocol):
-    """What reading must know of rows, wherever they are: how the columns are named and of which kind each is."""
+    """What reading needs to know about any rows: the names and kinds of the columns."""
 
     @property
     def names(self) -> tuple[Name, ...]: ...
@@ -40,29 +40,30 @@ class Columns(Protocol):
 
 @dataclass(frozen=True)
 class Reading:
-    """The user's word on the columns.
+    """The user's settings for the columns.
 
     Attributes
     ----------
     categorical : "from_dtype", "all", names, positions or a mask
     states : mapping from column to its declared states
-    kinds : mapping from column to the kind that its family asks for
+    kinds : mapping from column to the kind that its family needs
     binary : names of columns
-        Numeric columns to be read as the two states 0 and 1.
+        Numeric columns to read as the two states 0 and 1.
     block : bool
-        Take all columns together as one block of counts.
+        Read all columns together as one block of counts.
     cuts : mapping from column to ascending numbers, or to a number of intervals
-        Numeric columns to be read as intervals; where only their number is given the column is read as numbers, to be
-        cut when all rows are known.
+        Numeric columns to read as intervals. If only the number of intervals is given, the column is read as
+        numbers and cut when all rows are known.
     dense : sequence of int, or None
-        Take the columns for codes 0, 1, 2, …, each with at least so many states.
-    known : mapping from column to the variable that it is
+        Read the columns as codes 0, 1, 2, …, each with at least this many states.
+    known : mapping from column to its known variable
     whole : int, optional
-        Whole numbers of at most so many values are states, and more are refused; None: they are numbers as others.
+        Integer columns with at most this many values are categorical, and more values are an error. None:
+        integers are read as numbers.
     as_written : bool
-        What is written as a state means it: 1, 1.0 and "1" are one state.
+        States are matched as written: 1, 1.0 and "1" are the same state.
     largest : float
-        Larger numbers are refused where all rows are gathered.
+        Larger numbers are an error when all rows are collected.
     """
 
     categorical: Any = "from_dtype"
@@ -78,11 +79,11 @@ class Reading:
     largest: float = np.inf
 
     def tells(self, name: Name) -> bool:
-        """Whether the user has spoken of a column: then its cells do not decide what it is."""
+        """Whether the user has settings for a column, so that its cells do not determine its kind."""
         return any(name in given for given in (self.states, self.kinds, self.cuts, self.known))
 
     def schema_of(self, table: Columns, target: Variable) -> Schema:
-        """Return the schema of a table, its states not yet counted."""
+        """Return the schema of a table, before its states are collected."""
         if table.block is not None or self.block:
             return Schema((Variable("block", "block", width=table.shape[1]),), target)
         check_states(self.states)

@@ -1,4 +1,4 @@
-"""A DuckDB relation as columns to be read by name, and as SQL in which no name of theirs occurs.
+"""Reads a DuckDB relation by column, and writes SQL with safe aliases instead of its column names.
 
 Columns are referred to by place (``#1``, ``#2``, …) and get names of ours, so that nothing has to be quoted: neither
 quotes and control characters in a name nor names that differ in case alone (to DuckDB they are the same) can do harm.

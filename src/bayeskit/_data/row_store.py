@@ -1,4 +1,4 @@
-"""All rows of a source held together, in codes and numbers: a byte for each cell of few states."""
+"""Stores all rows of a source compactly, with one byte per categorical cell where possible."""
 
 from __future__ import annotations
 

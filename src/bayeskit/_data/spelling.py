@@ -1,4 +1,4 @@
-"""Numbers as spreadsheets spell them: 1.234,56 in one country, 1,234.56 in another, with % or ¥ in both."""
+"""Parses numbers in local spelling: 1.234,56 or 1,234.56, with signs such as % or ¥."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows in memory, whatever they came in, behind one small face."""
+"""A common interface to in-memory rows of any type."""
 
 from __future__ import annotations
 

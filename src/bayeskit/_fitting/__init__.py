@@ -1,1 +1,1 @@
-"""From rows to models: forms, specs, what is held, leave-one-out, EM."""
+"""Fits models to rows: model forms, specifications, choices from rows, leave-one-out, EM."""

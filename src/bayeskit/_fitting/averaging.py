@@ -1,4 +1,4 @@
-"""Averages over super-parents: the forms of AODE and A2DE, and which single one serves best (SPODE)."""
+"""Averages over super-parents (AODE and A2DE), and the choice of a single super-parent (SPODE)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-r"""Calibration: making posteriors as sure as they are right, from those of leave-one-out.
+r"""Calibrates posteriors on leave-one-out predictions.
 
-No row is set aside for it: each is judged by the model of the others.
+No validation set is needed: each row is predicted by the model of all other rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cut points for the numeric columns of a source, from its own rows and classes."""
+"""Chooses cut points for the numeric columns of a source from its rows and classes."""
 
 from __future__ import annotations
 

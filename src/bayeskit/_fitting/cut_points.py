@@ -1,4 +1,4 @@
-"""Where to cut a numeric attribute into intervals: by the class, by frequency, by width.
+"""Discretizes a numeric attribute by class (MDL), by frequency or by width.
 
 Cut points ascend; interval k holds the values of (cut[k − 1], cut[k]]. A cut lies in [a, b) of the two
 neighbouring values a < b that it parts. By the class (Fayyad and Irani) weights are whole numbers of a unit, and

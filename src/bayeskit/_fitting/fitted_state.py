@@ -1,4 +1,4 @@
-"""The state of a fitted classifier: what was counted, how it is read and estimated."""
+"""The state of a fitted classifier: its statistics, and how rows are read and the model is estimated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The estimated families of a graph: as the nodes of a network, and as dense tables that most rows are looked up in."""
+"""Converts the estimated families of a graph to network nodes, and to dense tables for fast look-up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows × how to search → the graph over the class and the attributes that a model holds."""
+"""Learns the graph over the class and the attributes from rows."""
 
 from __future__ import annotations
 

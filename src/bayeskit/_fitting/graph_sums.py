@@ -1,4 +1,4 @@
-"""Rows of a graph that lack a parent of something they have: sums over its states, integrals over its numbers.
+"""Scores rows with missing parents: sums over their states, integrals over their numbers.
 
 Few joint states are gone through one by one, each looked up like a row without holes; so a row can be left out of the
 counts here, too. Where there are many, exact inference takes the sum. The same under draws of the tables and

@@ -1,4 +1,4 @@
-"""The form of a graph over the class and the attributes, be it given or searched: any Bayesian network."""
+"""The form of a Bayesian network over the class and the attributes, given or learned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lazy use: nothing is counted until a prediction asks, and then only what it needs."""
+"""Lazy models, which count only what a prediction needs, when it needs it."""
 
 from __future__ import annotations
 

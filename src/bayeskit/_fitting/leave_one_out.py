@@ -1,4 +1,4 @@
-r"""Exact leave-one-out: every row scored by the model of the other rows.
+r"""Exact leave-one-out: every row is scored by the model of all other rows.
 
 Counts are sums over rows, so the model without a row is that of the counts minus the row's own. A product of
 count ratios needs that only in the cells the row stands in, which is one pass over the rows, not n fits:

@@ -1,4 +1,4 @@
-"""Long runs: Ctrl-C as a flag, progress as it is shown, and a search that runs until it ends or its time is up."""
+"""Support for long runs: Ctrl-C as a flag, progress display, and searches with a time limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How statistics become a model: the form and the recipe of an estimate, and what is ready for look-up."""
+"""Estimates models from statistics: the form, the specification, and the model ready for look-up."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from bayeskit.typing import Floats
 
 
 class ModelForm(Protocol):
-    """The form of a model: which attributes may depend on which, so what to count and how to estimate it."""
+    """The form of a model: which attributes may depend on which, what to count, and how to estimate."""
 
     # Whether attributes depend on the class alone: one can be counted, or be missing, whatever the others are.
     is_naive: ClassVar[bool] = False
@@ -35,22 +35,22 @@ class ModelForm(Protocol):
     smooths_by_rows: ClassVar[bool] = False
 
     def plan(self, schema: Schema, spec: ModelSpec) -> Plan:
-        """Say what must be counted."""
+        """Return the plan of what must be counted."""
         ...
 
     def settled(self, statistics: Statistics, spec: ModelSpec) -> ModelForm:
-        """Return the form with all decided that these statistics decide (a tree, constants)."""
+        """Return the form with everything fixed that these statistics determine (a tree, constants)."""
         ...
 
     def conditionals(
         self, statistics: Statistics, spec: ModelSpec, prior: ClassPrior
     ) -> tuple[Conditional, ...]:
-        """Estimate the conditionals of a model from statistics whose classes are weighed already."""
+        """Estimate the conditionals of a model from statistics with class weights already applied."""
         ...
 
 
 class RowChoice(NamedTuple):
-    """A choice behind a form that no counts can make: the setting that leaves it to rows, and how to do without."""
+    """A choice that needs rows, not just counts: the setting that causes it, and how to avoid it."""
 
     setting: str
     way_out: str
@@ -64,24 +64,24 @@ def _naive() -> ModelForm:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """What an estimator says about estimation.
+    """How an estimator wants its model to be estimated.
 
     Attributes
     ----------
-    form : Form
-        Which attributes may depend on which; naive Bayes unless said otherwise.
+    form : ModelForm
+        Which attributes may depend on which. Naive Bayes by default.
     smoothing : Smoothing
         The priors of the tables.
     class_smoothing : prior
-        That of the class itself; ``Lidstone(0)`` for scikit-learn's convention.
+        The prior of the class; ``Lidstone(0)`` for scikit-learn's convention.
     families : mapping
         The family of each numeric attribute, by its name in :mod:`bayeskit._conditionals.density`.
     numeric : str
-        The family of numeric attributes not named.
+        The family of the other numeric attributes.
     absolute_floor : float or None
-        scikit-learn's ``var_smoothing``: this share of the largest variance is added to all.
+        scikit-learn's ``var_smoothing``: this fraction of the largest variance is added to all.
     covariance : "full", "shared" or None
-        Take the numeric attributes together instead of one by one.
+        Model the numeric attributes jointly instead of one by one.
     block_family : "multinomial", "complement" or "bernoulli"
     """
 
@@ -108,7 +108,7 @@ class ModelSpec:
 
     @property
     def alpha(self) -> float:
-        """The weight of imaginary rows where a family is no table."""
+        """The weight of imaginary rows for families other than tables."""
         default = self.smoothing.default
         return float(default.alpha) if isinstance(default, Lidstone) else 1.0
 
@@ -117,7 +117,7 @@ class ModelSpec:
 class Model:
     """P(c) and the conditionals of all attributes; log P(c, x) is their sum.
 
-    A conditional that averages over models (AODE) holds P(c) itself: its ``adds_prior`` is False.
+    A conditional that averages over models (AODE) already includes P(c): its ``adds_prior`` is False.
     """
 
     schema: Schema
@@ -126,12 +126,12 @@ class Model:
 
     @property
     def adds_prior(self) -> bool:
-        """Whether log P(c) is to be added to what the conditionals say."""
+        """Whether log P(c) must be added to the conditionals."""
         return all(conditional.adds_prior for conditional in self.conditionals)
 
     @property
     def is_distribution(self) -> bool:
-        """Whether there is a P(c, x). Complement naive Bayes scores classes, a pool has posteriors only."""
+        """Whether P(c, x) is defined. Complement naive Bayes has only scores, a pool only posteriors."""
         return all(conditional.is_distribution for conditional in self.conditionals)
 
     def joint_chunk(self, chunk: Chunk) -> Floats:
@@ -142,7 +142,7 @@ class Model:
         return out
 
     def log_excess(self, chunk: Chunk) -> Floats:
-        """Return by how much log P(c, x) of each row is too large, in every class alike: shape (n,)."""
+        """Return the excess of log P(c, x) of each row, which is the same in every class: shape (n,)."""
         return sum((c.log_excess(chunk) for c in self.conditionals), np.zeros(chunk.n_rows))
 
     def add_conditionals(self, chunk: Chunk, out: Floats) -> None:
@@ -170,12 +170,12 @@ class Model:
 
 
 def plan_for(schema: Schema, spec: ModelSpec) -> Plan:
-    """Say what must be counted."""
+    """Return the plan of what must be counted."""
     return spec.form.plan(schema, spec)
 
 
 def weighted_classes(statistics: Statistics, spec: ModelSpec) -> Statistics:
-    """Return the statistics with every class weighed as the recipe's ``class_weight`` asks."""
+    """Return the statistics with the ``class_weight`` of the specification applied."""
     if spec.class_weight is None:
         return statistics
     factors = class_factors(spec.class_weight, statistics.class_counts, statistics.schema.target)
@@ -183,7 +183,7 @@ def weighted_classes(statistics: Statistics, spec: ModelSpec) -> Statistics:
 
 
 def estimate(statistics: Statistics, spec: ModelSpec) -> Model:
-    """Turn statistics into look-up tables. Nothing of this is kept in the statistics."""
+    """Estimate a model from statistics. The statistics do not change."""
     schema = statistics.schema
     if not schema.n_classes:
         raise UsageError(
@@ -195,7 +195,7 @@ def estimate(statistics: Statistics, spec: ModelSpec) -> Model:
 
 
 def class_prior_of(statistics: Statistics, spec: ModelSpec) -> ClassPrior:
-    """Return P(c), as estimated from statistics whose classes are weighed already, or as given."""
+    """Return P(c), as given or as estimated from statistics with class weights already applied."""
     counts, target = statistics.class_counts, statistics.schema.target
     if spec.class_prior is not None:
         return ClassPrior(given_class_prior(spec.class_prior, target), counts, None)

@@ -1,4 +1,4 @@
-"""The naive form: no attribute has a parent but the class; and the choice of a family for each numeric attribute."""
+"""The form of naive Bayes, and the choice of a family for each numeric attribute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms in which every attribute has at most one parent beside the class: a fixed graph, and the tree of TAN."""
+"""Forms with at most one parent per attribute besides the class: a given graph, and the tree of TAN."""
 
 from __future__ import annotations
 

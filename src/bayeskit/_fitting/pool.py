@@ -1,4 +1,4 @@
-r"""Several forms in one: a weighted mean of their posteriors.
+r"""A pool of several model forms: the weighted mean of their posteriors.
 
 .. math:: P(c \mid x) = \sum_m w_m P_m(c \mid x)
 

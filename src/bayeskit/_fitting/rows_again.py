@@ -1,4 +1,4 @@
-"""Reading rows once more that were counted: all of them, or some spread evenly."""
+"""Reads counted rows again: all of them, or an evenly spaced selection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many attributes and how many parents: chosen by leave-one-out, one attribute at a time."""
+"""Chooses the number of attributes and parents by leave-one-out, adding one attribute at a time."""
 
 from __future__ import annotations
 

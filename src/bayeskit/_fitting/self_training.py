@@ -1,4 +1,4 @@
-r"""Learning from unlabelled rows by a model that has posteriors only.
+r"""Self-training: learns from unlabelled rows with a model that has only posteriors.
 
 Complement naive Bayes, weighted naive Bayes and pools of models have no P(x), so there is no likelihood of unlabelled
 rows, and this is no EM. The steps are the same: each unlabelled row is shared among the classes by its posterior, and

@@ -1,4 +1,4 @@
-r"""Learning from rows with and without a class.
+r"""Semi-supervised learning by EM, from labelled and unlabelled rows.
 
 .. math:: \sum_{i \in L} \log P(c_i, x_i) + \lambda \sum_{u \in U} \log P(x_u)
 

@@ -1,4 +1,4 @@
-r"""Weighted naive Bayes (WANBIA): each attribute's factor raised to a weight, chosen for the posterior.
+r"""Weighted naive Bayes (WANBIA): learns the weights that maximise the posterior of the true classes.
 
 .. math:: P(c \mid x) \propto P(c) \prod_i P(x_i \mid c)^{w_i}
 """

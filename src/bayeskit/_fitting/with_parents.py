@@ -1,4 +1,4 @@
-"""The form in which an attribute may have several parents beside the class: kDB, and any graph that is given."""
+"""The form with several parents per attribute besides the class: kDB, and any given graph."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Values: graphs, factors, distributions, networks, and what follows from graphs alone."""
+"""Immutable values (graphs, factors, distributions, networks) and graph algorithms."""

@@ -1,4 +1,4 @@
-"""What data can tell of a graph: its v-structures, its equivalence class, and how far two classes are apart."""
+"""Equivalence classes of graphs (CPDAGs): v-structures, and the structural Hamming distance."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Arc = tuple[Name, Name]
 
 @dataclass(frozen=True, eq=False)
 class Cpdag:
-    """A class of graphs that state the same independences.
+    """An equivalence class of graphs (CPDAG): all graphs with the same independences.
 
-    An arc is directed where all graphs of the class agree on its direction, and undirected where they do not. Two are
-    equal when they have the same nodes and arcs, in whatever order.
+    An arc is directed if all graphs of the class agree on its direction, otherwise undirected. Two classes
+    are equal if they have the same nodes and arcs, in any order.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def v_structures(dag: Dag) -> list[tuple[Name, Name, Name]]:
 
 
 def cpdag(dag: Dag) -> Cpdag:
-    """Return the class of graphs with the same skeleton and v-structures.
+    """Return the CPDAG: the class of graphs with the same skeleton and v-structures.
 
     Examples
     --------
@@ -91,13 +91,13 @@ def cpdag(dag: Dag) -> Cpdag:
 
 
 def shd(a: Dag | Cpdag, b: Dag | Cpdag, dag: bool = False) -> int:
-    """Return the structural Hamming distance: how many pairs of nodes are related differently.
+    """Return the structural Hamming distance: the number of node pairs with different edges.
 
     Parameters
     ----------
     a, b : Dag or Cpdag over the same nodes
     dag : bool
-        Compare the directions of two Dags as they are, not those of their classes.
+        Compare the arcs of two Dags instead of their equivalence classes.
 
     Examples
     --------

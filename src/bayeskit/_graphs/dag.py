@@ -1,4 +1,4 @@
-"""A directed acyclic graph as a value: what nodes may be called, its arcs, ancestors, descendants, Markov blankets."""
+"""A directed acyclic graph as a value: nodes, arcs, ancestors, descendants, Markov blankets."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How a node depends on its parents: a table, a rule, independent causes, a regression. Values in codes.
+"""Conditional distributions of a node, in codes: tables, deterministic rules, noisy-MAX, regressions.
 
-Every axis order is *parents, then the child*. Discrete kinds know how to become a table, and how to do without it,
-for a rule of few numbers may have more cells than any memory:
+The axis order is always *parents, then the child*. Discrete kinds can be converted to a table. They can also
+be used without one, because a rule of few numbers may have a table too large for memory:
 
 ========================  ==========================================================================================
 ``table()``               P(child | parents), cell by cell
@@ -69,7 +69,7 @@ def place_of(codes: Sequence[int]) -> tuple[int | slice, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """P(child | parents) cell by cell: one axis for each parent, the child's last; ``np.asarray`` gives the cells."""
+    """A table P(child | parents): one axis for each parent, then the child. ``np.asarray`` gives the cells."""
 
     values: Floats
 
@@ -106,7 +106,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Deterministic:
-    """The child is a function of its parents: the code of its state for each configuration of theirs."""
+    """A deterministic child: the code of its state for each parent configuration."""
 
     outcome: NDArray[np.int64]
     size: int
@@ -152,21 +152,22 @@ class Deterministic:
 
 @dataclass(frozen=True, eq=False)
 class NoisyMax:
-    r"""Independent causes: the child is the *strongest* of what each parent alone would bring about, and a leak.
+    r"""A noisy-MAX: the child is the *largest* of the independent effects of its parents and a leak.
 
     .. math:: P(y \le k \mid x_1, \dots, x_m) = L(k) \prod_i F_i(k \mid x_i)
 
     Parameters
     ----------
     causes : one array of shape (states of the parent, states of the child) for each parent
-        Row s: the distribution of what parent state s brings about, over the child's states as declared.
+        Row s is the distribution of the effect of parent state s, over the child's states as declared.
     leak : array of shape (states of the child,)
-        What comes about with no cause at all; all mass on the state that means none is no leak.
+        The distribution of the effect without any cause. All mass on the state "no effect" means no leak.
     rising : bool
-        The child's states stand in order of effect: the first means none and the last is the strongest. False: the
-        first is the strongest and the last means none, and the formula holds of the states counted from the end.
+        Whether the child's states are in ascending order of effect: the first means no effect, the last is
+        the strongest. If False, the order is reversed, and the formula holds for the states counted from the
+        end.
 
-    Noisy-OR is the case of two states.
+    Noisy-OR is the special case of two states.
 
     Examples
     --------
@@ -281,7 +282,7 @@ class NoisyMax:
 
 @dataclass(frozen=True, eq=False)
 class LinearGaussian:
-    r"""A numeric child: for each configuration d of its discrete parents, a regression on its numeric ones.
+    r"""A linear-Gaussian child: a regression on the numeric parents per configuration d of the discrete ones.
 
     .. math:: y \mid d, x \sim N(a_d + b_d^\top x, \; v_d)
 

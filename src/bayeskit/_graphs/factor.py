@@ -1,4 +1,4 @@
-"""A table of numbers over named variables with named states: answers, conditional tables, potentials."""
+"""Factors: tables of numbers over named variables with named states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bayeskit.errors import SettingError
 
 
 class Factor:
-    """Numbers over the states of some variables; it does not change. ``np.asarray`` gives the numbers.
+    """An immutable factor: numbers over the states of some variables. ``np.asarray`` gives the numbers.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Factor:
         return Factor(names, (self.states[a] for a in axes), self.values.transpose(axes))
 
     def marginal(self, *names: Name) -> Factor:
-        """Sum over all other variables; the axes come in the order asked."""
+        """Sum out all other variables. The axes are in the given order."""
         axes = [self.axis(name) for name in names]
         others = tuple(a for a in range(len(self.names)) if a not in axes)
         kept = [n for n in self.names if n in names]
@@ -117,7 +117,7 @@ class Factor:
         )
 
     def normalised(self) -> Factor:
-        """Divide by the sum; a factor of zeros stays as it is."""
+        """Divide by the sum. A factor of zeros is unchanged."""
         total = self.values.sum()
         return Factor(self.names, self.states, self.values / total if total > 0 else self.values)
 
@@ -149,7 +149,7 @@ class Factor:
     __hash__ = None  # type: ignore[assignment]
 
     def to_dict(self) -> dict[Hashable, float]:
-        """Return state → number, or (state, …) → number where there are several variables."""
+        """Return state → number, or (state, …) → number for several variables."""
         cells = np.ndindex(*self.sizes)
         if len(self.names) == 1:
             return {state: float(v) for state, v in zip(self.states[0], self.values, strict=True)}

@@ -1,4 +1,4 @@
-"""Networks as values: a `Network` (Bayesian: nodes, their parents and distributions), a `FactorGraph` (Markov)."""
+"""Networks as values: `Network` (Bayesian: nodes, parents, distributions) and `FactorGraph` (Markov)."""
 
 from __future__ import annotations
 

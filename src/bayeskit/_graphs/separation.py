@@ -1,4 +1,4 @@
-"""d-separation: whether some nodes are independent given others, and the paths that say why."""
+"""d-separation: whether nodes are independent given others, and the paths that show why."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Graphs × evidence → posteriors: exact and sampled."""
+"""Inference in networks, exact and by sampling."""

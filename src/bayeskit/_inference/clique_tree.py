@@ -1,4 +1,4 @@
-"""A tree of cliques laid out in memory: which tables there are, where they lie, how messages go, what it all takes.
+"""The memory layout of a clique tree: its tables, its messages, and the memory it needs.
 
 What it takes is reckoned before anything is made.
 """

@@ -1,4 +1,4 @@
-"""Exact answers about one set of potentials: which tree answers which question, and how much memory it may use."""
+"""Exact inference on a set of potentials: chooses a clique tree for each query and limits its memory."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _max_memory: float = MAX_MEMORY
 
 
 def set_max_memory(n_bytes: float) -> float:
-    """Set how many bytes an exact answer may use where ``max_memory`` is not given; return what it was.
+    """Set the default memory limit of exact inference, in bytes, and return the previous one.
 
     Parameters
     ----------
     n_bytes : number
-        2**30 (one GiB) at the start. ``math.inf`` takes the guard away.
+        The limit for calls without ``max_memory``. Initially 2**30 (one GiB). ``math.inf`` removes the limit.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def set_max_memory(n_bytes: float) -> float:
 
 
 def get_max_memory() -> float:
-    """Return how many bytes an exact answer may use where ``max_memory`` is not given."""
+    """Return the default memory limit of exact inference, in bytes."""
     return _max_memory
 
 

@@ -1,4 +1,4 @@
-"""The E-step: what is expected of every family, the posteriors of every variable, or the best completion, by rows."""
+"""The E-step by rows: expected family counts, posteriors of all variables, or the best completion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tree with the numbers of its network: evidence in, answers out."""
+"""A clique tree with the numbers of its network, which answers queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same messages in logs: slow, and right whatever the numbers.
+"""Message passing in logarithms: slow, but safe for any range of numbers.
 
 Used where the numbers of one table lie further apart than 1e−300: many observations that pull different ways.
 """

@@ -1,4 +1,4 @@
-"""Complete rows need no elimination: a target whose whole Markov blanket is observed, and the probability of a row."""
+"""Fast answers for complete rows: a target with its whole Markov blanket observed, and log P(row)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loopy belief propagation: messages on the factor graph until they settle. Exact where the graph is a tree."""
+"""Loopy belief propagation on the factor graph until convergence; exact if the graph is a tree."""
 
 from __future__ import annotations
 

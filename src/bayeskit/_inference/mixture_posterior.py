@@ -1,4 +1,4 @@
-"""What is known of a continuous node: a mixture of normal distributions."""
+"""The posterior of a continuous node: a mixture of normal distributions."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from bayeskit.typing import Floats
 
 
 class GaussianMixturePosterior:
-    r"""A mixture of normal distributions; it does not change.
+    r"""An immutable mixture of normal distributions.
 
     .. math:: p(x) = \sum_k w_k \, N(x; \mu_k, \sigma_k^2)
 
     Parameters
     ----------
     weights : array of shape (k,)
-        None negative; they sum to one.
+        Nonnegative numbers that sum to one.
     means : array of shape (k,), or (k, d) for d variables jointly
     variances : array of shape (k,), or covariance matrices of shape (k, d, d)
-        A variance of zero is a point: all of that component's mass lies on its mean.
+        A variance of zero means that all mass of the component is on its mean.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class GaussianMixturePosterior:
 
     @classmethod
     def at(cls, value: float) -> GaussianMixturePosterior:
-        """Return the mixture of one component that is certain, as of an observed node."""
+        """Return a point mass, as for an observed node."""
         return cls([1.0], [value], [0.0])
 
     @property
@@ -72,7 +72,7 @@ class GaussianMixturePosterior:
 
     @property
     def variance(self) -> Any:
-        """The variance about the mean: within components and between them. Of d variables, a (d, d) matrix."""
+        """The variance, within and between components. For d variables, a (d, d) matrix."""
         off = self.means - self.mean
         if self.means.ndim == 1:
             with np.errstate(over="ignore"):  # beyond the largest number it is infinite
@@ -85,7 +85,7 @@ class GaussianMixturePosterior:
         return np.sqrt(self.variance if self.means.ndim == 1 else np.diagonal(self.variance))
 
     def marginal(self, *places: int) -> GaussianMixturePosterior:
-        """Return the mixture of some of several variables, by their places; of one, a mixture over numbers."""
+        """Return the marginal of some variables, by position. For one variable, it is a mixture over numbers."""
         if self.means.ndim == 1 or not places or not all(0 <= p < self.n_variables for p in places):
             raise SettingError(
                 "Places {places} of a mixture over {n_variables} variables: give some of "
@@ -105,7 +105,7 @@ class GaussianMixturePosterior:
     def pdf(self, x: ArrayLike) -> Any:
         """Return the density at each x; for d variables the last axis of x has length d.
 
-        A component of variance zero has an infinite density on its mean and none elsewhere.
+        A component of variance zero has infinite density at its mean and zero elsewhere.
         """
         x = _points(x)
         if self.means.ndim == 2:
@@ -139,7 +139,7 @@ class GaussianMixturePosterior:
         return total
 
     def cdf(self, x: ArrayLike) -> Any:
-        """Return P(X ≤ x) at each x; of one variable only."""
+        """Return P(X ≤ x) at each x, for one variable only."""
         from scipy.special import ndtr
 
         self._require_one("cdf")
@@ -149,7 +149,7 @@ class GaussianMixturePosterior:
         return below @ self.weights
 
     def quantile(self, q: ArrayLike) -> Any:
-        """Return the smallest x with P(X ≤ x) ≥ q, for each q in (0, 1); of one variable only.
+        """Return the smallest x with P(X ≤ x) ≥ q, for each q in (0, 1), for one variable only.
 
         Examples
         --------
@@ -181,7 +181,7 @@ class GaussianMixturePosterior:
         return high[()]
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the central interval that holds this share: as much is left out below as above."""
+        """Return the central interval with this probability, leaving equal tails."""
         if not np.all((_points(level) > 0.0) & (_points(level) < 1.0)) or np.ndim(level):
             raise SettingError(
                 "level is {level!r}; give a number between 0 and 1, such as 0.95.", level=level

@@ -1,4 +1,4 @@
-"""The most probable states of all variables, or of some (MAP); of several equally probable ones, the first.
+"""The most probable states of all variables (MPE) or of some (MAP). Ties go to the first.
 
 For some, all other variables are summed out, and the best of what is left is found, where the targets fit no table.
 """

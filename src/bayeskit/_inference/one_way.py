@@ -1,4 +1,4 @@
-"""The distribution of a few targets from a tree that has them in its clique on top."""
+"""The joint posterior of a few targets, from a tree with all of them in its root clique."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A network or a Markov network as kernels read it, factors over numbered variables; and what is known, in codes.
+"""A network as kernels read it: factors over numbered variables, and evidence in codes.
 
 Tables are laid out flat. A node whose rule has few numbers and too many cells is not: it stays a rule, which is asked
 for single configurations, or for the table that is left of it where most of its variables are observed.

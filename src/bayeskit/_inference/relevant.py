@@ -1,4 +1,4 @@
-"""Which variables an answer can depend on, and in which order they are drawn."""
+"""Finds the variables that a query can depend on, and the order in which to sample them."""
 
 from __future__ import annotations
 

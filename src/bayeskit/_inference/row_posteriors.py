@@ -1,4 +1,4 @@
-"""Posteriors of one variable for many rows: all patterns in one batch, or pattern by pattern."""
+"""Posteriors of one variable for many rows, in one batch or per pattern of missing cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a question needs of a network, its free variables numbered anew; the order in which they are eliminated.
+"""Reduces a network to what a query needs, and finds the elimination order of its free variables.
 
 The cliques that come of that order are those of the tree.
 """

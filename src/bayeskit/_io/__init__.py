@@ -1,1 +1,1 @@
-"""Plain values ↔ bytes: saved models and statistics, network files."""
+"""Reads and writes saved models, statistics and network files."""

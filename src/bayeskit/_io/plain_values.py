@@ -1,4 +1,4 @@
-"""Labels and parameter values ↔ plain JSON that keeps their types.
+"""Converts labels and parameter values to plain JSON and back, keeping their types.
 
 What JSON has stands for itself: None, bool, finite numbers, text, lists. Anything else is an object with
 one key, its type: ``{"tuple": [1, 2]}``. An object never means a mapping, so no label can pass for a type.

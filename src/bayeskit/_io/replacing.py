@@ -1,4 +1,4 @@
-"""Files written whole or not at all: a temporary one beside them, synced, renamed; and what a killed process left."""
+"""Writes files atomically through a temporary file, and removes leftovers of killed processes."""
 
 from __future__ import annotations
 

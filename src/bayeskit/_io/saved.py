@@ -1,4 +1,4 @@
-"""One file of plain values and arrays: a safetensors file whose metadata is a JSON manifest.
+"""Saves plain values and arrays in one safetensors file with a JSON manifest as metadata.
 
 It is data, never code: reading one imports nothing and calls nothing that the file names.
 """

@@ -1,4 +1,4 @@
-"""Statistics ↔ one file: the schema and the plan as plain values, every part as arrays."""
+"""Saves and loads statistics: the schema and the plan as plain values, every part as arrays."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _GONE = "gone/"
 
 
 def save_statistics(statistics: Statistics, path: PathLike) -> None:
-    """Write statistics to a file, whole or not at all.
+    """Write statistics to a file, completely or not at all.
 
     >>> import os, tempfile
     >>> schema = Schema((), Variable("好瓜", "categorical", ("是", "否"), n_declared=2))
@@ -55,7 +55,7 @@ def save_statistics(statistics: Statistics, path: PathLike) -> None:
 
 
 def load_statistics(path: PathLike) -> Statistics:
-    """Read statistics that :func:`save_statistics` wrote."""
+    """Load statistics written by :func:`save_statistics`."""
     place = as_path(path)
     with naming(place):
         saved = read_saved(place, "statistics")

@@ -1,4 +1,4 @@
-"""What a file holds is tried before it is handed out: it must be able to answer, and hold what models hold."""
+"""Tests a loaded model before returning it: it must be valid and able to predict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The M-step of a Gaussian mixture: expected sums over rows in, components out."""
+"""The M-step of a Gaussian mixture: estimates components from expected sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The E-step of a Gaussian mixture: components in, expected sums out; rows that miss the same cells together."""
+"""The E-step of a Gaussian mixture: computes expected sums, grouping rows with the same missing cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Gaussian mixture as something that EM climbs."""
+"""A Gaussian mixture as a problem for EM."""
 
 from __future__ import annotations
 

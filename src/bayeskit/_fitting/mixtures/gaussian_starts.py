@@ -1,4 +1,4 @@
-"""Where EM for a Gaussian mixture starts."""
+"""Initial values of EM for a Gaussian mixture."""
 
 from __future__ import annotations
 

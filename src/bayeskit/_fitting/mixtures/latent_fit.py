@@ -1,4 +1,4 @@
-"""A fitted model of hidden classes: where EM begins, what new rows are read by, and how a batch moves it."""
+"""The fitted state of a latent class model: initial values, reading of new rows, updates by batches."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LatentFit:
     model : Model
     statistics : Statistics
         Of all rows so far, shared out among the components.
-    recipe : Recipe
+    recipe : ModelSpec
     names : tuple, or None where columns are known by their place
     floor : float
         No variance is below this share of the attribute's own over all rows.

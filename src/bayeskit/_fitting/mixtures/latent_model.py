@@ -1,4 +1,4 @@
-"""Models of hidden classes: as vectors, in another order of the components, and what a prior says of them."""
+"""Latent class models as vectors, with reordered components, and with their log prior."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EM's problem for hidden classes: naive Bayes whose class was never seen.
+"""The EM problem of a latent class model: naive Bayes with an unobserved class.
 
 In the loops arrays over components are flat and padded to a multiple of four, so that four sums ride in one register.
 Numeric columns are of a kind each: 1 Gaussian, 2 Poisson, 0 left out of the density.
@@ -280,7 +280,7 @@ class LatentProblem:
     Parameters
     ----------
     rows : LatentRows
-    recipe : Recipe
+    recipe : ModelSpec
         Of naive Bayes; its families are ``can_be_hidden``.
     n_components : int
     hard : bool

@@ -1,4 +1,4 @@
-"""Rows whose class is hidden, ready for many passes: equal rows are one row with their weight."""
+"""Unlabelled rows prepared for many passes, with equal rows merged."""
 
 from __future__ import annotations
 

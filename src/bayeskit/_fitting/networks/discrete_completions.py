@@ -1,4 +1,4 @@
-"""Rows with missing discrete cells, and every way to fill them: laid out once, weighed anew in every E-step."""
+"""All completions of rows with missing discrete cells, stored once and reweighted in every E-step."""
 
 from __future__ import annotations
 

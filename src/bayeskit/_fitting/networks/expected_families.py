@@ -1,4 +1,4 @@
-"""Expected counts of any family under a network, whether its nodes stand together in it or not; and their scores."""
+"""Expected counts and scores of any family under a network, whether or not its nodes are adjacent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Continuous nodes that arcs connect: jointly normal given the discrete nodes, whatever numbers are missing."""
+"""Blocks of connected continuous nodes, jointly normal given the discrete nodes, with missing values."""
 
 from __future__ import annotations
 

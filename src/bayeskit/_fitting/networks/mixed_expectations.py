@@ -1,4 +1,4 @@
-"""The E-step of a network with continuous nodes: how much each configuration weighs in each row, and the sums of that.
+"""The E-step of a network with continuous nodes: configuration weights per row, and expected sums.
 
 Arcs lead from discrete nodes to continuous ones and never back, so given the discrete nodes all numbers are normal.
 For every way to fill the missing discrete cells of a row: its probability, times the density of the numbers seen.

@@ -1,4 +1,4 @@
-"""The statistics of a network's own families, and the tables and regressions that are estimated from them."""
+"""The statistics of a network's families, and the tables and regressions estimated from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EM for networks whose nodes all have states: cells missing anywhere, nodes never observed.
+"""EM for discrete networks with missing cells and hidden nodes.
 
 Rows without a hole are counted once, equal ones are kept once with their weight. A start is what the rows that are
 whole tell of each family, at random where there are none.

@@ -1,4 +1,4 @@
-"""EM for networks with continuous nodes: cells missing anywhere, nodes never observed."""
+"""EM for networks with continuous nodes, with missing cells and hidden nodes."""
 
 from __future__ import annotations
 

@@ -24,17 +24,17 @@ def score(
     *,
     ess: float = 1.0,
 ) -> float:
-    """Return the score of a graph on the scale of the log-likelihood; larger is better.
+    """Return the score of a graph on the scale of the log-likelihood. Higher is better.
 
     Parameters
     ----------
     network : a BayesianNetwork, a Dag, a mapping node → parents, or a list of (parent, child)
         Only its graph is used. The nodes are all columns of the data.
-    data : any table in memory; rows with a missing cell are left out
+    data : any table in memory; rows with missing cells are left out
     criterion : {"bic", "aic", "loglik", "bdeu", "bds", "k2"}
     states : {column: states}
-        Declared states; they count as parameters even where no row has them. Those of the columns by default.
-    ess : the imaginary rows of "bdeu" and "bds"
+        Declared states. They count as parameters even if no row has them. By default, the states in the data.
+    ess : the number of imaginary rows of "bdeu" and "bds"
 
     Examples
     --------

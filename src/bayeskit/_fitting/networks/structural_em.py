@@ -1,4 +1,4 @@
-"""Structural EM: arcs and tables of a network from rows with holes in them, by turns.
+"""Structural EM: learns arcs and tables of a network alternately from rows with missing cells.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""How well a network tells a class: the likelihood of the class given the rest, less what the parameters cost.
+"""Conditional scores of a network: the likelihood of the class given the rest, minus a penalty.
 
 And the arcs of naive Bayes and of TAN between columns, from which such a search starts.
 """

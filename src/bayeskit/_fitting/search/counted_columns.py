@@ -1,4 +1,4 @@
-"""The columns of a network where rows are counted elsewhere: their states, and what answers a search from counts."""
+"""Columns whose rows are counted elsewhere: their states, and scores for a search from counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of families over rows in memory: counted as they are asked for, each once.
+"""Scores of families over rows in memory, computed on demand and cached.
 
 Discrete rows are packed as bits where there are few states; a continuous child is regressed in each configuration of
 its discrete parents.

@@ -1,4 +1,4 @@
-"""Tests of independence over rows in memory, each made once: of discrete, of Gaussian, and of columns of both kinds."""
+"""Cached tests of independence over rows in memory, for discrete, Gaussian and mixed columns."""
 
 from __future__ import annotations
 

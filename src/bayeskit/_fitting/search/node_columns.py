@@ -1,4 +1,4 @@
-"""The columns of a table as nodes to be: codes of states, or numbers; and an order of them that names cannot change."""
+"""The columns of a table as nodes (codes or numbers), in an order that does not depend on their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns × method → the arcs between them; and what answers a search over rows in memory, equal ones joined."""
+"""Searches for the arcs between columns by a given method, over rows in memory with equal rows merged."""
 
 from __future__ import annotations
 

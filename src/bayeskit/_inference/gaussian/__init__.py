@@ -1,1 +1,1 @@
-"""Exact answers about networks with continuous nodes: every potential is a regression, so no variance is divided by."""
+"""Exact inference with continuous nodes, with regressions as potentials to avoid dividing by variances."""

@@ -1,4 +1,4 @@
-"""The discrete nodes, weighed by what was observed of the continuous ones."""
+"""The discrete nodes, weighted by the evidence on continuous nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Eliminating continuous variables: the order and its cost, what that leaves for the discrete ones, then moments."""
+"""Eliminates continuous variables: the order and its cost, the weights of discrete nodes, the moments."""
 
 from __future__ import annotations
 

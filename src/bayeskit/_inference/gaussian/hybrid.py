@@ -1,4 +1,4 @@
-"""Exact answers about a network with continuous nodes: Gaussian, or conditional Gaussian."""
+"""Exact inference in Gaussian and conditional Gaussian networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A network with continuous nodes as elimination reads it: node numbers, an order, regressions; what is known of it."""
+"""The input of elimination with continuous nodes: node numbers, an order, regressions, evidence."""
 
 from __future__ import annotations
 

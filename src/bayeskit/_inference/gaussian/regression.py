@@ -1,4 +1,4 @@
-r"""One continuous node given others, for each configuration of some discrete ones; and what elimination does to it.
+r"""Regressions of a continuous node per discrete configuration, and their update by elimination.
 
 Every potential over continuous variables is a regression :math:`y = b + c^\top z + N(0, v)`. Eliminating a variable
 turns its arcs round one child at a time, which is a Kalman update. No variance is ever divided by alone, so

@@ -1,4 +1,4 @@
-"""How much what was observed speaks for each configuration of some discrete nodes; their elimination in logarithms.
+"""Log weights of discrete configurations given the evidence, and their elimination.
 
 The exact engine multiplies plain numbers, each table scaled to a largest cell of one. Densities of continuous
 observations can be a thousand orders of magnitude apart; where that matters, the answer comes from `LogTables`: slow,

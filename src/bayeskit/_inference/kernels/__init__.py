@@ -1,1 +1,1 @@
-"""Loops of inference."""
+"""Compiled kernels for inference."""

@@ -1,4 +1,4 @@
-"""Loops that multiply the factors of a network, and evidence, into the tables of cliques, and keep them in range."""
+"""Kernels that multiply factors and evidence into clique tables, and rescale them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops that send messages both ways through a tree of cliques for many rows at once, the rows innermost."""
+"""Kernels that pass messages through a clique tree in both directions for many rows at once."""
 
 from __future__ import annotations
 

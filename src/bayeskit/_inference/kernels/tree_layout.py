@@ -1,4 +1,4 @@
-"""Loops that hang cliques into a tree and lay it out in memory: tables, edges, where variables are found."""
+"""Kernels that connect cliques into a tree and lay it out in memory."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Answers from samples: forward, conditional, weighted, rejected, and Gibbs'."""
+"""Inference by sampling: forward, conditional, likelihood weighting, rejection, and Gibbs."""

@@ -1,4 +1,4 @@
-"""Which states the zeros of the tables leave; the variables they tie together, which Gibbs must redraw together."""
+"""Finds variables that zeros in the tables tie together, which Gibbs must resample together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An approximate answer: a factor, and how far it may be trusted; shares of samples, and the errors of these."""
+"""Estimated posteriors with their standard errors and diagnostics."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ _LINES = 40
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """P(targets | evidence) as a method other than exact computation found it; ``np.asarray`` gives the numbers.
+    """An estimate of P(targets | evidence) by an approximate method. ``np.asarray`` gives the numbers.
 
     Attributes
     ----------
-    factor : the answer
-    method : what found it
-    standard_error : array of the same shape, the standard deviation of each number over other seeds, never 0 but
-        where the evidence says it all; None for loopy belief propagation, which draws nothing
-    effective_sample_size : how many independent samples the numbers are worth (the least of any cell)
-    r_hat : split R-hat of Gibbs sampling, the largest of any cell; much over 1.01 means that the chains disagree
-    n_samples : samples drawn and kept
-    n_accepted : those that agreed with the evidence (rejection only)
-    converged, n_iterations : whether the messages settled, and when (loopy belief propagation only)
+    factor : the estimated posterior
+    method : the method of the estimate
+    standard_error : array of the same shape, or None
+        The standard deviation of each number over other seeds. It is 0 only where the evidence determines the
+        target. None for loopy belief propagation, which draws no samples.
+    effective_sample_size : the effective number of independent samples (the minimum over cells)
+    r_hat : split R-hat of Gibbs sampling, the maximum over cells; much over 1.01 means that the chains
+        disagree
+    n_samples : the number of samples drawn and kept
+    n_accepted : the number that agreed with the evidence (rejection only)
+    converged, n_iterations : whether the messages converged, and when (loopy belief propagation only)
 
     Examples
     --------

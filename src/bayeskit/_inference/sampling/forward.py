@@ -1,4 +1,4 @@
-"""Rows drawn from a Bayesian network: each variable after its parents."""
+"""Forward sampling: draws each variable of a Bayesian network after its parents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gibbs sampling: each variable redrawn given its Markov blanket, tied ones together."""
+"""Gibbs sampling: resamples each variable given its Markov blanket, and tied variables together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Likelihood weighting: what is free is drawn after its parents, what is observed weighs the sample; and rejection.
+r"""Likelihood weighting (free variables are drawn, observed ones weight the sample), and rejection.
 
 .. math:: w = \prod_{v \in e} P(e_v \mid \mathrm{parents}), \qquad
           \hat P(c) = \frac{\sum_i w_i [x_i = c]}{\sum_i w_i}

@@ -1,4 +1,4 @@
-r"""The numeric nodes of a mixed network: drawn, or weighed, after the discrete ones; what those observed say of others.
+r"""Samples or weights the numeric nodes of a mixed network after the discrete ones.
 
 Given the discrete states, the numeric ancestors of the observed nodes are jointly normal. Their parts that no
 numeric arc joins are independent, so each part is one factor over the discrete parents of its nodes:

@@ -1,4 +1,4 @@
-"""A network and evidence → the posterior as a Bayesian network of its own, from which exact samples are drawn.
+"""Converts a network and evidence into a posterior network, for exact samples.
 
 Variables that the evidence can say something about are eliminated one by one. When v goes, the product of the
 factors that hold it is, up to a constant for each state of its neighbours still there, P(v | neighbours, e): its

@@ -1,1 +1,1 @@
-"""Network files ↔ network values: one reader and one writer a format, and what they share."""
+"""Reads and writes network files: a reader and a writer per format, and shared code."""

@@ -1,4 +1,4 @@
-"""Nodes that were read → a network, or an error that names the file."""
+"""Assembles a network from the nodes of a file, or raises an error that names the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a BIF block: what it declares, its properties, the rows of its probabilities."""
+"""Parses the parts of a BIF block: declarations, properties, rows of probabilities."""
 
 from __future__ import annotations
 

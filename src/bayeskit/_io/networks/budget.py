@@ -1,4 +1,4 @@
-"""How many cells the tables of one file may have, all of them together.
+"""Limits the total number of table cells in one file.
 
 A few words can ask for a table of any size (a default row and forty parents), and ask again for the next node. So every
 reader takes the cells of a table from one budget before it makes the table.

@@ -1,4 +1,4 @@
-"""Numbers in a row, as files hold them ↔ the table of a node; each of its rows is a distribution, or refused."""
+"""Converts between the flat numbers of a file and the table of a node, and checks that rows sum to one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that a format cannot hold, an identifier in their place; and what a file says beside the model, as notes.
+"""Replaces names that a format cannot represent by identifiers, and keeps extra content as notes.
 
 The true name of a node is such a note, a quoted text.
 """

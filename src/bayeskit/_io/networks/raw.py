@@ -1,4 +1,4 @@
-"""The bytes of a network file: unpacked with care on the way in, whole or not at all on the way out; strict JSON."""
+"""Reads the bytes of a network file with size limits, writes files atomically, and parses strict JSON."""
 
 from __future__ import annotations
 

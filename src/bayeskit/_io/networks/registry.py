@@ -1,4 +1,4 @@
-"""Which format a file is in, who reads it and who writes it."""
+"""Determines the format of a file, and its reader and writer."""
 
 from __future__ import annotations
 

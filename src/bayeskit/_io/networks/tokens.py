@@ -1,4 +1,4 @@
-"""A text cut into words, signs and numbers; where they stood is found only when something is wrong."""
+"""Splits text into tokens; positions are computed only for error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The UAI format: Bayesian and Markov networks without names, and evidence; the last variable comes fastest.
+"""The UAI format: networks and evidence without names, with the last variable varying fastest.
 
 Variables are named 0, 1, 2, … and so are their states: whole numbers, not text.
 """
@@ -213,9 +213,10 @@ def uai_text(network: Network | FactorGraph) -> str:
 
 
 def read_uai_evidence(path: PathLike) -> dict[int, int]:
-    """Return the evidence of a UAI ``.evid`` file: variable → state, both whole numbers.
+    """Return the evidence of a UAI ``.evid`` file: variable → state, both integers.
 
-    Both forms are read: the pairs after their number, and before that the number of samples, which must be one.
+    Both forms of the format are accepted: the number of pairs and the pairs, optionally preceded by the
+    number of samples, which must be one.
     """
     words = Words(decode(read_bytes(path), path), path)
     numbers = words.wholes(max(words.left, 1), "the number of observed variables")

@@ -1,4 +1,4 @@
-"""XML as a tree whose elements know where they stand; nothing in it can reach outside or grow.
+"""Parses XML safely into a tree with positions, without external or expanding entities.
 
 An internal DTD is allowed (XMLBIF files carry one) and not obeyed. Entities and anything that refers to
 another file are refused, so is nesting beyond 64 elements; the encoding is the one the header names.

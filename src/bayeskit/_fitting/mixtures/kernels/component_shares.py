@@ -1,4 +1,4 @@
-"""Loops over a stretch of rows: cells into columns, log-densities into shares.
+"""Kernels over a range of rows: transpose cells, and convert log densities to responsibilities.
 
 Rows lie innermost, so that a loop over rows is a loop over a vector. Sums over rows keep ``LANES`` partial sums,
 because a sum in one number has to be made one row after the other. exp is arithmetic, so that a loop over it becomes

@@ -1,4 +1,4 @@
-"""The E-step where covariances are whole matrices, block by block of rows.
+"""The E-step with full covariance matrices, block by block of rows.
 
 Columns are padded to a multiple of four with zeros, so that four products are added in one pass over the rows.
 """
