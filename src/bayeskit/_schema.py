@@ -1,4 +1,4 @@
-"""What the columns are: variables, their kinds, their states in order."""
+"""The schema of a table: variables with their kinds and states."""
 
 from __future__ import annotations
 
@@ -183,19 +183,19 @@ class Variable:
     kind : "categorical", "numeric" or "block"
         A block is many numeric columns that belong together (the words of a text).
     states : tuple
-        Labels in the order of their codes: the declared ones as declared, then the others sorted.
+        Labels in the order of their codes: declared states in the given order, then the others sorted.
     n_declared : int
-        How many of the states were declared; these stay even if no row has them.
+        The number of declared states, which stay even if no row has them.
     closed : bool
-        No state beyond the declared ones is allowed.
+        Whether only declared states are allowed.
     width : int
         The number of columns of a block.
     cuts : tuple of float, optional
-        A numeric column read as intervals: state k holds the values of (cuts[k − 1], cuts[k]]. The
-        intervals are declared states, whatever the rows hold.
+        The cut points of a numeric column that is read as intervals: state k is the interval (cuts[k − 1],
+        cuts[k]]. The intervals are declared states, regardless of the rows.
     dense : bool
-        The states are the whole numbers from 0 to the largest seen, all of them
-        (scikit-learn's convention for coded categories).
+        Whether the states are all integers from 0 to the largest one seen (scikit-learn's convention for
+        coded categories).
 
     Examples
     --------
@@ -224,7 +224,7 @@ class Variable:
 
     @cached_property
     def first_of_run(self) -> int | None:
-        """The first state where the states are a run of whole numbers (so codes are a subtraction)."""
+        """The first state, if the states are consecutive integers (so that encoding is a subtraction)."""
         first = self.states[0] if self.states else None
         if type(first) is not int or self.states != tuple(range(first, first + self.size)):
             return None
@@ -325,7 +325,7 @@ class Variable:
         return self.grown(other.states, declared=other.states[: other.n_declared])
 
     def kept(self, alive: NDArray[np.bool_]) -> Variable:
-        """Return the variable without the undeclared states that are not alive."""
+        """Return the variable without undeclared states that are no longer in use."""
         if self.dense:
             last = int(np.flatnonzero(alive)[-1]) + 1 if alive.any() else 0
             return (
@@ -339,9 +339,9 @@ class Variable:
 class Schema:
     """The attributes, in column order, and the class.
 
-    Codes of categorical attributes stand in one matrix and numeric values in another; ``offsets``
-    says where the table of each categorical attribute begins when they lie one after the other,
-    each with one spare cell for missing values.
+    Codes of categorical attributes are in one matrix, numeric values in another. ``offsets`` holds the start
+    of each categorical attribute's table when the tables are concatenated, each with one extra cell for
+    missing values.
     """
 
     attributes: tuple[Variable, ...]
@@ -396,7 +396,7 @@ class Schema:
             raise ColumnError("There is no variable {name!r}.", name=name) from None
 
     def with_variables(self, attributes: Iterable[Variable], target: Variable | None = None) -> Schema:
-        """Return a schema of other variables, or this very one where nothing differs."""
+        """Return a schema with other variables, or this one if nothing differs."""
         attributes, target = tuple(attributes), target or self.target
         if target is self.target and all(a is b for a, b in zip(attributes, self.attributes, strict=True)):
             return self
@@ -408,7 +408,7 @@ class Schema:
         return Schema(tuple(v for v in self.attributes if v.name in wanted), self.target)
 
     def union(self, other: Schema) -> Schema:
-        """Return the schema that holds the states and classes of both."""
+        """Return the schema with the states and classes of both."""
         if self is other:
             return self
         if [v.name for v in self.attributes] != [v.name for v in other.attributes]:

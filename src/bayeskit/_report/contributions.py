@@ -116,7 +116,7 @@ class Contributions:
 def contributions_of(
     columns: tuple[Name, ...], classes: tuple[Any, ...], logs: Floats, against: object = None
 ) -> Contributions:
-    """Choose the classes that each class is held against."""
+    """Choose the class to compare each class with."""
     n, _, k = logs.shape
     if against is not None:
         rivals = np.full((n, k), place_of(classes, against), dtype=np.intp)

@@ -1,4 +1,4 @@
-"""An explanation as plain values."""
+"""Converts an explanation to plain values."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""How a number is shown: as a fraction of counts, with few digits, from its logarithm, or as the fraction it was meant
-to be.
+"""Formats numbers: as fractions of counts, with few digits, from logarithms, or as the intended fraction.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An explanation as words in cells: what every rendering draws.
+"""An explanation as a table of text cells, which every renderer draws.
 
 A page that is an average has a row for every super-parent with its share, and the first ones with their factors.
 """

@@ -1,4 +1,4 @@
-"""What stands in the cells of a page: names, values, factors and odds."""
+"""The text of the cells of an explanation: names, values, factors and odds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explanations as HTML: in a notebook of bounded size, whatever was explained; ``to_html`` has all of them."""
+"""Renders explanations as HTML: limited in size for notebooks, complete in ``to_html``."""
 
 from __future__ import annotations
 

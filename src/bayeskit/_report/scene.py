@@ -1,4 +1,4 @@
-"""What a picture is made of: rectangles, texts and lines, each with the name of its style.
+"""The elements of a picture: rectangles, texts and lines, each with a style name.
 
 Texts are about so wide, are cut to fit, and are safe inside XML.
 """

@@ -1,4 +1,4 @@
-"""The words of explanations, and the check of a language that is asked for."""
+"""The words of explanations by language, and the check of the language setting."""
 
 from __future__ import annotations
 

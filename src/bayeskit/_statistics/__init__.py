@@ -1,1 +1,1 @@
-"""The algebra of sufficient statistics. It never sees a row."""
+"""Sufficient statistics that can be added, subtracted and scaled, without access to rows."""

@@ -1,4 +1,4 @@
-"""Moments of numeric attributes in each class and state: n, Σx and Σx² for every categorical attribute."""
+"""Moments of numeric attributes by class and state of every categorical attribute: n, Σx and Σx²."""
 
 from __future__ import annotations
 

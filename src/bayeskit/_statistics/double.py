@@ -1,4 +1,4 @@
-"""Double-double arithmetic, and the algebra of cells whose sums are held in it.
+"""Double-double arithmetic, and cells whose sums are stored in it.
 
 A double-double is an unevaluated sum ``high + low`` of two doubles: about 32 digits. Sums of squares
 about a pivot need them because an outlier of 1e8 standard deviations fills sixteen digits by itself, and

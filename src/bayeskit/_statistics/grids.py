@@ -1,4 +1,4 @@
-"""n(class, cell) on sparse dyadic grids: what a kernel density is estimated from."""
+"""n(class, cell) on sparse dyadic grids, from which kernel densities are estimated."""
 
 from __future__ import annotations
 

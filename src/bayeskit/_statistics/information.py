@@ -1,7 +1,7 @@
-"""Entropy and mutual information from counts, in nats, unsmoothed; and of Gaussian attributes with categorical ones.
+"""Entropy and mutual information from unsmoothed counts, in nats, also for Gaussian attributes.
 
-Those of counts are written with :math:`\\sum n \\log n`, so no count is divided before the end and empty cells are
-nothing.
+Counts enter as :math:`\\sum n \\log n`, so that nothing is divided before the end and empty cells contribute
+zero.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CELLS = 2**18
 
 
 def entropy(counts: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Floats:
-    r"""Return the entropy of counts over some axes, all by default; 0 where nothing was counted.
+    r"""Return the entropy of counts over some axes, by default all; 0 if all counts are zero.
 
     .. math:: H = -\sum_v \frac{n_v}{N} \log \frac{n_v}{N} = \log N - \frac{1}{N} \sum_v n_v \log n_v
 
@@ -37,7 +37,7 @@ def entropy(counts: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Flo
 
 
 def mutual_information(counts: ArrayLike) -> Floats:
-    r"""Return I(X; Y) from n(x, y), the last two axes; leading axes are many tables at once.
+    r"""Return I(X; Y) from n(x, y) on the last two axes. Leading axes are separate tables.
 
     .. math:: I(X; Y) = \sum_{x,y} \frac{n_{xy}}{N} \log \frac{n_{xy} N}{n_x n_y}
 
@@ -50,7 +50,7 @@ def mutual_information(counts: ArrayLike) -> Floats:
 
 
 def conditional_mutual_information(counts: ArrayLike) -> Floats:
-    r"""Return I(X; Y | Z) from n(x, y, z), the last three axes; leading axes are many tables at once.
+    r"""Return I(X; Y | Z) from n(x, y, z) on the last three axes. Leading axes are separate tables.
 
     .. math:: I(X; Y \mid Z) = \sum_{x,y,z} \frac{n_{xyz}}{N} \log \frac{n_{xyz}\, n_z}{n_{xz}\, n_{yz}}
 
@@ -72,10 +72,10 @@ def class_information(counts: Floats, offsets: NDArray[np.integer]) -> Floats:
     Parameters
     ----------
     counts : array of shape (T, K)
-        n(v, c), the last row of each attribute for missing values: ``statistics.tables.counts`` or
+        n(v, c), with the last row of each attribute for missing values: ``statistics.tables.counts`` or
         ``pairs.tables.counts``.
     offsets : array of shape (d + 1,)
-        Where each attribute begins: ``schema.offsets``.
+        The start of each attribute: ``schema.offsets``.
 
     Examples
     --------

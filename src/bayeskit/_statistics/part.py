@@ -1,6 +1,7 @@
-"""What one array of statistics must be able to do, how it moves to a larger schema, and cells as a long table.
+"""The interface of one part of the statistics, its move to a larger schema, and cells as a long table.
 
-The long table, a row for each cell that holds anything, is what an engine's own aggregation gives back.
+The long table has a row for each nonempty cell. This is the form in which a database engine returns
+aggregates.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ Gone = Mapping[Any, Any]
 
 @dataclass(frozen=True)
 class Embedding:
-    """Where the classes and states of one schema stand in another; −1 where they have left.
+    """The positions of the classes and states of one schema in another; −1 if they are gone.
 
-    Only states without weight may leave, so nothing is lost on the way.
+    Only states without weight may be dropped, so nothing is lost.
     """
 
     old: Schema
@@ -86,24 +87,25 @@ class Part:
     Attributes
     ----------
     kind : str
-        The name of its pattern, by which plans ask for it and files hold it.
+        The name of its pattern, in plans and in files.
     column_kind : "categorical", "numeric" or "block"
-        What columns its attributes are.
+        The kind of its columns.
     parent_kinds : tuple of kinds
-        Where each of its attributes is a family, (child, parent 1, …): what columns the parents may be.
+        For families (child, parent 1, …): the kinds of columns that may be parents.
     takes_all : bool
-        Whether its attributes are always all columns of their kind.
+        Whether it always covers all columns of its kind.
     names_columns : bool
-        Whether the attributes of its pattern are columns or families of columns; else ``is_pattern`` says what may be.
+        Whether the attributes of its pattern are columns or families of columns; otherwise ``is_pattern``
+        checks them.
     weight_arrays, free_arrays, fixed_arrays, exponent_arrays : names of arrays
-        Weights are never below zero. Free arrays are as long as there are cells, fixed ones follow from the schema
-        and the plan, exponents are those of some double.
+        Weights are never negative. Free arrays are as long as there are cells, fixed ones follow from the
+        schema and the plan, and exponents are those of doubles.
     is_squared : bool
-        Whether its sums are of products, which must not overflow where they are added up.
+        Whether its sums are of products, which must not overflow.
     remembered : "always", "scaled" or None
-        Whether it is remembered of rows that were taken away: always, or once weights have been scaled.
+        Whether it is remembered for removed rows: always, or once weights have been scaled.
     cleared_by : str or None
-        The kind of part whose memory of such rows tells what rounding may have left in this one.
+        The kind of part whose memory of removed rows bounds the rounding error in this one.
     """
 
     kind: ClassVar[str]
@@ -121,29 +123,29 @@ class Part:
 
     @classmethod
     def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
-        """Say exactly what the part holds: whoever counts these terms has counted all of it."""
+        """Return the terms of the part. Counting these terms counts all of it."""
         raise NotImplementedError
 
     @classmethod
     def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
-        """Say whether a pattern can have these attributes; asked of parts that do not name columns."""
+        """Return whether a pattern can have these attributes; for parts that do not name columns."""
         raise NotImplementedError
 
     @classmethod
     def memory(cls, schema: Schema, attributes: tuple[Name, ...]) -> int:
-        """Return the bytes that a large part will take, before any is taken; 0 for a small one."""
+        """Return the bytes that a large part will need; 0 for a small one."""
         return 0
 
     @property
     def exact(self) -> bool:
-        """Whether all weights are such that sums of them have no rounding."""
+        """Whether sums of the weights are free of rounding."""
         return True
 
     @classmethod
     def flaw(
         cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
     ) -> str | None:
-        """Say what is wrong with arrays that were read, beyond shapes and signs; None where nothing is.
+        """Return what is wrong with arrays read from a file, beyond shapes and signs; None if nothing.
 
         ``beside`` are the arrays of all parts, as kind/name.
         """
@@ -157,10 +159,10 @@ class Part:
         raise NotImplementedError
 
     def subtract(self, other: Self, gone: Gone | None = None) -> Self:
-        """Take sums away; what is left by rounding alone is zero.
+        """Subtract sums, and set to zero what is left by rounding alone.
 
-        ``gone`` is all that was taken away so far, ``other`` included. Errors of earlier subtractions are still there,
-        so that it is ``gone``, and not ``other``, which tells how large they may be.
+        ``gone`` is all that was subtracted so far, including ``other``. Errors of earlier subtractions are
+        still present, so their bound depends on ``gone`` and not on ``other``.
         """
         raise NotImplementedError
 
@@ -172,7 +174,7 @@ class Part:
         raise NotImplementedError
 
     def deficit(self) -> float:
-        """Return how far below zero the most negative weight lies, 0.0 if none does."""
+        """Return the absolute value of the most negative weight; 0.0 if none is negative."""
         raise NotImplementedError
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
@@ -191,11 +193,11 @@ class Part:
     def from_cell_tables(
         cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
     ) -> Self:
-        """Build the part from the cells of its terms, wherever they were counted."""
+        """Build the part from the cells of its terms."""
         raise NotImplementedError
 
     def without_rounding(self, gone: Any) -> Self:
-        """Clear what rounding may have left of rows that are gone; asked of parts with ``cleared_by``."""
+        """Clear the rounding errors that removed rows may have left; for parts with ``cleared_by``."""
         raise NotImplementedError
 
 
@@ -237,12 +239,14 @@ class CellTable:
     ----------
     term : Term
     codes : int64 array of shape (m, number of cell variables)
-        The class first, as in the term; missing is the code after the last state. A value of order 0 adds a column:
-        the number of its cell on the dyadic grid.
+        The class comes first, as in the term. Missing is the code after the last state. A value of order 0
+        adds a column: the number of its cell on the dyadic grid.
     n : array of shape (m,)
-        The weight of each cell. Cells without weight need not be listed; those listed twice are added (order 0 only).
+        The weight of each cell. Cells without weight may be omitted. Duplicate cells are added (order 0
+        only).
     sums : mapping from name to array of shape (m, …)
-        What the order asks for besides; names ending in ``_low`` are what the doubles have lost, zero where absent.
+        The other sums of the order. Names ending in ``_low`` are the low parts of double-doubles, zero if
+        absent.
 
     Examples
     --------
@@ -273,7 +277,7 @@ class CellTable:
         return out
 
     def plane(self, name: str, shape: tuple[int, ...]) -> Floats:
-        """Return a sum of each cell; zeros of a shape where it is not given."""
+        """Return a sum of each cell; zeros if it is not given."""
         found = self.sums.get(name)
         return np.zeros((len(self.n), *shape)) if found is None else np.asarray(found, np.float64)
 

@@ -1,4 +1,4 @@
-"""Second moments of a numeric child and its numeric parents, by the configuration of discrete parents and class."""
+"""Second moments of a numeric child and its numeric parents, by discrete configuration and class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""n, Σz, Σzzᵀ for each configuration of some discrete variables: all that a linear-Gaussian node is estimated from."""
+"""n, Σz and Σzzᵀ by discrete configuration, from which linear-Gaussian nodes are estimated."""
 
 from __future__ import annotations
 

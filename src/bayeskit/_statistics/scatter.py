@@ -1,4 +1,4 @@
-"""Second moments together: what full-covariance classes and linear-Gaussian children are made of."""
+"""Joint second moments, for classes with full covariance and linear-Gaussian children."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics as a table of HTML: what a notebook shows of counts and sums."""
+"""Renders statistics as an HTML table for notebooks."""
 
 from __future__ import annotations
 

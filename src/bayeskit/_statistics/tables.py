@@ -21,18 +21,18 @@ _FRACTION_BITS = 16
 
 @dataclass(frozen=True)
 class Tables(Part):
-    """Counts of order 0.
+    """The counts of categorical attributes, by class.
 
     Attributes
     ----------
     margin : array of shape (K,)
         n(c): the weight of each class.
     counts : array of shape (T, K)
-        n(v, c) for the states of all attributes one after the other, the class innermost; the last
-        row of each attribute is its spare cell, the weight of the missing values.
+        n(v, c) for the states of all attributes one after the other, with the class innermost. The last row
+        of each attribute is the weight of its missing values.
     margin_low, counts_low : arrays of the same shapes, or None
-        What the doubles above have lost, where rows have fractional weights: a weight that is added and
-        taken away again leaves nothing behind. Whole weights lose nothing.
+        The low parts of the sums above for fractional weights, so that adding and removing a weight leaves
+        exactly zero. Integer weights need none.
     """
 
     kind = "tables"
@@ -62,7 +62,8 @@ class Tables(Part):
         return self._of(*(a + b for a, b in zip(self._twofold(), other._twofold(), strict=True)))
 
     def subtract(self, other: Self, gone: Gone | None = None) -> Self:
-        """Take counts away; refuse what was never there, clear what is left by rounding alone."""
+        """Subtract counts. Counts that were never added are an error; what is left by rounding alone is
+        cleared."""
         taken: Tables = other if gone is None else gone["tables"]
         rounding = ROUNDING * taken.margin, ROUNDING * taken.counts
         margin, counts = (a - b for a, b in zip(self._twofold(), other._twofold(), strict=True))
@@ -79,7 +80,7 @@ class Tables(Part):
 
     @property
     def exact(self) -> bool:
-        """Whether every weight is a whole number, or a short binary fraction: then sums of them are exact."""
+        """Whether every weight is an integer or a short binary fraction, so that sums are exact."""
         high = (np.ldexp(part, _FRACTION_BITS) for part in (self.margin, self.counts))
         return not any(low.any() for low in self._low()) and all(
             (part == np.rint(part)).all() for part in high

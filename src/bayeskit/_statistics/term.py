@@ -1,4 +1,4 @@
-"""What is to be counted: terms, and the plan that keeps their pattern."""
+"""What to count: terms, and plans of patterns of terms."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ PARTS: dict[str, type[Part]] = {}
 
 
 def register(part: type[Part]) -> None:
-    """Make a part known by its kind: plans may ask for it, files may hold it."""
+    """Register a part by its kind, for plans and files."""
     PARTS[part.kind] = part
 
 
 @dataclass(frozen=True)
 class Term:
-    """For each configuration of ``cells``, the moments of ``values`` up to ``order``.
+    """A term: for each configuration of ``cells``, the moments of ``values`` up to ``order``.
 
-    Missing is the code after a variable's last state, so a term of order 0 adds up to all rows in each class: what is
-    available for any smaller set of variables can be derived. A numeric value must be present (all of them, where
-    there are several).
+    Missing is the code after a variable's last state, so the cells of a term of order 0 sum to all rows of
+    each class. The terms of any smaller set of variables can therefore be derived. Numeric values must be
+    present (all of them, if there are several).
 
-    ``order`` is 0 for n; 1 for n and Σx; 2 for n, Σz and Σz_iz_j of all values z = x − p, about a pivot p of the cell's
-    own; 4 for what order 2 has, and Σz_i²z_j, Σz_i²z_j². A value of order 0 stands for its cell on a dyadic grid or,
-    where it is a tree, for the node at which a row stops.
+    ``order`` is 0 for n; 1 for n and Σx; 2 for n, Σz and Σz_iz_j of all values z = x − p, with a pivot p for
+    each cell; 4 for those of order 2 and Σz_i²z_j, Σz_i²z_j². A value of order 0 means its cell on a dyadic
+    grid or, for a tree, the node at which a row stops.
     """
 
     cells: tuple[Name, ...]
@@ -40,16 +40,16 @@ class Term:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Many terms of one shape, so that one fused kernel counts them and one array holds them.
+    """Many terms of one shape, which one fused kernel counts into one array.
 
-    Each kind has a part of statistics of its own (:func:`register`). Those of the library are:
+    Each kind has its own part of the statistics (:func:`register`). The library has these kinds:
 
     ``tables``: n(class) and n(class, attribute) for every categorical attribute.
     ``moments``: n, Σx, Σx² in each class, for every numeric attribute.
     ``totals``: n and Σx in each class, for every column of a block.
     ``scatter``: n, Σz, Σzzᵀ and their third and fourth powers in each class, over the rows where all these attributes
     are present.
-    ``pairs``: n(class, x_i, x_j) for every two categorical attributes, and what ``tables`` holds.
+    ``pairs``: n(class, x_i, x_j) for every two categorical attributes, and the counts of ``tables``.
     ``triples``: n(class, x_i, x_j, x) for every two of these categorical attributes and every categorical one.
     ``families``: n(class, x, parents); each of the attributes is a tuple (child, parent 1, …, parent k).
     ``cell_moments``: n, Σx, Σx² in each class and state of each categorical attribute, for every numeric one.
@@ -59,20 +59,20 @@ class Pattern:
     ``trees``: n in each class and node at which rows stop, for every tree; each of the attributes is a forest's splits.
     ``interactions``: n(class, x_i, x_j, x_k) of chosen sets of one to three attributes, numbers cut into intervals; the
     attributes are (axes, tables).
-    ``row_sample``: distinct rows with their weights, so many at most.
+    ``row_sample``: distinct rows with their weights, up to a maximum number.
     """
 
     kind: str
     attributes: tuple[Name, ...]
 
     def terms(self, schema: Schema) -> Iterator[Term]:
-        """Say exactly what the part of this pattern holds: whoever counts these terms has counted all of it."""
+        """Return the terms of this pattern. Counting these terms counts all of it."""
         return PARTS[self.kind].terms(schema, self.attributes)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The set of terms wanted, as patterns.
+    """A set of terms to count, as patterns.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Plan:
 
     @classmethod
     def naive(cls, schema: Schema, scatter: tuple[Name, ...] = (), grids: tuple[Name, ...] = ()) -> Plan:
-        """Ask for what naive Bayes needs: every attribute with the class, no two attributes together."""
+        """Return the plan of naive Bayes: every attribute with the class."""
         patterns = [Pattern("tables", tuple(v.name for v in schema.categorical))]
         if schema.numeric:
             patterns.append(Pattern("moments", tuple(v.name for v in schema.numeric)))
@@ -100,10 +100,10 @@ class Plan:
 
     @classmethod
     def pairs(cls, schema: Schema) -> Plan:
-        """Ask for every two categorical attributes with the class, beside what naive Bayes needs."""
+        """Return the plan of naive Bayes plus every two categorical attributes with the class."""
         names = tuple(v.name for v in schema.categorical)
         return cls((*cls.naive(schema).patterns, Pattern("pairs", names)))
 
     def terms(self, schema: Schema) -> tuple[Term, ...]:
-        """Say exactly what statistics of this plan hold, each term once."""
+        """Return all terms of the plan, each once."""
         return tuple(dict.fromkeys(term for pattern in self.patterns for term in pattern.terms(schema)))

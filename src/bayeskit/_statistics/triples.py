@@ -1,4 +1,4 @@
-"""n(class, x_i, x_j, x_k): every attribute under every two super-parents, in one array."""
+"""n(class, x_i, x_j, x_k): the counts of every attribute with every two super-parents, in one array."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Structures: which graph some counts or scores speak for (``learners``, ``search``). It asks; it never sees a row."""
+"""Structure learning from counts or scores (``learners``, ``search``), without access to rows."""

@@ -1,4 +1,4 @@
-"""Which arcs a search may and must use: as sets of bits, and as users name them (required, forbidden, tiers)."""
+"""The arcs that a search may and must use, as bit sets and as users name them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learners of classifiers' structures: the tree of TAN, the parents of kDB.
+"""Learns the structures of classifiers: the tree of TAN, the parents of kDB.
 
 A learner is a generator: it yields the plan of what it wants counted, is sent the statistics, and returns a
 :class:`~bayeskit._graphs.dag.Dag`. So it runs on counts that are kept, on a source or on a cluster without knowing it.

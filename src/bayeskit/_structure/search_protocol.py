@@ -1,4 +1,4 @@
-"""What a search over networks asks: how good is this family? Are these two independent given those?
+"""The interface of a structure search: scores of families, and independence tests.
 
 Variables are numbers, sets of variables are whole numbers whose bits are the members.
 """

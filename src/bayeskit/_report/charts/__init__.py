@@ -1,1 +1,1 @@
-"""Charts, described once and drawn by two renderers."""
+"""Charts, which are described once and drawn as SVG or with Matplotlib."""

@@ -1,4 +1,4 @@
-"""Axes of a chart: round numbers along them, from numbers to pixels, the frame, and marks to draw with."""
+"""Axes of a chart: tick values, scales from numbers to pixels, the frame, and marks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every chart can do: be SVG, show itself in a notebook, save itself, be drawn by Matplotlib."""
+"""The base class of charts: SVG, notebook display, saving, drawing with Matplotlib."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ChartPicture(Picture):
-    """The drawing of a chart; ``str(picture)`` is the SVG, a notebook shows it, ``save`` writes it."""
+    """The picture of a chart. ``str(picture)`` is the SVG, ``save`` writes a file, and notebooks show it."""
 
     _shrinks = True
 
@@ -30,14 +30,14 @@ class ChartPicture(Picture):
 
 
 class PlotPicture(ChartPicture):
-    """The drawing of a described chart, which Matplotlib draws on axes, too."""
+    """The picture of a chart that Matplotlib can also draw on axes."""
 
     def __init__(self, description: Plot) -> None:
         self.description = description
         super().__init__(scene_of(description))
 
     def plot(self, ax: Axes | None = None) -> Any:
-        """Draw with Matplotlib: the first panel on axes that are given, else every panel on new ones.
+        """Draw with Matplotlib: the first panel on the given axes, or every panel on new axes.
 
         Parameters
         ----------
@@ -45,7 +45,7 @@ class PlotPicture(ChartPicture):
 
         Returns
         -------
-        The axes; a list of them where there are several panels that stand for themselves.
+        The axes; a list of them if there are several independent panels.
         """
         on = [ax] if ax is not None else self._new_axes()
         draw_plot(self.description, on)
@@ -78,22 +78,22 @@ class PlotPicture(ChartPicture):
 
 
 class Chart(ABC):
-    """Numbers that draw themselves. A subclass describes its chart; renderers draw what it describes."""
+    """A chart with its numbers. A subclass describes the chart, and renderers draw the description."""
 
     @abstractmethod
     def description(self) -> Plot:
-        """Return what is drawn: axes, and what lies on them in the units of the data."""
+        """Return the description of the chart: axes, and their content in the units of the data."""
 
     def scene(self) -> Scene:
-        """Return the picture as rectangles, texts and lines."""
+        """Return the chart as rectangles, texts and lines."""
         return self.picture().scene
 
     def picture(self) -> PlotPicture:
-        """Return the drawing."""
+        """Return the picture."""
         return PlotPicture(self.description())
 
     def svg(self) -> str:
-        """Return the text of an SVG file that needs nothing beside it."""
+        """Return the text of a self-contained SVG file."""
         return self.picture().svg
 
     def _repr_html_(self) -> str:
@@ -105,16 +105,16 @@ class Chart(ABC):
         Parameters
         ----------
         path : str or path
-            The suffix says the format: .svg always; .png, .pdf and .jpg where Matplotlib is installed.
+            The suffix determines the format: .svg, or .png, .pdf and .jpg if Matplotlib is installed.
         """
         return self.picture().save(path)
 
     def plot(self, ax: Axes | None = None) -> Any:
-        """Draw with Matplotlib, on axes that are given or on new ones, and return them.
+        """Draw with Matplotlib on the given axes or on new ones, and return the axes.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where a chart has several panels, the first one is drawn on them.
+            If a chart has several panels, the first one is drawn on them.
         """
         return self.picture().plot(ax)

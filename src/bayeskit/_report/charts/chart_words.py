@@ -1,4 +1,4 @@
-"""The words on charts."""
+"""The words on charts, by language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each attribute is distributed in each class, side by side."""
+"""The class profile chart: the distribution of each attribute in each class."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Distribution:
     name : hashable
     numeric : bool
     values : tuple
-        States, or numbers over the span that the classes have.
+        States, or numbers over the range of the classes.
     shares : array of shape (K, m)
         P(state | c), or the density at the numbers.
     information : float
-        How much it tells about the class, I(X; Y) in nats.
+        The mutual information with the class, I(X; Y), in nats.
     """
 
     name: Name
@@ -55,7 +55,7 @@ class Distribution:
 
 @dataclass(frozen=True, eq=False)
 class ClassProfile(Chart):
-    """Every attribute by class; those that tell most come first.
+    """The distribution of every attribute by class, the most informative first.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class ClassProfile(Chart):
     prior : array of shape (K,)
     distributions : tuple of Distribution
     most : int
-        How many are drawn.
+        The number of attributes to draw.
     """
 
     target: Name
@@ -149,7 +149,7 @@ class ClassProfile(Chart):
         return Panel(Axis("", float(low), float(high)), y, series, title=str(found.name), height=CURVE)
 
     def plot(self, ax: Axes | None = None) -> Any:
-        """Draw with Matplotlib: the attribute that tells most on axes that are given, else each on axes of its own.
+        """Draw with Matplotlib: the most informative attribute on the given axes, or each one on new axes.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ def class_profile(
     classes : sequence of K labels
     target : name of the class
     attributes : sequence of names, optional
-        Those to keep, in this order; else all, those that tell most first.
+        The attributes to keep, in this order. By default all, the most informative first.
     most : int
     lang : "en" or "zh"
 

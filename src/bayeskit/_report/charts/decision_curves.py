@@ -1,5 +1,4 @@
-"""What mistakes cost, whatever the two kinds cost (the cost curve), and errors against rows left undecided (the reject
-curve).
+"""The cost curve (cost for every ratio of the two costs) and the reject curve (error against rejected rows).
 """
 
 from __future__ import annotations
@@ -23,9 +22,10 @@ _STEPS = 201
 
 @dataclass(frozen=True, eq=False)
 class CostCurve(Chart):
-    r"""The mean cost of a row as a function of c, where a false alarm costs 2c and a miss 2(1 − c).
+    r"""The mean cost per row as a function of c, where a false alarm costs 2c and a miss 2(1 − c).
 
-    The class is said where P ≥ c, as the loss asks. The area under the curve is the Brier score of the posterior.
+    The class is predicted if P ≥ c, which is optimal for this loss. The area under the curve is the Brier
+    score.
 
     Attributes
     ----------
@@ -33,11 +33,11 @@ class CostCurve(Chart):
     share : array of shape (m,)
         c from 0 to 1.
     cost : array of shape (m,)
-        Of the model.
+        The cost of the model.
     best : array of shape (m,)
-        With the threshold that turns out best on these rows, for each c.
+        The cost with the threshold that is best on these rows, for each c.
     always, never : arrays of shape (m,)
-        Of saying the class always and never.
+        The cost of always and of never predicting the class.
     brier : float
         The mean of (P − hit)².
 
@@ -91,16 +91,16 @@ def cost_curve(
     label: Label | None = None,
     lang: str = "en",
 ) -> CostCurve:
-    """Tell what mistakes about one class cost, for every proportion of the costs of the two kinds.
+    """Compute the mean cost for every ratio of the costs of false alarms and misses.
 
     Parameters
     ----------
     y : array of shape (n,)
     posterior : array of shape (n, K)
-        As ``predict_proba`` gives them, of any classifier.
+        The result of ``predict_proba`` of any classifier.
     classes : sequence of K labels
     label : label, optional
-        The class that is said or not; of two classes the second.
+        The positive class. By default, the second of two classes.
     lang : "en" or "zh"
 
     Examples
@@ -134,7 +134,8 @@ _GAP, _DIGIT, _OVER, _UNDER = 0.017, 0.019, 0.015, 0.075
 
 
 class Chow(NamedTuple):
-    """What Chow's rule does at one cost of rejection: the share rejected, the error of the rest, the mean cost."""
+    """The result of Chow's rule at one cost of rejecting: the rejected share, the error of the rest, the mean
+    cost."""
 
     rejected: float
     error: float
@@ -143,16 +144,16 @@ class Chow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RejectCurve(Chart):
-    """The error of the rows that are answered when the least sure ones are not.
+    """The error rate of the remaining rows when the least certain rows are rejected.
 
     Attributes
     ----------
     threshold : array of shape (m,)
-        The least posterior of the class chosen that is answered, ascending.
+        The lowest posterior of the predicted class that is accepted, ascending.
     rejected : array of shape (m,)
-        The share of rows below it.
+        The share of rows below the threshold.
     error : array of shape (m,)
-        The share of wrong answers among the rest.
+        The error rate of the remaining rows.
     n_rows : int
     """
 
@@ -163,7 +164,9 @@ class RejectCurve(Chart):
     lang: str = "en"
 
     def at(self, cost: float) -> Chow:
-        """Return what happens if to reject a row costs so much, a wrong answer being 1: answer from 1 − cost on.
+        """Return the result for a cost of rejecting a row, relative to a cost of 1 for an error.
+
+        Rows whose posterior is at least 1 − cost are accepted.
 
         Examples
         --------
@@ -221,13 +224,13 @@ class RejectCurve(Chart):
 def reject_curve(
     y: ArrayLike, posterior: ArrayLike, classes: Sequence[Label] | NDArray[Any], *, lang: str = "en"
 ) -> RejectCurve:
-    """Leave out the least sure rows, one after another, and tell how many of the others are wrong.
+    """Reject the least certain rows one after another, and compute the error rate of the others.
 
     Parameters
     ----------
     y : array of shape (n,)
     posterior : array of shape (n, K)
-        As ``predict_proba`` gives them, of any classifier.
+        The result of ``predict_proba`` of any classifier.
     classes : sequence of K labels
     lang : "en" or "zh"
 

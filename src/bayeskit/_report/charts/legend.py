@@ -1,4 +1,4 @@
-"""The colours of a chart, one for each class, on a light page and on a dark one; its heading and its legend."""
+"""The colours of a chart on light and dark pages, its heading and its legend."""
 
 from __future__ import annotations
 

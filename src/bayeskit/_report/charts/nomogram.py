@@ -1,4 +1,4 @@
-"""A nomogram: points for each value, their sum, and the probability that the sum stands for."""
+"""Nomograms: points for each value, and the probability for their sum."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CHANCES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.05, 0.95, 0.2, 0.8, 0.3, 
 
 @dataclass(frozen=True, eq=False)
 class Ruler:
-    """One attribute: its values and what each adds to the log-odds. An unknown value adds 0.
+    """The scale of one attribute: its values and their log-odds. An unknown value adds 0.
 
     Attributes
     ----------
@@ -49,12 +49,12 @@ class Ruler:
 
     @property
     def least(self) -> float:
-        """Where its points begin."""
+        """The lowest log-odds, at 0 points."""
         return float(self._shown().min())
 
     @property
     def spread(self) -> float:
-        """How much the attribute can tell: the greatest of its log-odds less the least."""
+        """The range of its log-odds."""
         return float(np.ptp(self._shown()))
 
     def _shown(self) -> Floats:
@@ -65,7 +65,7 @@ class Ruler:
 
 @dataclass(frozen=True)
 class Reading:
-    """The value of one attribute in a row, None where it is not known, and what it adds to the log-odds."""
+    """The value of one attribute in a row (None if unknown), and its contribution to the log-odds."""
 
     name: Name
     value: Any
@@ -74,26 +74,26 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Nomogram(Chart):
-    r"""Points that add up to the odds of a class.
+    r"""A nomogram: points for attribute values, whose sum gives the odds of a class.
 
     .. math:: \log\frac{P(c \mid x)}{P(\bar c \mid x)} = b + \sum_i \log\frac{P(x_i \mid c)}{P(x_i \mid \bar c)}
               = a + u \sum_i \text{points}(x_i)
 
-    The least value of every attribute has 0 points; the attribute that tells most goes up to 100. Numbers whose
-    log-odds lie beyond ±8 have points below 0 or above the end of their curve.
+    The lowest value of every attribute has 0 points. The most influential attribute goes up to 100. Numbers
+    with log-odds beyond ±8 have points below 0 or above the end of their curve.
 
     Attributes
     ----------
     target, label, against : labels
-        ``against`` is None where it is all other classes.
+        ``against`` is None for all other classes.
     start : float
-        b, the log-odds where nothing is known.
+        b, the log-odds if nothing is known.
     rulers : tuple of Ruler
-        Those that tell most first.
+        The most influential first.
     row : tuple of Reading
-        Of a row, if one was given.
+        The values of a row, if one was given.
     most : int
-        How many rulers are drawn.
+        The number of rulers to draw.
     """
 
     target: Name
@@ -113,7 +113,7 @@ class Nomogram(Chart):
 
     @cached_property
     def intercept(self) -> float:
-        """a, the log-odds of 0 points in all."""
+        """a, the log-odds of 0 points in total."""
         return math.fsum([self.start, *(ruler.least for ruler in self.rulers)])
 
     def points(self, name: Name) -> Floats:
@@ -132,12 +132,12 @@ class Nomogram(Chart):
         )
 
     def probability(self, points: float) -> float:
-        """Return the probability that a sum of points stands for."""
+        """Return the probability for a sum of points."""
         return float(1.0 / (1.0 + math.exp(min(-(self.intercept + self.unit * points), 700.0))))
 
     @property
     def total(self) -> float | None:
-        """The points of the row together, None where no row was given."""
+        """The total points of the row; None if no row was given."""
         if not self.row:
             return None
         least = {ruler.name: ruler.least for ruler in self.rulers}
@@ -145,7 +145,7 @@ class Nomogram(Chart):
 
     @property
     def log_odds(self) -> float | None:
-        """The log-odds of the row, None where no row was given."""
+        """The log-odds of the row; None if no row was given."""
         return math.fsum([self.start, *(r.log_odds for r in self.row)]) if self.row else None
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""What a chart shows, described once: axes, and what lies on them in the units of the data.
+"""The description of a chart: axes, and their content in the units of the data.
 
-Renderers draw it, and know no chart: `plot_scene` as SVG, `plot_axes` with Matplotlib.
+Renderers draw any description: `plot_scene` as SVG, `plot_axes` with Matplotlib.
 """
 
 from __future__ import annotations

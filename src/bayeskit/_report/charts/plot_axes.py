@@ -1,4 +1,4 @@
-"""A described chart on axes of Matplotlib, in the units of the data, as artists that users may style."""
+"""Draws a chart description on Matplotlib axes, as artists that users may style."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A described chart as a scene, which is then SVG: the heading, the legend, and one panel under another."""
+"""Lays out a chart description as a scene for SVG: heading, legend and panels."""
 
 from __future__ import annotations
 

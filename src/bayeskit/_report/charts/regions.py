@@ -1,4 +1,4 @@
-"""The posterior over two attributes: which class is the most probable where, and how sure."""
+"""The regions chart: the most probable class over two attributes, and its probability."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Regions(Chart):
-    """P(c | two attributes) on a grid.
+    """P(c | two attributes) on a grid, with the most probable class of each cell.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class Regions(Chart):
     x, y : Side
     posterior : array of shape (values of y, values of x, K)
     given : tuple of (name, value)
-        The other attributes that are known; those not named are unknown.
+        The values of other attributes. Attributes that are not named are unknown.
     dots : tuple of (x, y, number of the class)
-        Rows, if some were given.
+        Rows to draw, if given.
     """
 
     target: Name
@@ -70,11 +70,11 @@ class Regions(Chart):
 
     @property
     def chosen(self) -> NDArray[np.intp]:
-        """The number of the most probable class: shape (values of y, values of x)."""
+        """The index of the most probable class: shape (values of y, values of x)."""
         return np.asarray(self.posterior.argmax(axis=2), dtype=np.intp)
 
     def bands(self) -> NDArray[np.intp]:
-        """How sure it is, from 0 (as likely as any other) to 4 (certain)."""
+        """The certainty of that class, from 0 (as likely as any other) to 4 (certain)."""
         least = 1.0 / max(len(self.classes), 2)
         share = (self.posterior.max(axis=2) - least) / (1.0 - least)
         return np.asarray(np.clip((share * BANDS).astype(np.intp), 0, BANDS - 1))

@@ -1,6 +1,6 @@
-"""Do posteriors keep their word? The reliability diagram, with how many rows stand behind each point.
+"""Reliability diagrams: predicted probabilities against observed frequencies, with the number of rows.
 
-Charts of predictions are made of the posterior looked at, and whether it came true (`outcomes`).
+Charts of predictions use one posterior per row, and whether the class was correct (`outcomes`).
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ NARROW = 0.07
 
 @dataclass(frozen=True, eq=False)
 class Reliability(Chart):
-    """Rows in n_bins of their posterior; n_bins without rows are left out.
+    """A reliability diagram: rows binned by their posterior. Empty bins are left out.
 
     Attributes
     ----------
     label : label or None
-        The class whose posterior it is; None: that of the class chosen, against whether it was right.
+        The class whose posterior is checked. None for the predicted class, against whether it was correct.
     predicted, observed : arrays of shape (b,)
-        The mean posterior of the rows in a bin, and the share of them that are of the class.
+        The mean posterior of the rows in a bin, and the share of them that belong to the class.
     lower, upper : arrays of shape (b,)
-        A 95% interval of the share (Wilson).
+        The 95% interval of the share (Wilson).
     counts : array of shape (b,)
     edges : array
-        Where the n_bins begin and end.
+        The edges of the bins.
     error : float
-        The mean distance of share and posterior over the rows (ECE).
+        The expected calibration error (ECE): the mean distance between share and posterior, over the rows.
     """
 
     label: Label | None
@@ -118,21 +118,21 @@ def reliability(
     strategy: str = "uniform",
     lang: str = "en",
 ) -> Reliability:
-    """Compare posteriors with what came true.
+    """Compare predicted probabilities with observed frequencies.
 
     Parameters
     ----------
     y : array of shape (n,)
         The class of each row.
     posterior : array of shape (n, K)
-        As ``predict_proba`` gives them, of any classifier.
+        The result of ``predict_proba`` of any classifier.
     classes : sequence of K labels
     label : label, optional
-        Whose posterior to look at. Without it: of two classes the second, of more the one chosen, against whether it
-        was right.
+        The class whose posterior is checked. By default, the second of two classes; with more classes, the
+        predicted class, against whether it was correct.
     n_bins : int
     strategy : "uniform" or "quantile"
-        Bins of the same width, or of about as many rows each.
+        Bins of equal width, or with about equal numbers of rows.
     lang : "en" or "zh"
 
     Examples

@@ -1,4 +1,4 @@
-"""Scales that are read off one another, as marks of a scene: lanes under a common scale, two scales that match."""
+"""Draws scales as marks of a scene: lanes under a common scale, and pairs of matching scales."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each value of an attribute says by itself, in a model whose factors are one for each attribute."""
+"""The log-probability terms of each attribute value, in models with one factor per attribute."""
 
 from __future__ import annotations
 

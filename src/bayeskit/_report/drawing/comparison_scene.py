@@ -1,4 +1,4 @@
-"""Two graphs over the same nodes side by side: boxes in the same places, arcs that differ in other colours."""
+"""Draws two graphs over the same nodes side by side, with differing arcs in other colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the boxes of a graph stand and how its arcs run: layered, every arc leading onward.
+"""The layered layout of a graph: the positions of its boxes and the paths of its arcs.
 
 The method of Sugiyama, Tagawa and Toda (1981): layers, bends for long arcs, few crossings, then places.
 Nothing is drawn at random: the same graph has the same layout.

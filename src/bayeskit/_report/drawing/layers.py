@@ -1,4 +1,4 @@
-"""The nodes of a graph in layers, every arc leading from one layer to the next.
+"""Arranges the nodes of a graph in layers, with every arc from one layer to the next.
 
 An arc that spans more than one layer is led through a *bend* in each layer between, so that it has a place
 of its own there and passes no box.

@@ -1,4 +1,4 @@
-"""A network as a picture: a box for each node, an arrow for each arc."""
+"""Draws a network: a box for each node, an arrow for each arc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the box of one node shows: its name, and a bar for each state or the curve of a density."""
+"""The content of a node's box: its name, and a bar for each state or a density curve."""
 
 from __future__ import annotations
 

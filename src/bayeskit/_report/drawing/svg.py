@@ -1,4 +1,4 @@
-"""A picture as SVG: one text, no file beside it, light or dark as the reader's page is."""
+"""Renders a picture as self-contained SVG with light and dark styles."""
 
 from __future__ import annotations
 

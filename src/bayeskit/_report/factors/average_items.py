@@ -1,4 +1,4 @@
-"""An average over super-parents, taken apart for one row."""
+"""Computes the explanation items of an average over super-parents for one row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells P(x_j | c, x_i) and P(x | c, u_1 … u_k) of all classes c as arithmetic: counts, imaginary counts, back-off."""
+"""Writes P(x_j | c, x_i) and P(x | c, u_1 … u_k) as arithmetic: counts, imaginary counts, back-off."""
 
 from __future__ import annotations
 

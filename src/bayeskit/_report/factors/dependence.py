@@ -1,4 +1,4 @@
-"""Attributes that depend on the class and one other: P(x_j | c, x_parent), with the counts behind it."""
+"""Explains attributes with one parent besides the class: P(x_j | c, x_parent) and its counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The attributes of one row that are more than a table: numbers, those with parents, those that a graph ties."""
+"""Explains attributes that are not simple tables: numbers, attributes with parents, attributes in a graph."""
 
 from __future__ import annotations
 

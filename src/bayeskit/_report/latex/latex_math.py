@@ -1,4 +1,4 @@
-r"""The arithmetic of a page as LaTeX: (3+1)/(8+2) becomes \frac{3+1}{8+2}."""
+r"""Converts arithmetic to LaTeX: (3+1)/(8+2) becomes \frac{3+1}{8+2}."""
 
 from __future__ import annotations
 

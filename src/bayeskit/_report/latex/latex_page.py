@@ -1,4 +1,4 @@
-r"""Pages as LaTeX: tables to be pasted into a document or compiled alone, every label escaped."""
+r"""Renders pages as LaTeX: tables for a document, or complete documents, with escaped labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table in LaTeX that keeps to the page: the size of its type, formulas in several lines, names that wrap."""
+"""Fits a LaTeX table to the page: font size, multi-line formulas, wrapped names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Words as LaTeX prints them: nothing in a label is a command, and no character is lost without a trace.
+r"""Escapes text for LaTeX, with a visible replacement for characters that LaTeX cannot print.
 
 How wide LaTeX prints a text or a formula is told in points at ten points: enough to choose a layout.
 """

@@ -1,1 +1,1 @@
-"""Exercises of the textbooks as pages: the question, the working in exact fractions, the answer, the errata."""
+"""Textbook exercises as pages: the question, the working in exact fractions, the answer, errata."""

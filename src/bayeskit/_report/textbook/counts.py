@@ -1,4 +1,4 @@
-"""Naive Bayes and joint distributions as on paper: shares counted in rows, exact fractions, one exponential."""
+"""Naive Bayes and joint distributions worked by hand, with exact fractions."""
 
 from __future__ import annotations
 

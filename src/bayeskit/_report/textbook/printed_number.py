@@ -1,4 +1,4 @@
-"""What the working of a page finds: numbers and words that are left blank in class."""
+"""The results of a page's working: numbers and words that can be left blank as exercises."""
 
 from __future__ import annotations
 

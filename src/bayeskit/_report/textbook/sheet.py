@@ -1,4 +1,4 @@
-"""A page of the textbook as a value, as plain text and as LaTeX; hidden, it has blanks where its numbers were."""
+"""A textbook page as a value, as plain text and as LaTeX, optionally with blanks for its results."""
 
 from __future__ import annotations
 

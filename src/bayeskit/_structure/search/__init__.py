@@ -1,1 +1,1 @@
-"""Searches over networks: each asks for scores or tests of independence and answers with a graph."""
+"""Structure search: each method uses scores or independence tests and returns a graph."""

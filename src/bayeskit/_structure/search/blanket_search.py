@@ -1,4 +1,4 @@
-"""What a variable needs to know of the others: its Markov blanket."""
+"""Finds the Markov blanket of a variable by independence tests."""
 
 from __future__ import annotations
 

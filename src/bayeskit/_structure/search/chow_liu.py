@@ -1,4 +1,4 @@
-"""Chow and Liu: the tree that loses least of the information variables share."""
+"""The Chow–Liu algorithm: the maximum spanning tree by mutual information."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Climbing by how well a class is told by the rest, not by how well the network tells all variables."""
+"""Hill climbing by the conditional likelihood of a class given the rest, not the joint likelihood."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes of equivalent graphs as sets of bits: from a graph to its class and back, and greedy search over them."""
+"""Equivalence classes of graphs as bit sets, conversion to and from graphs, and greedy search (GES)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best network there is, by dynamic programming over sets of variables (Silander and Myllymäki, 2006)."""
+"""Exact search for the best network by dynamic programming (Silander and Myllymäki, 2006)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hill climbing: from graph to graph by the best arc to put in, take out or turn round."""
+"""Hill climbing and tabu search: the best addition, removal or reversal of an arc at each step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""K2: the parents of each variable, one by one, from those before it in a given order."""
+"""The K2 algorithm: adds parents greedily from the variables before each one in a given order."""
 
 from __future__ import annotations
 

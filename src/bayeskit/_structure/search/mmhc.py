@@ -1,4 +1,4 @@
-"""Max-min hill climbing: tests of independence choose who may be joined, the score chooses the arcs."""
+"""Max-min hill climbing: independence tests restrict the candidate arcs, the score chooses among them."""
 
 from __future__ import annotations
 

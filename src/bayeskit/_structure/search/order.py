@@ -1,4 +1,4 @@
-"""Search over orders of the variables: each in turn to its best place, then shuffle a few and again (BOSS).
+"""Search over orders of the variables (BOSS): best moves of single variables, with random restarts.
 
 The search that is used unless another is named, ``auto``, takes turns between classes of equivalent graphs and orders.
 """

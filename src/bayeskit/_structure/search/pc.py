@@ -1,4 +1,4 @@
-"""PC: a class of graphs from tests of independence, and which of its arcs have a direction."""
+"""The PC algorithm: finds an equivalence class of graphs by independence tests."""
 
 from __future__ import annotations
 
