@@ -1,4 +1,4 @@
-"""A comparison on the terminal: how far it is, what was understood, the table, the verdict, what to type next."""
+"""Shows a comparison in the terminal: progress, columns, the table, the verdict, the next command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What TAB offers: names that a command knows, columns of its table, nodes of its network.
+"""Shell completion: names that a command knows, columns of its table, nodes of its network.
 
 A shell waits while these run, so each imports as little as it can; and it shows whatever they print, so where a file
 cannot be read they offer nothing. A name that would have to be quoted is not offered: shells take what they are told

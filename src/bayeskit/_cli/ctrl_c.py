@@ -1,4 +1,4 @@
-"""Ctrl-C: heard at any moment, sent again where somebody swallows it, and heeded until the first file has changed."""
+"""Handles Ctrl-C: at any time, repeated if a library swallows it, until the first file has changed."""
 
 from __future__ import annotations
 

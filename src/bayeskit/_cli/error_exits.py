@@ -1,4 +1,4 @@
-"""The one place where errors become a line on standard error and an exit code.
+"""Converts errors to a line on standard error and an exit code.
 
 ====  =====================================================================
 code  meaning

@@ -1,4 +1,4 @@
-"""The language a command speaks: that of ``--lang``, else of the environment variable BAYESKIT_LANG, else English.
+"""The language of a command: ``--lang``, else the environment variable BAYESKIT_LANG, else English.
 
 Messages of the library are told as the command line words them: entries of the catalogues with that context, in which
 ``exclude=['id']`` is ``--drop 'id'``.

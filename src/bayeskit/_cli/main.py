@@ -1,4 +1,4 @@
-"""The command line. Nothing but Typer is imported until a command runs, so that ``--help`` is quick."""
+"""The command-line program. Only Typer is imported before a command runs, so that ``--help`` is fast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options that commands share, in groups: how to read a table, how to say the answer.
+"""The options that commands share: how to read a table, and how to print the result.
 
 A parameter of a command whose type is a dataclass of options stands for all of them (`spread`).
 """

@@ -1,4 +1,4 @@
-"""Where things are printed: results on standard output, progress and notes on standard error."""
+"""Prints results to standard output, and progress and notes to standard error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page of arithmetic as a command writes it: text, LaTeX, JSON, or HTML that needs nothing beside it."""
+"""Writes explanations as text, LaTeX, JSON or self-contained HTML."""
 
 from __future__ import annotations
 

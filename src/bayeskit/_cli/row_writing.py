@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and rows written as CSV or JSON."""
+"""Writes files atomically, and rows as CSV or JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved models as commands use them: a classifier's file, or a network that answers for one of its nodes."""
+"""Loads saved models for commands: a classifier, or a network used to predict one of its nodes."""
 
 from __future__ import annotations
 

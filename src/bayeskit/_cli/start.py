@@ -1,4 +1,4 @@
-"""Where the command begins: next to nothing is imported before an interrupt can be told in one line."""
+"""The entry point of the command, which imports almost nothing before it handles interrupts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of a table as commands read them: flags applied, standard input spooled.
+"""Reads the rows of a table for commands: applies flags, and spools standard input.
 
 A file of costs is such a table: its first column names the actions, the others the classes. A table whose numbers are
 cut is written anew.

@@ -1,4 +1,4 @@
-"""The pages of the textbook recomputed: printed numbers, exact fractions and the library, each against the others.
+"""Checks the textbook pages: printed numbers, exact fractions and the library against each other.
 
 The library computes them without scikit-learn.
 """

@@ -1,4 +1,4 @@
-"""``NODE=STATE`` and ``COL=VALUE`` as people type them → evidence, or a row; the file of a network → the network."""
+"""Parses ``NODE=STATE`` and ``COL=VALUE`` arguments into evidence or a row, and loads network files."""
 
 from __future__ import annotations
 

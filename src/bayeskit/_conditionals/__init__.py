@@ -1,1 +1,1 @@
-"""Statistics × prior → conditionals: tables, densities, families; a density of your own is one file here."""
+"""Conditional distributions estimated from statistics and priors: tables, densities, families."""

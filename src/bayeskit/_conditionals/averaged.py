@@ -1,4 +1,4 @@
-r"""The average of one-dependence estimators (AODE): every attribute is the super-parent once.
+r"""Averaged one-dependence estimators (AODE): each attribute in turn is the super-parent.
 
 .. math:: P(c, x) \propto \sum_{i \in S} P(c, x_i) \prod_{j \ne i} P(x_j \mid c, x_i)
 

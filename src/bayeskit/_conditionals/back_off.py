@@ -1,4 +1,4 @@
-r"""How much to trust a context: the constants of back-off, chosen from counts alone.
+r"""Chooses the constants of back-off from counts alone.
 
 For each family and level l, every cell (x, context, y) of weight n foretells its own class without d = min(n, 1)
 of itself, taken out at all levels:

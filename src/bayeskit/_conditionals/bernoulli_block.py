@@ -1,4 +1,4 @@
-"""The Bernoulli model of a text: each word is in it or not, and its absence tells too."""
+"""The Bernoulli model of a text: each word is present or absent, and absence counts too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Tables of conditional probabilities: counts and a prior in, log-probabilities out.
+r"""Tables of conditional log-probabilities, estimated from counts and a prior.
 
 .. math:: \hat P(x_i = v \mid c) = \frac{n(v, c) + a_v}{n_i(c) + \sum_u a_u}
 

@@ -1,4 +1,4 @@
-r"""The class as a child: P(c | parents), where attributes stand above it in a graph.
+r"""The class as a child: P(c | parents), if attributes are its parents in a graph.
 
 .. math:: \hat P(c \mid u) = \frac{n(u, c) + a_c}{n(u) + \sum_c a_c}
 """

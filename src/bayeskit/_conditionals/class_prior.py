@@ -1,4 +1,4 @@
-"""The class before and after a row is seen: P(c), and P(c | x) from log P(c, x)."""
+"""The class prior P(c), and the posterior P(c | x) from log P(c, x)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Complement naive Bayes: a class scores by how little a text looks like all the others."""
+"""Complement naive Bayes: a class is scored by the word frequencies of all other classes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""One factor of a model: what every conditional distribution can do, or says that it cannot.
+"""The interface of conditional distributions, the factors of a model.
 
-What a conditional can do is a method here. Whoever needs one calls it, and never asks what kind of conditional it is:
-``supports("sample_into")`` tells whether a method is there, and calling one that is not raises ``NotSupported``.
+Every operation is a method here. Callers use the methods and never check the type of a conditional.
+``supports("sample_into")`` returns whether a method is available; calling one that is not raises
+``NotSupported``.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ Codes = NDArray[np.intp]
 
 @dataclass(eq=False)
 class DrawnRows:
-    """Rows that are being drawn, one conditional after the other.
+    """Rows that are being sampled, one conditional after the other.
 
     Attributes
     ----------
     classes : int array of shape (n,)
     codes, values : arrays of shape (n, categorical attributes) and (n, numeric attributes)
     absent : list of (columns, mask)
-        Numeric cells that are to be missing, once all are drawn.
+        Numeric cells that become missing when all are drawn.
     block : array of shape (n, width), or None
     """
 
@@ -54,14 +55,14 @@ class DrawnRows:
     block: Any = None
 
     def finished(self) -> Floats:
-        """Return the numbers, NaN where they are missing."""
+        """Return the numbers, with NaN for missing."""
         for columns, missing in self.absent:
             self.values[:, columns] = np.where(missing, np.nan, self.values[:, columns])
         return self.values
 
 
 class DrawRule(NamedTuple):
-    """How tables are drawn, and of which model.
+    """The settings for drawing tables from their posteriors.
 
     ``above_mode`` and ``by_rows`` say of each categorical attribute whether its estimate is a mode (1 or 0), and
     whether rows chose its back-off; ``class_above_mode`` says the first of the class.
@@ -74,7 +75,7 @@ class DrawRule(NamedTuple):
 
 
 class ParameterPosterior(Protocol):
-    """What is known of the parameters of a conditional, after finitely many rows."""
+    """The posterior distribution of the parameters of a conditional."""
 
     def add(self, chunk: Chunk, draws: Draws, out: Floats) -> None:
         """Add log P(these attributes | class) under each draw of the parameters to ``out`` of shape (n, draws, K)."""
@@ -179,9 +180,9 @@ class WeightedTerms(Protocol):
 
 
 class Conditional(ABC):
-    """The distribution of some attributes given the class, ready for look-up.
+    """The conditional distribution of some attributes given the class, ready for look-up.
 
-    Conditionals are immutable and safe to use from many threads at once; a mixed model is a sum of them.
+    Conditionals are immutable and thread-safe. A model of mixed attributes adds their log-probabilities.
     """
 
     # Whether each attribute has a factor of its own, whatever the others are.
@@ -194,30 +195,31 @@ class Conditional(ABC):
 
     @property
     def is_distribution(self) -> bool:
-        """Whether there is a P(x | c); some only score classes."""
+        """Whether P(x | c) is defined. Some conditionals only score classes."""
         return True
 
     @classmethod
     def supports(cls, ability: str) -> bool:
-        """Whether a method of this protocol is there: one that no class has made its own is not."""
+        """Whether a method of this interface is implemented."""
         return getattr(cls, ability) is not getattr(Conditional, ability)
 
     @abstractmethod
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         """Add log P(these attributes | class) of every row to ``out`` of shape (n, K), C order.
 
-        A missing value adds nothing. No NaN is ever added; −inf says "impossible".
+        A missing value adds nothing. NaN is never added; −inf means "impossible".
         """
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight.
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed.
 
-        Where it is not there, leave-one-out estimates anew for each row: the same numbers, slowly.
+        If this is not implemented, leave-one-out re-estimates the model for each row, which is slow but
+        equal.
         """
         raise self._refusal("leave a row out by a look-up")
 
     def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
-        """Draw the attributes of rows whose classes, and whose parents among the attributes, are drawn already."""
+        """Sample the attributes of rows whose classes and parent attributes are already drawn."""
         raise NotSupported(
             "No rows can be drawn from a model of {kind}: it has no distribution that is drawn "
             "one attribute after the other. NaiveBayes, SPODE, TAN, KDB and AODE have one.",
@@ -225,18 +227,19 @@ class Conditional(ABC):
         )
 
     def sample_all(self, n: int, rng: np.random.Generator, given: int | None) -> DrawnRows | None:
-        """Draw classes, all of this class number where one is given, together with the attributes.
+        """Sample classes (all of one class if given) together with the attributes.
 
-        For those that hold P(c) themselves. None where they cannot in this model; then others stand ``in_its_place``.
+        For conditionals that include P(c). None if this is impossible in this model; then ``in_its_place`` is
+        used.
         """
         raise self._refusal("draw classes")
 
     def in_its_place(self) -> tuple[Conditional, ...]:
-        """Return the conditionals that answer where it cannot."""
+        """Return the conditionals to use where this one is not available."""
         return (self,)
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
-        """Return the posterior of the parameters, from which credible intervals are drawn."""
+        """Return the posterior of the parameters, for credible intervals."""
         raise NotSupported(
             "{who} is no product of tables and densities with a posterior of their own", who=rule.who
         )
@@ -249,37 +252,37 @@ class Conditional(ABC):
     def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
         """Add the log-probability of each attribute by itself to ``out`` of shape (n, places, K).
 
-        ``categorical`` and ``numeric`` say in which place each attribute stands. Attributes that are given each other
-        are taken one after the other.
+        ``categorical`` and ``numeric`` give the position of each attribute. Attributes that depend on each
+        other are taken one after the other.
         """
         raise self._refusal("be taken apart by attributes")
 
     def least(self, column: int) -> float:
-        """Return the least value that a numeric attribute can have, as far as this conditional knows."""
+        """Return the minimum value that a numeric attribute can have according to this conditional."""
         return -np.inf
 
     def log_excess(self, chunk: Chunk) -> Floats:
-        """Return by how much what is added exceeds log P(x | c), in every class alike: shape (n,)."""
+        """Return the amount by which the added value exceeds log P(x | c), equal for all classes: shape (n,)."""
         return np.zeros(chunk.n_rows)
 
     def explain(self, chunk: Chunk, page: Workings) -> None:
-        """Write the factors of one row down; where they cannot be, a row is explained by leaving values out."""
+        """Explain the factors of one row. If not implemented, a row is explained by leaving out values."""
         raise self._refusal("be written down as factors")
 
     def log_prior(self, mean: Floats, alpha: float) -> float:
-        """Return what smoothing adds to the log-likelihood that EM climbs, up to a constant: Σ a log θ.
+        """Return the log prior that smoothing adds to the objective of EM, up to a constant: Σ a log θ.
 
-        ``mean`` are the means of the numeric attributes over all rows, of which imaginary rows are made; ``alpha`` is
-        the imaginary count of a cell whose counts are not held.
+        ``mean`` are the means of the numeric attributes over all rows, used as imaginary rows. ``alpha`` is
+        the imaginary count of a cell whose counts are not stored.
         """
         return 0.0
 
     def weighed(self, discrete: Floats, numeric: Floats) -> Conditional:
-        """Return the factor with the share of each categorical and numeric attribute in it raised to its weight."""
+        """Return the conditional with the factor of each attribute raised to its weight."""
         raise self._refusal("have weights of attributes")
 
     def put_terms(self, terms: WeightedTerms) -> None:
-        """Lay log P(x_i | c) out for the loop that chooses weights."""
+        """Write log P(x_i | c) in the layout of the kernel that learns weights."""
         raise self._refusal("have weights of attributes")
 
     def _refusal(self, what: str) -> NotSupported:

@@ -1,4 +1,4 @@
-"""The states of every two super-parents together: which of them count, and the look-up table of each."""
+"""The joint states of pairs of super-parents: which of them qualify, and their look-up tables."""
 
 from __future__ import annotations
 

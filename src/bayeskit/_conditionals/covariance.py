@@ -1,4 +1,4 @@
-"""Gaussian classes with full covariance: one for each class (QDA) or one for all (LDA)."""
+"""Gaussian classes with full covariance matrices: one per class (QDA) or one for all (LDA)."""
 
 from __future__ import annotations
 

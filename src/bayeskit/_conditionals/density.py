@@ -1,7 +1,7 @@
-"""Families of numeric attributes: what one of them can do, and the register of all.
+"""Families of numeric attributes: their interface and their registry.
 
-A family is a class here: a ``Density`` in a file of its own, and one ``register`` line at the end of this file (or in
-anybody's module). Everything that the library does with numbers it does through these methods.
+A family is a subclass of ``Density`` in its own file, with one ``register`` call at the end of this file or
+in your own module. The library uses numeric attributes only through these methods.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ SMALLEST_DEVIATION = 2.0**-1022
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
-    """What a family is estimated from: the sums of some numeric attributes, and how to take them.
+    """The input for estimating a family: sums of some numeric attributes, and settings.
 
     Attributes
     ----------
     statistics : Statistics
     columns : int array of shape (d,)
-        Where the attributes stand among the numeric ones.
+        The positions of the attributes among the numeric ones.
     alpha : float
         The weight of the prior, in imaginary rows.
     unbiased : bool
-        Divide by n − 1 where a variance is estimated.
+        Whether variances are divided by n − 1.
     floor_share : float, optional
-        Add this share of the largest variance to all of them.
+        The fraction of the largest variance that is added to all variances.
     prior : optional
-        A prior of numbers, for a family that takes one.
+        A numeric prior, for a family that uses one.
     """
 
     statistics: Statistics
@@ -70,7 +70,7 @@ class ColumnSums:
 
     @property
     def names(self) -> tuple[Name, ...]:
-        """What to call the attributes in messages."""
+        """The names of the attributes, for messages."""
         return tuple(self.statistics.schema.numeric[j].name for j in self.columns.tolist())
 
     @property
@@ -82,7 +82,7 @@ class ColumnSums:
 
     @property
     def grids(self) -> Grids:
-        """The grids of the attributes, which the plan holds where ``pattern`` asks for them."""
+        """The grids of the attributes, if ``pattern`` requests them."""
         from bayeskit._statistics.grids import Grids
 
         part: Any = self.statistics.parts["grids"]
@@ -95,7 +95,7 @@ class ColumnSums:
 
 
 class Parameter(NamedTuple):
-    """A parameter as a formula shows it; with a ``spread`` it has as many digits as that makes meaningful."""
+    """A parameter as shown in a formula. With a ``spread``, only significant digits are shown."""
 
     letter: str
     value: float
@@ -103,7 +103,7 @@ class Parameter(NamedTuple):
 
 
 class Formula(NamedTuple):
-    """A distribution as it is written: N(x; μ=0.5, σ²=0.1) has the symbol N and two parameters."""
+    """The formula of a distribution: N(x; μ=0.5, σ²=0.1) has the symbol N and two parameters."""
 
     symbol: str
     parameters: tuple[Parameter, ...]
@@ -111,18 +111,18 @@ class Formula(NamedTuple):
 
 @dataclass(frozen=True)
 class FamilyWords:
-    """What a family is called, in English; the catalogue has other languages.
+    """The names of a family in English. Translations are in the message catalogue.
 
     Attributes
     ----------
     read_as : str
-        What a column of it is: "a Poisson count".
+        A description of such a column: "a Poisson count".
     column : str
         The same in a table of columns: "counts (Poisson)".
     legend : str
-        A sentence that says what its formula means.
+        A sentence that explains its formula.
     hint : str
-        Why a column would suit it: "it holds …"; empty for a family that is never suggested.
+        Why a column fits the family: "it holds …"; empty if the family is never suggested.
     """
 
     read_as: str
@@ -132,7 +132,7 @@ class FamilyWords:
 
 
 class Shape(NamedTuple):
-    """What some rows of a column look like: how many there are, and moments of the values."""
+    """A summary of a column: the number of values, and their moments."""
 
     n: int
     is_whole: bool
@@ -144,7 +144,7 @@ class Shape(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What there is to say of the attributes in each class: names, and values of shape (K, d, names)."""
+    """A summary of the attributes in each class: names, and values of shape (K, d, names)."""
 
     names: tuple[str, ...]
     values: Floats
@@ -153,9 +153,10 @@ class Summary(NamedTuple):
 class Density(Component):
     """A family of numeric attributes, independent given the class, estimated for d of them at once.
 
-    A subclass is a frozen dataclass with a field ``columns`` (where the attributes stand among the numeric ones). It
-    must give ``family``, ``words``, ``parameters``, ``estimate``, ``add_log_prob``, ``sample`` and ``formula``. The
-    other methods have an answer that is right for any family, or are refused until they are there.
+    A subclass is a frozen dataclass with a field ``columns`` (the positions of the attributes among the
+    numeric ones). It must define ``family``, ``words``, ``parameters``, ``estimate``, ``add_log_prob``,
+    ``sample`` and ``formula``. The other methods have a default that is correct for any family, or raise an
+    error until they are implemented.
     """
 
     family: ClassVar[str]
@@ -181,19 +182,20 @@ class Density(Component):
 
     @abstractmethod
     def sample(self, classes: Codes, rng: np.random.Generator) -> Floats:
-        """Draw the attributes for rows of the classes given: shape (n, d)."""
+        """Sample the attributes for rows of the given classes: shape (n, d)."""
 
     @abstractmethod
     def formula(self, i: int, k: int) -> Formula:
-        """Say how the distribution of the i-th attribute in class k is written."""
+        """Return the formula of the i-th attribute in class k."""
 
     def in_use(self) -> NDArray[np.bool_]:
-        """Which attributes are factors, shape (d,); one that is the same in every row is none."""
+        """Which attributes are factors: shape (d,). A constant attribute is not."""
         return np.ones(len(self.columns), dtype=bool)
 
     @classmethod
     def check_values(cls, values: Floats, names: tuple[Name, ...], rows: NDArray[np.intp]) -> None:
-        """Refuse values of shape (n, d) that the family cannot have; ``rows`` are their numbers in the table."""
+        """Raise an error for values of shape (n, d) outside the family's range; ``rows`` are their row
+        numbers."""
         if not cls.of_counts:
             return
         wrong = (values < 0.0) | (values > LARGEST_COUNT)
@@ -210,20 +212,20 @@ class Density(Component):
 
     @classmethod
     def suits(cls, moments: Moments, whole: bool) -> bool:
-        """Whether ``families="auto"`` tries it on an attribute, all of whose values may be whole numbers from 0 on."""
+        """Whether ``families="auto"`` tries it on an attribute, whose values may all be integers from 0 on."""
         left_out = cls.supports("add_left_out") or cls.left_out_alone is not Density.left_out_alone
         return left_out and (whole or not cls.of_counts)
 
     @classmethod
     def hinted(cls, shape: Shape) -> bool:
-        """Whether to suggest it for a column that looks like this."""
+        """Whether to suggest it for a column with this shape."""
         return False
 
     def left_out_alone(self, x: Floats, own: Floats, target: Codes, scored: Floats) -> Floats:
-        """Return log p(x | own class) of the first attribute, with the row's own weight taken out: shape (n,).
+        """Return the leave-one-out log p(x | own class) of the first attribute: shape (n,).
 
-        ``scored`` are the log-densities with the row in, shape (n, K). What is answered for rows that are all there is
-        of their class does not matter.
+        ``scored`` are the log densities with the row included, shape (n, K). The value for the only row of a
+        class does not matter.
         """
         column = int(self.columns[0])
         values = np.full((len(x), column + 1), np.nan)
@@ -249,7 +251,7 @@ class Density(Component):
         return 0.0 if self.of_counts and column in self.columns else -np.inf
 
     def explain(self, chunk: Chunk, page: Workings) -> None:
-        """Ask for one attribute at a time, all others missing: what is added is the factor of that one alone."""
+        """Explain one attribute at a time, with all others missing."""
         used, row = self.in_use(), chunk.values[0]
         for i, column in enumerate(int(column) for column in self.columns):
             if np.isnan(row[column]) or not used[i]:
@@ -262,7 +264,7 @@ class Density(Component):
             page.add_density(column, self.family, logs[0], formulas)
 
     def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
-        """Show the density one column at a time, all others missing."""
+        """Add the density of one column at a time, with all others missing."""
         for column in sorted(int(column) for column in self.columns):
             values = np.full_like(chunk.values, np.nan)
             values[:, column] = chunk.values[:, column]
@@ -279,7 +281,7 @@ class Density(Component):
             page.add_numbers(column, self.family, names, values[:, i])
 
     def summary(self) -> Summary:
-        """What to say of a hidden class: its parameters, unless said otherwise."""
+        """The summary of a latent class: by default, its parameters."""
         return Summary(self.parameters, np.stack([getattr(self, name) for name in self.parameters], axis=-1))
 
     @classmethod
@@ -292,13 +294,13 @@ _HOMES: dict[str, str] = {}
 
 
 def register(family: str, home: str) -> None:
-    """Make a family known by its name, as in ``NaiveBayes(numeric=family)``.
+    """Register a family by name, as in ``NaiveBayes(numeric=family)``.
 
     Parameters
     ----------
     family : str
     home : str
-        ``"module:class"``; the module is imported when the family is first asked for.
+        ``"module:class"``. The module is imported when the family is first used.
     """
     if _HOMES.get(family, home) != home:
         raise SettingError(
@@ -369,11 +371,11 @@ def shapes_of(names: Iterable[Name], values: Floats) -> dict[Name, Shape]:
 
 
 def hinted_families(shapes: Mapping[Name, Shape]) -> dict[Name, str]:
-    """Return, for numeric columns that look like something else, the family that would suit them.
+    """Return a better family for numeric columns that do not look Gaussian.
 
-    A column of zeros and ones suggests "bernoulli"; what suggests a family of numbers the family says (``hinted``):
-    small whole numbers without negatives "poisson", a shape far from the normal curve "kernel". Nothing is ever
-    switched because of it.
+    A column of zeros and ones suggests "bernoulli". Each numeric family decides by ``hinted``: small
+    nonnegative integers suggest "poisson", a shape far from normal suggests "kernel". The family is never
+    changed automatically.
     """
     hints: dict[Name, str] = {}
     for name, shape in shapes.items():
@@ -388,7 +390,7 @@ def hinted_families(shapes: Mapping[Name, Shape]) -> dict[Name, str]:
 
 
 def why_hinted(family: str) -> str:
-    """Say why a family is suggested.
+    """Return why a family is suggested.
 
     >>> why_hinted("bernoulli")
     'it holds only 0 and 1'

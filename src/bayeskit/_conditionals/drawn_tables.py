@@ -1,4 +1,4 @@
-"""Draws of tables from their posteriors, with parents or without, and log P(attributes | class) of rows under them.
+"""Draws tables from their posteriors, and scores rows under each draw.
 
 A Dirichlet with the model's estimate as its mean and n + a rows in all is the posterior of counts n under imaginary
 counts a. Under back-off the imaginary rows of a table are distributed as the one with a parent less, so there the real

@@ -1,4 +1,4 @@
-r"""Families of any number of parents: sparse counts and a prior in, log-probabilities out.
+r"""Families with any number of parents: log-probabilities from sparse counts and a prior.
 
 .. math:: \hat P(x \mid u_1, \dots, u_k, c) = \frac{n_k + a_x}{N_k + \sum_v a_v}
 

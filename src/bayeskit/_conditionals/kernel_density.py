@@ -1,4 +1,4 @@
-"""p(x | class) of numeric attributes by a kernel density over the cells of a grid."""
+"""Kernel density estimates of p(x | class) over the cells of a grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Numeric attributes with any parents: a regression on the numeric ones for each configuration of the discrete ones.
+r"""Numeric attributes with any parents: a regression on the numeric parents per discrete configuration.
 
 .. math:: x \mid d, z \sim N(a_d + b_d^\top z, \; v_d)
 """

@@ -1,4 +1,4 @@
-"""P(count | class) by a negative binomial distribution: counts that vary more than a Poisson's do."""
+"""P(count | class) by a negative binomial distribution, for overdispersed counts."""
 
 from __future__ import annotations
 

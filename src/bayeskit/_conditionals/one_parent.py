@@ -1,4 +1,4 @@
-r"""P(x | c) where every attribute has at most one parent beside the class: TAN, SPODE, forests.
+r"""P(x | c) with at most one parent per attribute besides the class: TAN, SPODE, forests.
 
 .. math:: P(x \mid c) = \prod_j P(x_j \mid c, x_{pa(j)})
 """

@@ -1,4 +1,4 @@
-"""What a table P(x_j | c, x_i) is estimated from: pair counts, imaginary counts, back-off constants.
+"""The input for estimating P(x_j | c, x_i): pair counts, imaginary counts, back-off constants.
 
 Kernels read these arrays one cell at a time, so that the same arithmetic gives look-up tables, answers for rows
 with holes, and answers with the row itself left out.

@@ -1,4 +1,4 @@
-"""Draws of what a model was estimated from counts: Dirichlet for tables, normal-inverse-gamma for normals.
+"""Draws model parameters from their posteriors: Dirichlet for tables, normal-inverse-gamma for normals.
 
 Every draw has a key of its own (seed, table, context), so the interval of a row does not depend on the rows that it
 was asked together with.

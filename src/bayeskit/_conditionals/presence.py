@@ -1,4 +1,4 @@
-"""Missingness as a state of numeric attributes: present or not, given the class."""
+"""Missing as a state of numeric attributes: P(present | class)."""
 
 from __future__ import annotations
 

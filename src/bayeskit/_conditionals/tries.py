@@ -1,4 +1,4 @@
-"""Families → tries: the counts of every level of back-off, ready for look-up."""
+"""Stores the counts of families as tries, with every level of back-off, for look-up."""
 
 from __future__ import annotations
 

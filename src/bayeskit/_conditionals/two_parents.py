@@ -1,4 +1,4 @@
-r"""Two super-parents at a time (A2DE): the mean of what every two attributes say.
+r"""Averaged two-dependence estimators (A2DE): the mean over all pairs of super-parents.
 
 .. math:: \hat P(c, x) = \operatorname*{mean}_{i<j} \hat P(c, x_i, x_j) \prod_{k \ne i, j} \hat P(x_k \mid c, x_i, x_j)
 

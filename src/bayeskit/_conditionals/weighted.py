@@ -1,4 +1,4 @@
-r"""Conditionals whose attributes have a say of their own: the factor of each is raised to its weight.
+r"""Weighted conditionals: the factor of each attribute is raised to its weight.
 
 .. math:: \prod_i P(x_i \mid c)^{w_i}
 

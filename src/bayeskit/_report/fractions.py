@@ -1,5 +1,4 @@
-"""Formats numbers: as fractions of counts, with few digits, from logarithms, or as the intended fraction.
-"""
+"""Formats numbers: as fractions of counts, with few digits, from logarithms, or as the intended fraction."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""One file a command: a function whose parameters are its arguments and options."""
+"""The commands, one per file: functions whose parameters are the arguments and options."""

@@ -1,4 +1,4 @@
-"""bayes: Bayes' rule by hand, with fractions, and the unit square that shows it."""
+"""bayes: Bayes' rule by hand, with fractions, and the unit square as a picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""compare: every model that suits a table, on the same folds; which to take, and what to type next."""
+"""compare: compare all suitable models on the same folds, and recommend one."""
 
 from __future__ import annotations
 

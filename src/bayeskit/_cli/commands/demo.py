@@ -1,4 +1,4 @@
-"""demo: a bundled table from its columns to a decision, a network, a mixture, texts."""
+"""demo: demonstrations on bundled data: a table from its columns to a decision, networks, a mixture, texts."""
 
 from __future__ import annotations
 

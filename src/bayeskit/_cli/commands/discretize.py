@@ -1,4 +1,4 @@
-"""discretize: the numbers of a table cut into intervals."""
+"""discretize: cut the numeric columns of a table into intervals."""
 
 from __future__ import annotations
 

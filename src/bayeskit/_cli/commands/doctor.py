@@ -1,4 +1,4 @@
-"""doctor: whether everything is there that bayeskit needs, and where compiled loops are kept."""
+"""doctor: check the installation, and show where compiled kernels are cached."""
 
 from __future__ import annotations
 

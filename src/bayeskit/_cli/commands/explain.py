@@ -1,4 +1,4 @@
-"""explain: the prediction of one row as a page of arithmetic, or what to ask before deciding."""
+"""explain: explain the prediction of one row step by step, or rank what to ask before deciding."""
 
 from __future__ import annotations
 

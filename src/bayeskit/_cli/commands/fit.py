@@ -1,4 +1,4 @@
-"""fit: learn a classifier from a table and save it."""
+"""fit: fit a classifier to a table and save it."""
 
 from __future__ import annotations
 

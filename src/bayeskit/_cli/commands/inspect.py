@@ -1,4 +1,4 @@
-"""inspect: what a saved model is and what it has learned."""
+"""inspect: show what a saved model is and what it has learned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""merge: one model of what several have learned."""
+"""merge: merge several saved models into one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""predict: the class of every row, its probabilities, and what to do under a loss."""
+"""predict: predict the class of every row, its probabilities, and the best action under a loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""textbook: the exercises that every course does by hand, with every number recomputed."""
+"""textbook: textbook exercises worked by hand, with every number recomputed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""update: add rows to a saved model; forget: take rows away, exactly as if it had never seen them."""
+"""update: add rows to a saved model; forget: remove rows exactly, as if they had never been added."""
 
 from __future__ import annotations
 

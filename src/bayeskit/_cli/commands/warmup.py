@@ -1,4 +1,4 @@
-"""warmup: compile the loops now, so that the first real command need not."""
+"""warmup: compile the kernels now, so that the next command need not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Demonstrations that are no comparison on a table: networks, a decision, a mixture, texts."""
+"""Demonstrations other than a comparison on a table: networks, a decision, a mixture, texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chest clinic: findings one after the other, explaining away, and what to ask next."""
+"""The chest clinic demonstration: successive findings, explaining away, and the next question."""
 
 from __future__ import annotations
 

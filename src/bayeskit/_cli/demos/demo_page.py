@@ -1,4 +1,4 @@
-"""What a demonstration tells, as a value, and printed; the questions that both networks are asked."""
+"""The content of a demonstration as a value, its printing, and the queries shared by both networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wet grass: questions to a network, explaining away, and what a hose would have done."""
+"""The wet grass demonstration: queries, explaining away, and an intervention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mixture: heights and weights split into two without being told the sexes, which are then looked up."""
+"""The mixture demonstration: clusters heights and weights without the sexes, then compares with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""News: posts to four groups as bags of words, three kinds of naive Bayes, and the words that tell most."""
+"""The news demonstration: three kinds of naive Bayes on posts, and the most informative words."""
 
 from __future__ import annotations
 

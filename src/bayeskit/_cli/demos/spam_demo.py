@@ -1,4 +1,4 @@
-"""Spam: from one word to what to do with the letter, when a lost letter costs twenty."""
+"""The spam demonstration: from one word to a decision, when losing a letter costs twenty."""
 
 from __future__ import annotations
 

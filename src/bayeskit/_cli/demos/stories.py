@@ -1,4 +1,4 @@
-"""What the demonstration tells of each table (what is left out, what is at stake), and its words."""
+"""The texts of the demonstration for each table: omitted columns, costs of errors, wording."""
 
 from __future__ import annotations
 

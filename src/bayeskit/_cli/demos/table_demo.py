@@ -1,4 +1,4 @@
-"""The demonstration: a bundled table, from its columns to a decision, and the page of Rich tables it is drawn as."""
+"""The demonstration on a bundled table, from its columns to a decision, printed as Rich tables."""
 
 from __future__ import annotations
 

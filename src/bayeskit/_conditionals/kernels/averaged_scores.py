@@ -1,4 +1,4 @@
-"""Scores of rows under every super-parent: the pieces that AODE averages and SPODE chooses from."""
+"""Kernels that score rows under every super-parent, for AODE and SPODE."""
 
 from __future__ import annotations
 

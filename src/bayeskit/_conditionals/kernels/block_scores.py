@@ -1,4 +1,4 @@
-"""Look up the words of a block: out += X · table, one row of the table for each column of X."""
+"""Kernels that score the words of a block: out += X · table, with one row of the table per column of X."""
 
 from __future__ import annotations
 

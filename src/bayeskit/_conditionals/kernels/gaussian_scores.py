@@ -1,4 +1,4 @@
-"""Loops over rows, attributes and classes for Gaussian densities, also under a parent's state, and with a row left out.
+"""Kernels for Gaussian log densities, also given a parent's state, and leave-one-out.
 
 Taking weight w of a value x out of n values with mean m and centred sum S leaves, with δ = x − m,
 

@@ -1,4 +1,4 @@
-"""Loops that score rows by the counts without them: tables of states, and blocks of words.
+"""Kernels for leave-one-out scores from counts: tables of states, and blocks of words.
 
 Each returns the most negative count met, 0.0 where there was none: such a row was never counted.
 """

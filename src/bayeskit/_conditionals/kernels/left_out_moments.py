@@ -1,4 +1,4 @@
-"""Loops that score numbers by the moments without their row: Gaussian, Student and Poisson.
+"""Kernels for leave-one-out scores from moments: Gaussian, Student and Poisson.
 
 ``classes`` (7, K, d) and ``pooled`` (7, 1, d) are cells in double-double, ``of_classes`` and ``of_pooled`` their
 means (high, low) and centred sums, all in units of 2^power. Each loop returns the most negative weight met,

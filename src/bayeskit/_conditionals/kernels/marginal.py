@@ -1,4 +1,4 @@
-"""Rows with holes: the product of all families, summed over the states of missing parents."""
+"""Kernels that score rows with missing parents by summing the product of all families over their states."""
 
 from __future__ import annotations
 

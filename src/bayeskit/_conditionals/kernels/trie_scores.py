@@ -1,4 +1,4 @@
-"""Loops that turn the counts of families into probabilities, with or without a row's own weight."""
+"""Kernels that compute probabilities from family counts, also leave-one-out."""
 
 from __future__ import annotations
 

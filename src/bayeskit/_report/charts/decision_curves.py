@@ -1,5 +1,4 @@
-"""The cost curve (cost for every ratio of the two costs) and the reject curve (error against rejected rows).
-"""
+"""The cost curve (cost for every ratio of the two costs) and the reject curve (error against rejected rows)."""
 
 from __future__ import annotations
 

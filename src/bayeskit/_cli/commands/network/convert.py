@@ -1,4 +1,4 @@
-"""network convert: a network from one file format into another."""
+"""network convert: convert a network from one file format to another."""
 
 from __future__ import annotations
 

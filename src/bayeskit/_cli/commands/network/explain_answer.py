@@ -1,4 +1,4 @@
-"""network explain: an answer of a network as a page of arithmetic, or what to observe next."""
+"""network explain: explain a posterior of a network step by step, or rank what to observe next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""network independent: whether a graph makes two nodes independent, and by which paths."""
+"""network independent: test d-separation of two nodes, and list the paths between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""network learn: a network from the rows of a table."""
+"""network learn: learn a network from the rows of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""network sample: rows drawn from a network."""
+"""network sample: sample rows from a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""network show: the nodes, states and arcs of a network, and its picture."""
+"""network show: show the nodes, states and arcs of a network, and its picture."""
 
 from __future__ import annotations
 
