@@ -1,7 +1,7 @@
 """A table for display, with renderers for text, Rich and HTML (the LaTeX renderer is `report.latex`).
 
-Whoever has something to show in rows and columns makes a `DisplayTable`; how wide a column is, which cells are set to
-the right, what is escaped and how much of a long table a notebook shows is decided here.
+Code that shows rows and columns makes a `DisplayTable`. Column widths, alignment, escaping, and how much of a
+long table a notebook shows are decided here.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ BREAK = Html("<br>")
 
 
 def text(value: object) -> Html:
-    """Escape whatever is not HTML yet.
+    """Escape everything that is not yet HTML.
 
     >>> text("<b>"), text(Html("<b>"))
     ('&lt;b&gt;', '<b>')
@@ -76,7 +76,7 @@ def filled(pattern: str, **values: object) -> Html:
 
 
 def document(title: object, body: str, style: str, lang: str) -> Html:
-    """Return a whole page that needs nothing beside it.
+    """Return a complete, self-contained page.
 
     Parameters
     ----------

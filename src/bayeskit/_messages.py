@@ -43,7 +43,7 @@ class _Choice:
 
 
 def choose(language: str | None) -> None:
-    """Speak a language from now on; None leaves it to BAYESKIT_LANG again."""
+    """Set the language of messages; None returns to BAYESKIT_LANG."""
     _Choice.language = language
 
 
@@ -62,7 +62,7 @@ def language() -> str:
 
 @contextmanager
 def speaking(language: str | None, context: str | None = None) -> Iterator[None]:
-    """Speak a language, and as one does in some place, until the end of a block."""
+    """Use a language, and the wording of a place such as the command line, within a block."""
     before = _Choice.language, _Choice.context
     _Choice.language, _Choice.context = language, context
     try:
@@ -139,7 +139,7 @@ def _message(template: str, values: Mapping[str, Any]) -> Message:
 
 
 class Term(Message):
-    """A word that is somebody else's, such as the system's: translated where it is known, else left as it is."""
+    """A word from elsewhere, such as the operating system: translated if known, otherwise unchanged."""
 
     __slots__ = ()
 
@@ -151,7 +151,7 @@ class Term(Message):
 
 
 class RowNumber(Message):
-    """Which row of a table it is: Python counts from 0, and says so; whoever types commands counts from 1.
+    """The number of a row: counted from 0 in Python (and messages say so), from 1 on the command line.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def as_message(text: str | Message) -> Message:
 
 
 def listed(items: Iterable[object], most: int) -> Joined:
-    """Join items for a message, so many of them at most.
+    """Join items for a message, up to a maximum number.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def listed(items: Iterable[object], most: int) -> Joined:
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> Message:
-    """Say which of the names there are is nearest, or list them.
+    """Suggest the nearest of the existing names, or list them.
 
     Examples
     --------

@@ -45,7 +45,7 @@ _warned = False
 
 
 class DeferredKernel:
-    """A function that Numba turns into something else once that pays, and that runs as it is until then.
+    """A function that runs in plain Python until compiling it with Numba is worthwhile.
 
     Other deferred functions that it names are turned first, and put in its module in their place, because
     Numba must find the compiled ones there.
@@ -304,7 +304,7 @@ _compiling = False
 
 @contextmanager
 def compiling() -> Iterator[None]:
-    """Compile every kernel that is called within, however small its work."""
+    """Compile every kernel that is called within the block, even for little work."""
     global _compiling
     before, _compiling = _compiling, True
     try:
@@ -325,7 +325,7 @@ def _must_compile() -> bool:
 
 
 def is_kept(function: Callable[..., Any]) -> bool:
-    """Say whether compiled code of a function, younger than its source, seems to lie on disk.
+    """Return whether compiled code that is newer than its source seems to be on disk.
 
     Only Numba knows for sure, but importing it takes longer than most small work. A wrong guess costs time,
     nothing else.
@@ -372,8 +372,8 @@ def _user_cache() -> Path:
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a loop a kernel: compiled once that pays, GIL released, kept on disk where a folder can be written.
 
-    A read-only installation without a home directory has nowhere to keep compiled code: the kernel
-    then compiles in every process, which is said once.
+    A read-only installation without a home directory has nowhere to cache compiled code. The kernel is then
+    compiled in every process, with one warning.
     """
     return DeferredKernel(function, _compiled)
 

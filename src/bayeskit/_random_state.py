@@ -38,7 +38,7 @@ def seed_of(random_state: Seed) -> int:
 
 
 def refused_random_state(random_state: object) -> SettingError:
-    """Say what a ``random_state`` may be."""
+    """Return the error that says what a ``random_state`` may be."""
     return SettingError(
         "random_state is {random_state!r}; give a whole number, 0 or more, a generator of NumPy, or None.",
         random_state=random_state,

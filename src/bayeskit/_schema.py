@@ -36,7 +36,7 @@ LARGEST_CODE = 2**20
 
 
 def label_order(label: object) -> tuple[int, Any]:
-    """Give a key that sorts any labels, also of kinds that Python will not compare.
+    """Return a key that sorts any labels, even of types that Python cannot compare.
 
     Numbers come first, then strings, then the rest by the name of their type.
 
@@ -51,7 +51,7 @@ def label_order(label: object) -> tuple[int, Any]:
 
 
 def first_twice(names: Iterable[Name]) -> Name | None:
-    """Return the first name that has stood before, None where all differ.
+    """Return the first duplicate name; None if all differ.
 
     >>> first_twice(["a", "b", "a"])
     'a'
@@ -65,7 +65,7 @@ def first_twice(names: Iterable[Name]) -> Name | None:
 
 
 def column_name(name: object) -> Name:
-    """Return the name of a column as it is kept; refuse one that could not be asked for again after saving.
+    """Return the name of a column as stored, or raise an error if it could not be restored after saving.
 
     Text of a subclass (a member of an enumeration, text of NumPy) is kept as plain text.
 
@@ -91,7 +91,7 @@ def column_name(name: object) -> Name:
 
 
 def can_be_kept(name: Any, depth: int = 0) -> bool:
-    """Tell whether a file gives a name back, equal and of the same type: ``_io/plain_values.py`` writes them."""
+    """Return whether saving restores a name, equal and of the same type (see ``_io/plain_values.py``)."""
     kind = type(name)
     if kind in (tuple, frozenset):
         return depth < DEEPEST_NAME and all(can_be_kept(part, depth + 1) for part in name)
@@ -110,7 +110,7 @@ def can_be_kept(name: Any, depth: int = 0) -> bool:
 
 
 def sorted_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
-    """Sort labels of any kinds; those of one kind at Python's own speed.
+    """Sort labels of any types. Labels of one type sort at Python's own speed.
 
     >>> sorted_labels({"b", "a"})
     ('a', 'b')
@@ -122,7 +122,7 @@ def sorted_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def state_code(name: Name, states: Sequence[Label], value: object) -> int:
-    """Return the place of a value among the states of a node: by equality, else by how it is written.
+    """Return the position of a value among the states of a node: by equality, or else by its text.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 r"""Makes text safe to display by escaping control characters and direction marks.
 
-Names of columns, states, classes and files come from files of other people. ``ESC [ 2 J`` in one of them would clear
-the screen of whoever prints it, and U+202E would show the rest of the line backwards.
+Names of columns, states, classes and files come from untrusted files. ``ESC [ 2 J`` in a name would clear the
+user's screen, and U+202E would show the rest of the line backwards.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class _Shown(Exception):
         super().__init__(self.message)
 
     def rename(self, old: str, new: str | Message) -> None:
-        """Call something otherwise where the message is shown, such as a copy that nobody has heard of."""
+        """Rename something in the shown message, such as a temporary copy that the user does not know."""
         self._renamed = (*self._renamed, (old, new))
 
     @property

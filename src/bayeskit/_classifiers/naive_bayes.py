@@ -49,7 +49,7 @@ def kinds_of_families(families: Mapping[Name, str] | None) -> dict[Name, Kind]:
 
 
 def check_bernoulli(schema: Schema, families: Mapping[Name, str]) -> None:
-    """Refuse more than two states where the family is Bernoulli."""
+    """Raise an error for more than two states if the family is Bernoulli."""
     for variable in schema.categorical:
         name, size = variable.name, variable.size
         if families.get(name) == "bernoulli" and size > 2:

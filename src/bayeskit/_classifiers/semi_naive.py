@@ -1,4 +1,4 @@
-"""What the semi-naive classifiers share: parameters, cut points, and the graph where there is one."""
+"""The base classes of the semi-naive classifiers: parameters, cut points, and graphs."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class TableShape:
 
     @property
     def pairs_fit(self) -> bool:
-        """Whether the counts of all pairs are few enough to be taken without being asked for."""
+        """Whether the counts of all pairs are small enough to be computed by default."""
         return self.bytes_of(2) <= MOST_PAIRS
 
     def uncounted_pairs(self, pick: str) -> int | None:
@@ -117,7 +117,7 @@ class ModelRequest:
 
 
 def wanted(models: ModelsLike | None) -> ModelRequest | None:
-    """Read which models are asked for; None where it is left to the table.
+    """Read the requested models; None if the table determines them.
 
     Examples
     --------
@@ -274,7 +274,8 @@ def baseline(key: str, shape: TableShape, seed: int) -> Contender:
 
 
 def majority() -> Any:
-    """Return what always says the most frequent class, with the shares of the classes for probabilities."""
+    """Return the baseline that always predicts the most frequent class, with class frequencies as
+    probabilities."""
     from sklearn.dummy import DummyClassifier
 
     return DummyClassifier(strategy="prior")

@@ -31,7 +31,7 @@ MOST_CLASSES = 100
 
 
 class ComparisonSource(Protocol):
-    """Rows as somebody gave them, the class among their columns."""
+    """Rows as given by the user, with the class as one of their columns."""
 
     @property
     def shown(self) -> str | Message:
@@ -57,7 +57,7 @@ class ComparisonSource(Protocol):
         """Return the states that columns declare by their type."""
 
     def told(self, rows: int, unlabelled: int) -> TableRead:
-        """Say what was read."""
+        """Return what was read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ def given_rows(
     encoding: str | None,
     missing: Sequence[str],
 ) -> tuple[ComparisonSource, Name]:
-    """Open what was given, rows in memory or the path of a file, and say what the class is called."""
+    """Open rows in memory or a file, and return them with the name of the class."""
     if isinstance(data, FileTableSource):
         assert target is not None  # the command line asks for it
         return data, target
@@ -205,7 +205,7 @@ def _free_name(names: Sequence[Name]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """The rows that have a class: those learned from first, then those of a second table to judge by.
+    """The labelled rows: the training rows first, then those of a test table.
 
     Attributes
     ----------
@@ -317,7 +317,7 @@ def _check(given: ComparisonSource, target: Name, drop: Sequence[Name], keep: Se
 
 
 def need(given: ComparisonSource, *names: Name) -> None:
-    """Refuse a name that is no column, offering the nearest."""
+    """Raise an error for a name that is not a column, suggesting the nearest."""
     for name in names:
         if name not in given.names:
             raise ColumnError(

@@ -19,7 +19,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True, eq=False)
 class RowScores:
-    """What each row that was judged adds to a figure; ``cost`` is None without a loss."""
+    """The contribution of each test row to each figure; ``cost`` is None without a loss."""
 
     error: Floats
     log_loss: Floats
@@ -85,11 +85,11 @@ def area_under_curve(posterior: Floats, truth: Places) -> float:
 def measures(
     scores: RowScores, posterior: Floats, truth: Places, folds: Sequence[Places]
 ) -> dict[str, Measure | None]:
-    """Return the figures over all rows that were judged, and their spread; None where there is no such figure.
+    """Return the figures over all test rows, and their spread; None if a figure is not defined.
 
     Parameters
     ----------
-    folds : places of the rows of each fold, among those that were judged
+    folds : positions of the rows of each fold among the test rows
     """
     areas = [area_under_curve(posterior[rows], truth[rows]) for rows in folds]
     known = [area for area in areas if area == area]

@@ -35,7 +35,7 @@ MANY_NAMES = 20
 
 
 def reason(name: str, values: Values, target: Values) -> str | None:
-    """Say why a column should be left out: "constant", "copy", "date", "identifier"; None where it may be used.
+    """Return why to leave out a column: "constant", "copy", "date", "identifier"; None if it may be used.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def reason(name: str, values: Values, target: Values) -> str | None:
 
 
 def hint(values: Values) -> tuple[str, str] | None:
-    """Say why a column that looks measured is none: ("unit", a cell) or ("word", what is no number).
+    """Return why a column that looks numeric is not: ("unit", a cell) or ("word", the cell).
 
     Examples
     --------
@@ -92,7 +92,7 @@ def hint(values: Values) -> tuple[str, str] | None:
 
 
 def is_present(values: Values) -> NDArray[np.bool_]:
-    """Tell which cells are not missing."""
+    """Return which cells are not missing."""
     if values.dtype.kind == "f":
         return ~np.isnan(values)
     if values.dtype.kind == "O":

@@ -43,7 +43,7 @@ class Contender:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What a model said of rows that it had not learned: posteriors (n, K), CPU seconds, and it itself in each fold."""
+    """The held-out results of a model: posteriors (n, K), CPU seconds, and the fitted model of each fold."""
 
     posterior: Floats
     seconds: float
@@ -61,7 +61,7 @@ def tried(
     most_warm: int | None = None,
     after_fold: Callable[[], None] = lambda: None,
 ) -> Trial:
-    """Fit and ask one model in each fold; rows that are in no test part keep a posterior of 0.
+    """Fit and evaluate one model in each fold. Rows in no test part keep a posterior of 0.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def _one_thread() -> AbstractContextManager[Any]:
 
 
 def as_matrix(columns: Columns, numeric: set[Name]) -> Floats:
-    """Make the matrix that the baselines take: numbers as they are, categories as codes, missing one of them.
+    """Make the matrix for the baselines: numbers unchanged, categories as codes, missing as one of the codes.
 
     Examples
     --------
@@ -170,9 +170,9 @@ def as_matrix(columns: Columns, numeric: set[Name]) -> Floats:
 
 
 def folds_of(y: NDArray[Any], most: int = 5, seed: int = 0, *, keep: bool = False) -> Folds:
-    """Return (train, test) of each fold: as many as the rarest class has rows, at most five.
+    """Return (train, test) of each fold. There are at most five, and no more than the rarest class has rows.
 
-    With ``keep`` there are as many as are asked for, and a rare class is absent from some of them.
+    With ``keep`` the requested number is used, and a rare class is absent from some folds.
     """
     import warnings
 

@@ -27,10 +27,10 @@ LossLike: TypeAlias = ArrayLike | Frame | Mapping[Any, Mapping[Any, float]] | No
 
 @dataclass(frozen=True, eq=False)
 class LossTable:
-    """A loss whose columns stand in the order of the posterior's classes.
+    """A loss whose columns are in the order of the posterior's classes.
 
-    `own_names` says that the loss itself named its actions; `plain` that it is the 0/1 loss in
-    class order, whose risks need no product of matrices.
+    `own_names` means that the loss named its actions. `plain` means that it is the 0/1 loss in class order,
+    whose risks need no matrix product.
     """
 
     values: Floats
@@ -43,10 +43,9 @@ class LossTable:
         return _others(posterior) if self.plain else posterior @ self.values.T
 
     def regrets(self, posterior: Floats) -> Floats:
-        """R(i | x) less what even the best action for each class would cost.
+        """R(i | x) minus the expected cost of the best action for each class.
 
-        The order of the actions is the same, but a cost common to all of them cannot drown the
-        differences that decide.
+        The order of the actions is the same, but a large common cost cannot hide the differences.
         """
         return _others(posterior) if self.plain else posterior @ (self.values - self.values.min(axis=0)).T
 
@@ -57,7 +56,7 @@ class LossTable:
 
     @property
     def is_zero_one(self) -> bool:
-        """Whether each class has one action of its own that costs 0 while every other costs 1."""
+        """Whether each class has exactly one action with cost 0 and all others cost 1."""
         zero = self.values == 0
         return bool(
             self.values.shape[0] == self.values.shape[1]
@@ -70,7 +69,7 @@ class LossTable:
 def read_loss(loss: LossLike, width: int, classes: Sequence[Hashable] | NDArray[Any] | None) -> LossTable:
     """Read a loss for a posterior of `width` classes, matching the classes by name where both have names.
 
-    A square loss whose actions have no names is about labelling: its action i is "say class i".
+    A square loss without action names is about labelling: its action i is to predict class i.
 
     >>> read_loss({"keep": {"ham": 0, "spam": 1}}, 2, ["spam", "ham"]).values
     array([[1., 0.]])

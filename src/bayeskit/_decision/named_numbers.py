@@ -24,7 +24,7 @@ def read_named(thing: object, what: str) -> tuple[NDArray[Any], Names | None]:
     """Read floats whose last axis may be named.
 
     A mapping or a frame names its columns, a pandas Series its entries; anything else is an array
-    without names. Floats shorter than float64 stay short, so that the caller can judge their precision.
+    without names. Floats shorter than float64 keep their type, so that the caller knows their precision.
 
     >>> read_named({"spam": [0.9, 0.1], "ham": [0.01, 0.99]}, "likelihood")[0].shape
     (2, 2)
@@ -73,7 +73,7 @@ def is_default(index: Any) -> bool:
 
 
 def distinct(names: Iterable[Hashable], what: str) -> Names:
-    """Refuse a name that occurs twice.
+    """Raise an error for a name that occurs twice.
 
     >>> distinct(["spam", "ham"], "prior")
     ('spam', 'ham')
@@ -90,7 +90,7 @@ def distinct(names: Iterable[Hashable], what: str) -> Names:
 
 
 def as_numbers(values: object, what: str) -> NDArray[Any]:
-    """Turn values into floats, or say that they are none."""
+    """Convert values to floats, or raise an error."""
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "biufO":
@@ -106,7 +106,7 @@ def as_numbers(values: object, what: str) -> NDArray[Any]:
 
 
 def match(have: Sequence[Hashable], want: Sequence[Hashable], what: str) -> NDArray[np.intp]:
-    """Find each wanted name among those there are; both must hold the same names.
+    """Return the position of each wanted name; both must contain the same names.
 
     Where the names differ in type only, their texts are compared: a file or a Polars frame
     can name a class "1" but not 1.

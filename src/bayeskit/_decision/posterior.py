@@ -154,7 +154,7 @@ def check_probabilities(values: Floats, what: str, tolerance: float, rows: bool)
 
 
 def check_nonnegative(values: Floats, what: str, rows: bool) -> None:
-    """Refuse NaN, infinity and negative numbers, naming the first row that has one."""
+    """Raise an error for NaN, infinity and negative numbers, naming the first such row."""
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         i, j = np.argwhere(bad)[0]

@@ -159,7 +159,7 @@ def candidate(
     stopped: str | None = None,
     collapsed: bool = False,
 ) -> Candidate:
-    """Work out the criteria of a model; ``total`` is the weight of all rows.
+    """Compute the criteria of a model; ``total`` is the weight of all rows.
 
     >>> round(candidate(2, "", -10.0, 3, 100.0, True).bic, 3)
     33.816
@@ -180,7 +180,7 @@ def candidate(
 
 
 def read_components(n_components: object, n_rows: int) -> tuple[tuple[int, ...], str | None]:
-    """Return the numbers of components to try, and the criterion (None where there is nothing to choose).
+    """Return the numbers of components to try, and the criterion (None if there is nothing to choose).
 
     >>> read_components("aic", 4), read_components(range(2, 4), 100), read_components(3, 100)
     (((1, 2, 3, 4), 'aic'), ((2, 3), 'bic'), ((3,), None))
@@ -209,14 +209,14 @@ def choose(
 ) -> tuple[F, ComponentChoice]:
     """Fit every number of components with every covariance type, and keep the best.
 
-    Ctrl-C ends it with the best so far.
+    Ctrl-C stops the search with the best candidate so far.
 
     Parameters
     ----------
     fit : callable
-        Takes a number of components, a covariance type and the seconds that are left.
+        Takes a number of components, a covariance type and the remaining seconds.
     time_limit : float, optional
-        Seconds for all of them together. What there is no time for is not tried, and a warning says so.
+        The limit in seconds for all candidates together. A warning lists the candidates that were not tried.
     """
     end = None if time_limit is None else time.monotonic() + time_limit
     tried: list[Candidate] = []

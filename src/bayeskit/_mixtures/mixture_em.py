@@ -191,7 +191,7 @@ def keep_climb(mixture: Any, climb: EmResult[Any], reached: Sequence[float], tot
 def warn_of_climb(
     climb: EmResult[Any], settings: MixtureEmSettings, total: float, stacklevel: int = 3
 ) -> None:
-    """Say that EM ended before it was still; nothing is said where no step was asked for."""
+    """Warn that EM stopped before it converged, unless no step was requested."""
     if climb.converged or settings.max_iter == 0:
         return
     steps = f"{climb.n_iter} step{'' if climb.n_iter == 1 else 's'}"
@@ -214,7 +214,7 @@ def warn_of_climb(
 
 
 def warn_of_collapse(collapsed: Sequence[int], constant: Sequence[Any] = (), stacklevel: int = 3) -> None:
-    """Say which components have lost their rows or their spread; ``constant`` names columns that have none at all."""
+    """Warn of components without rows or without spread; ``constant`` names constant columns."""
     if not collapsed:
         return
     one = len(collapsed) == 1
@@ -238,7 +238,7 @@ def warn_of_collapse(collapsed: Sequence[int], constant: Sequence[Any] = (), sta
 def warn_of_ridge(
     components: Components, reg_covar: float, labels: Sequence[Any], stacklevel: int = 3
 ) -> None:
-    """Say where ``reg_covar`` is more than a tenth of what it was added to; collapsed components are told elsewhere."""
+    """Warn if ``reg_covar`` is more than a tenth of a variance. Collapsed components have their own warning."""
     before = np.maximum(components.variances - reg_covar, 0.0)
     before[list(components.collapsed)] = np.inf
     k, column = divmod(int(before.argmin()), before.shape[1])
@@ -265,7 +265,7 @@ def warn_of_ridge(
 
 
 def warn_of_equals(start: str, stacklevel: int = 3) -> None:
-    """Say that all components are the same; ``start`` is the setting that begins elsewhere."""
+    """Warn that all components are equal; ``start`` is the setting for another start."""
     warnings.warn(
         SuspectResult(
             "All components are the same, up to their weights: from components that are equal EM never leaves, or "

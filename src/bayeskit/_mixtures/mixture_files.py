@@ -53,7 +53,8 @@ _TRACKS = ("history_", "starts_")
 
 
 def packed(mixture: BaseEstimator, kind: type[BaseEstimator], facts: Sequence[str]) -> dict[str, Any]:
-    """Return the plain content of a mixture; a subclass is refused, since a file does not hold its code."""
+    """Return the plain content of a mixture. A subclass is an error, because a file does not contain its
+    code."""
     if type(mixture) is not kind:
         raise UsageError(
             "A {kind} of {module} cannot be saved, only a {kind2} itself.",
@@ -74,7 +75,7 @@ def packed(mixture: BaseEstimator, kind: type[BaseEstimator], facts: Sequence[st
 def unpacked(
     saved: SavedContent, kind: type[M], needed: Sequence[str], arrays: Sequence[str], facts: Sequence[str]
 ) -> M:
-    """Return a mixture with the parameters, facts and choice of a file, to be given the rest; or say what it lacks."""
+    """Return a mixture with the parameters, facts and choice of a file. The caller adds the rest."""
     content: Any = saved.content
     missing = [name for name in needed if name not in content] + [n for n in arrays if n not in saved.arrays]
     missing += [name for name in facts if name not in content.get("facts", ())]
@@ -138,7 +139,7 @@ _GAUSSIAN_FIELDS = ("parameters", "covariance_type", "collapsed", "width", "name
 
 
 def save_gaussian(mixture: GaussianMixture, path: PathLike) -> None:
-    """Write a fitted mixture to one file, whole or not at all."""
+    """Write a fitted mixture to one file, completely or not at all."""
     place = as_path(path)
     check_is_fitted(mixture)
     columns = mixture._columns
@@ -154,7 +155,7 @@ def save_gaussian(mixture: GaussianMixture, path: PathLike) -> None:
 
 
 def rebuilt_gaussian(saved: SavedContent) -> GaussianMixture:
-    """Return the mixture that a file holds; a file that contradicts itself is refused."""
+    """Return the mixture in a file. A file that contradicts itself is an error."""
     content, arrays = saved.content, saved.arrays
     mixture = unpacked(saved, GaussianMixture, _GAUSSIAN_FIELDS, _GAUSSIAN_ARRAYS, _GAUSSIAN_FACTS)
     names = from_plain(content["names"])
@@ -200,7 +201,7 @@ _WAY_OUT = "Save it again."
 
 
 def save_latent(mixture: LatentClass, path: PathLike) -> None:
-    """Write a fitted model to one file, whole or not at all."""
+    """Write a fitted model to one file, completely or not at all."""
     place, state = as_path(path), mixture._state()
     content = packed(mixture, LatentClass, _LATENT_FACTS)
     mixture._checked()
@@ -217,7 +218,7 @@ def save_latent(mixture: LatentClass, path: PathLike) -> None:
 
 
 def rebuilt_latent(saved: SavedContent) -> LatentClass:
-    """Return the model that a file holds; a file that contradicts itself is refused."""
+    """Return the model in a file. A file that contradicts itself is an error."""
     content, arrays = saved.content, saved.arrays
     mixture = unpacked(saved, LatentClass, _LATENT_FIELDS, _TRACKS, _LATENT_FACTS)
     own = {name: a for name, a in arrays.items() if not name.startswith("model/") and name not in _TRACKS}

@@ -22,7 +22,7 @@ LARGEST = 1e150
 
 @dataclass(frozen=True)
 class NumericColumns:
-    """The columns a mixture was learned from; ``names`` is None where they had none."""
+    """The columns of a mixture's training rows; ``names`` is None if they had no names."""
 
     width: int
     names: tuple[Name, ...] | None
@@ -33,7 +33,7 @@ class NumericColumns:
 
     @property
     def labels(self) -> tuple[Name, ...]:
-        """Something to call each column by."""
+        """A label for each column."""
         return tuple(f"x{j}" for j in range(self.width)) if self.names is None else self.names
 
     @property
@@ -42,7 +42,7 @@ class NumericColumns:
         return Schema(tuple(Variable(n, "numeric") for n in self.labels), Variable("y", "categorical"))
 
     def two(self, columns: Sequence[Any] | None) -> list[int]:
-        """Return the places of two columns, given by name or place; None means the first two.
+        """Return the positions of two columns, given by name or position; None means the first two.
 
         >>> NumericColumns(3, ("a", "b", "c")).two(["c", 0])
         [2, 0]
@@ -77,7 +77,7 @@ def read_numbers(
     who : str
         The name of the estimator, for messages.
     columns : NumericColumns, optional
-        Those learned: other ones are refused, and named ones are brought into their order.
+        The columns of the training rows. Other columns are an error, and named columns are reordered.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def _refuse_text(table: Table, who: str) -> None:
 
 
 def refuse_empty(values: Floats, columns: NumericColumns) -> None:
-    """Refuse a column in which every cell is missing."""
+    """Raise an error for a column in which every cell is missing."""
     empty = np.isnan(values).all(axis=0)
     if empty.any():
         name = columns.labels[int(empty.argmax())]

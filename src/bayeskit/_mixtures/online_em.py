@@ -24,7 +24,7 @@ EXPONENT = 0.6
 
 
 def step_size(seen: float, batch: float) -> float:
-    """Return the share of a batch, from the weight of the rows before it and its own.
+    """Return the step size of a batch, from the weight of the rows before it and its own weight.
 
     >>> round(step_size(200.0, 100.0), 4)
     0.4353
@@ -33,7 +33,7 @@ def step_size(seen: float, batch: float) -> float:
 
 
 def sums_of(components: Components, total: float, reg_covar: float) -> GaussianSums:
-    """Return sums that would be estimated as these components: what a model of so many rows stands for."""
+    """Return the sums that would give these components as estimates, for a given number of rows."""
     weight = total * components.weights
     d = components.means.shape[1]
     if components.matrices:

@@ -17,7 +17,7 @@ from bayeskit.typing import NamesLike
 
 
 def whole_number(value: object, name: str, least: int) -> int:
-    """Return a whole number that is not too small.
+    """Return an integer that is not too small.
 
     >>> whole_number(np.int64(3), "n", 0)
     3
@@ -65,12 +65,12 @@ def choice(value: object, name: str, choices: tuple[str, ...]) -> str:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Tell whether a value is one real number, of Python or of NumPy; True and False are none."""
+    """Return whether a value is a real number of Python or NumPy. True and False are not."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def real_numbers(value: object) -> NDArray[np.float64] | None:
-    """Return real numbers as an array of their own; None for texts, complex numbers, masked cells, ragged lists.
+    """Return real numbers as a new array; None for text, complex numbers, masked cells and ragged lists.
 
     >>> real_numbers([1, 0.5])
     array([1. , 0.5])
@@ -91,7 +91,7 @@ def real_numbers(value: object) -> NDArray[np.float64] | None:
 
 
 def known_node(dag: Dag, name: Name) -> Name:
-    """Return the name of a node, or refuse what names none.
+    """Return the name of a node, or raise an error if there is no such node.
 
     Examples
     --------
@@ -105,9 +105,10 @@ def known_node(dag: Dag, name: Name) -> Name:
 
 
 def known_nodes(dag: Dag, given: NamesLike, what: str) -> tuple[Name, ...]:
-    """Return the nodes that are meant, each once: a name, or a list, tuple or set of names.
+    """Return the nodes of an argument, each once: a name, or a list, tuple or set of names.
 
-    ``what`` says in messages which argument it is. A tuple that is itself the name of a node is that node.
+    ``what`` is the name of the argument, for messages. A tuple that is itself the name of a node is that
+    node.
 
     Examples
     --------

@@ -167,7 +167,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
         table : one of
             - an array of shape (sizes of the parents in their order, own size), or the same numbers in one list;
             - nested mappings: the states of the parents from outside in, then the states of the node. A tuple
-            key combines several levels, and the innermost level may be a list;
+              key combines several levels, and the innermost level may be a list;
             - a Factor over the node and its parents: axes and states are matched by name;
             - a frame of pandas, Polars or PyArrow, long (a column for each parent, one for the node, one named p,
               probability or value) or wide (a column for each parent, one for each state of the node);

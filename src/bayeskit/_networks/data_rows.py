@@ -23,15 +23,15 @@ Unseen = Literal["ignore", "error"]
 class Rows:
     """The cells of a table by node.
 
-    Columns are matched to nodes by name; a node without a column is missing in every row, and columns that are no
-    node are not looked at. An array has no names: it holds integer codes, one column for each node in order, as
-    ``sample(as_codes=True)`` gives them, −1 meaning missing.
+    Columns are matched to nodes by name. A node without a column is missing in every row, and columns that
+    are not nodes are ignored. An array holds integer codes, one column for each node in order, as
+    ``sample(as_codes=True)`` returns them, with −1 for missing.
 
     Parameters
     ----------
     data : a data frame, a mapping of columns, or a matrix of codes
     variables : the nodes, in order
-    unseen : "ignore" (a value that is no state counts as missing) or "error"
+    unseen : "ignore" (a value that is not a state counts as missing) or "error"
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Rows:
         return out
 
     def check(self, target: int) -> None:
-        """Read every discrete column but the target's, so that a value that is no state is heard of."""
+        """Read every discrete column except the target, so that values that are not states are reported."""
         for place, variable in enumerate(self.variables):
             if place != target and variable.kind == "categorical":
                 self.codes(place)

@@ -102,17 +102,18 @@ class MostProbable(dict[Name, Label]):
 
 
 def minimal_conflict(items: Sequence[T], impossible: Callable[[list[T]], bool]) -> list[T]:
-    """Return items that are impossible together while any fewer of them are possible.
+    """Return a minimal subset of items that is impossible.
 
     Parameters
     ----------
     items : impossible together
-    impossible : tells whether some of the items are; whoever contains impossible items is impossible too.
-        Where it cannot tell it may say False: the answer is then still impossible, perhaps not minimal.
+    impossible : returns whether a subset of the items is impossible
+        Supersets of an impossible set must be impossible. It may return False if it cannot decide; the result
+        is then still impossible, but perhaps not minimal.
 
     The shortest impossible prefix ends in an item that every conflict within the prefix needs. It is found by
-    bisection, moved to the front, and the search goes on in what stands before it: about c·log₂(n) questions
-    for a conflict of c items out of n, where leaving out one item at a time would ask n.
+    bisection and moved to the front, and the search continues in the items before it. This takes about
+    c·log₂(n) calls for a conflict of c items out of n, instead of n calls.
 
     Examples
     --------
@@ -155,7 +156,7 @@ class QueryAdapter(ABC):
         """Return the logarithm of the evidence's probability, not normalised; −inf where it is impossible."""
 
     def targets(self, given: Any) -> tuple[int, ...]:
-        """Return the places of the nodes asked for, one or a list of them: at least one, none twice."""
+        """Return the positions of the target nodes: at least one, without duplicates."""
         several = isinstance(given, list) or (isinstance(given, tuple) and given not in self.reader)
         names = tuple(given) if several else (given,)
         if not names:

@@ -117,7 +117,8 @@ def excluding(variable: Variable, negation: Not) -> Floats:
 def scaled(values: Floats) -> tuple[Floats, float]:
     """Return the likelihoods with a largest in [½, 1], and the logarithm of what they were divided by.
 
-    The divisor is a power of two, so no digit is lost; where it would round the least to nothing it is smaller.
+    The divisor is a power of two, so no digit is lost. It is smaller if the smallest likelihood would
+    otherwise underflow.
 
     >>> scaled(np.array([2.0, 6.0]))[0]
     array([0.25, 0.75])
@@ -219,9 +220,9 @@ class Reader:
     def read(self, evidence: Given, soft: Given) -> tuple[Evidence, float]:
         """Return the evidence in codes, and a number to add to its log probability.
 
-        The number is what likelihoods lose when they are scaled to at most one; −inf where one node alone is
-        told what cannot be ("red", but soft evidence gives red the likelihood zero). The codes then leave that
-        node's likelihoods out and mean nothing.
+        The number is the log of the factor by which likelihoods were scaled to at most one. It is −inf if the
+        evidence on a single node is contradictory ("red", but soft evidence gives red the likelihood zero).
+        The codes are then meaningless.
         """
         codes = self._free.copy()
         negative: dict[int, Floats] = {}

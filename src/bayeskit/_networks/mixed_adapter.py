@@ -75,7 +75,7 @@ class BlanketPosterior:
     def posteriors(self, codes: Ints, values: Floats) -> Floats:
         """Return P(target | row): rows have a column for each node of the whole network; the blanket's are complete.
 
-        A row of zeros says that no state of the target is possible.
+        A row of zeros means that no state of the target is possible.
         """
         codes, values = codes[:, self._places], values[:, self._places]
         logs = np.empty((len(codes), self._size))

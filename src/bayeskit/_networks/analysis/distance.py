@@ -22,11 +22,10 @@ Codes = NDArray[np.intp]
 
 
 def same_network(one: Network, other: Network) -> bool:
-    """Tell whether nodes, arcs and states are the same and every number is equal; names of networks do not count.
+    """Return whether two networks have the same nodes, arcs, states and numbers. Their names do not count.
 
-    Independent causes are compared with independent causes cause by cause (there the order of the child's states
-    matters, for it is that of their effect: as declared or the other way round), everything else discrete by its
-    table.
+    Two noisy-MAX nodes are compared cause by cause. There the order of the child's states matters, because it
+    is the order of effects, as declared or reversed. All other discrete nodes are compared by their tables.
 
     Examples
     --------

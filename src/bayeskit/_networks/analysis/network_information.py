@@ -16,7 +16,7 @@ from bayeskit.typing import Floats, NamesLike
 
 
 class QueryableNetwork(Protocol):
-    """A network that can be asked."""
+    """A network that can be queried."""
 
     _network: Network
 
@@ -33,7 +33,7 @@ class QueryableNetwork(Protocol):
 
 
 def read_mapping(evidence: Given) -> dict[Name, Any]:
-    """Return the evidence as a dict of its own; its states are read where it is used."""
+    """Return the evidence as a new dict. Its states are read where it is used."""
     if evidence is None:
         return {}
     if not isinstance(evidence, Mapping):
@@ -42,7 +42,7 @@ def read_mapping(evidence: Given) -> dict[Name, Any]:
 
 
 def refuse_observed(name: Name, evidence: Mapping[Any, Any]) -> None:
-    """Refuse a target whose state is known already."""
+    """Raise an error for a target whose state is already known."""
     if name in evidence and not isinstance(evidence[name], Not):
         raise SettingError(
             "{name!r} is in the evidence: nothing is left to learn of it. Take it out of one.", name=name
@@ -50,7 +50,7 @@ def refuse_observed(name: Name, evidence: Mapping[Any, Any]) -> None:
 
 
 def refuse_continuous(network: Network, names: tuple[Name, ...], what: str) -> None:
-    """Refuse nodes without states."""
+    """Raise an error for nodes without states."""
     numeric = next((name for name in names if not network[name].is_discrete), None)
     if numeric is not None:
         raise SettingError(

@@ -47,11 +47,11 @@ def network_of(
     Parameters
     ----------
     parents : mapping node → parents, list of (parent, child), Dag, networkx.DiGraph, or a network
-        Nodes that are named only as parents come after the others. A network brings its tables along.
+        Nodes that appear only as parents come after the others. A network keeps its tables.
     states : mapping node → its states, or one list for all nodes
-        ``float`` or ``"continuous"`` in the place of a list makes a continuous node. A node that is left out
+        ``float`` or ``"continuous"`` instead of a list declares a continuous node. A node that is not named
         gets its states later.
-    name : what the network is called
+    name : the name of the network
 
     Examples
     --------
@@ -216,7 +216,7 @@ class Axes:
         return tuple(len(states) for states in self.states)
 
     def code(self, axis: int, value: object) -> int:
-        """Return the place of a state on an axis."""
+        """Return the position of a state on an axis."""
         states = self.states[axis]
         if type(value) is str and value in states:
             return states.index(value)
@@ -225,13 +225,13 @@ class Axes:
         return state_code(self.names[axis], states, value)
 
     def where(self, place: Sequence[int]) -> str:
-        """Say in words where a cell or a row is; nothing for a table without parents."""
+        """Return the position of a cell or a row in words; empty for a table without parents."""
         n = len(place)  # a row has no place on the child's axis
         pairs = zip(self.names[:n], self.states[:n], place, strict=True)
         return ", ".join(f"{name!r} = {states[int(k)]!r}" for name, states, k in pairs)
 
     def cells(self, given: Mapping[Any, Any]) -> list[tuple[Place, Any]]:
-        """Walk nested mappings to their ends: the place that the keys say, and what stands there.
+        """Yield the cells of nested mappings: the position given by the keys, and the value.
 
         A key is the state of the next axis, or a tuple of the states of the next few.
         """
@@ -261,9 +261,9 @@ class Axes:
         return tuple(self.code(axis + k, state) for k, state in enumerate(key))
 
     def filled(self, cells: Iterable[tuple[Place, Any]]) -> NDArray[np.float64]:
-        """Put numbers where they belong; every cell must be given, and only once.
+        """Fill a table. Every cell must be given exactly once.
 
-        A place that stops short of the last axis holds an array over the axes that are left.
+        A position without the last axes has an array over these axes as its value.
         """
         self.check_size()
         shape = self.shape
@@ -320,7 +320,7 @@ class Axes:
 
 
 def numbers(value: object, owner: Name, where: str = "") -> NDArray[np.float64]:
-    """Return real numbers as an array; strings, complex numbers and ragged lists are refused.
+    """Return real numbers as an array. Strings, complex numbers and ragged lists are an error.
 
     >>> numbers([1, 0.5], "rain")
     array([1. , 0.5])

@@ -28,9 +28,9 @@ ROUNDED = 1e-9
 
 
 def checked_rows(axes: Axes, values: Floats, normalize: bool | None) -> Floats:
-    """Return rows that sum to one: as given where they do, divided where that is rounding or asked for.
+    """Return rows that sum to one: unchanged if they do, normalised if the error is rounding or on request.
 
-    ``normalize`` is None where the user has no such switch to be told of.
+    ``normalize`` is None if the user has no such option, so that messages do not mention it.
     """
     wrong = ~(np.isfinite(values) & (values >= 0))
     if wrong.any():
@@ -170,12 +170,12 @@ def _listing(table: Rows) -> str:
 
 
 def read_table(network: Network, name: Name, table: CptLike, normalize: bool = False) -> Node:
-    """Return the node with the table given; a node without states takes those that the table names.
+    """Return the node with the given table. A node without states takes the states of the table.
 
     Parameters
     ----------
     table : array, nested mapping, Factor, frame, or a value of bayeskit._graphs.distributions
-    normalize : divide every row by its sum, however far from one it is
+    normalize : divide every row by its sum, even if it is far from one
 
     Examples
     --------
@@ -247,7 +247,7 @@ def _aligned(axes: Axes, factor: Factor) -> Floats:
 
 
 def table_of(network: Network, name: Name) -> Floats:
-    """Return a node's table, or say why there is none."""
+    """Return a node's table, or raise an error that says why there is none."""
     node = network[name]
     if isinstance(node.distribution, LinearGaussian) or not node.is_discrete:
         raise SettingError("{name!r} is continuous and has no table. Call distribution({name!r}).", name=name)
@@ -259,7 +259,7 @@ def table_of(network: Network, name: Name) -> Floats:
 
 
 def noisy_or(network: Network, name: Name, causes: object, leak: object, present: Label | None) -> NoisyMax:
-    """Read a noisy-OR: for each parent, the probability that it alone brings the child about."""
+    """Read a noisy-OR: for each parent, the probability that it alone produces the effect."""
     variable = _discrete(network, name).variable
     if variable.size != 2:
         raise SettingError(
@@ -280,7 +280,7 @@ def noisy_or(network: Network, name: Name, causes: object, leak: object, present
 
 
 def noisy_max(network: Network, name: Name, causes: object, leak: object) -> NoisyMax:
-    """Read a noisy-MAX: for each parent and each of its states, what it alone brings about."""
+    """Read a noisy-MAX: for each parent and state, the distribution of its effect alone."""
     variable = _discrete(network, name).variable
     effects = []
     for parent, given in _of_parents(network, name, causes):
@@ -534,7 +534,7 @@ def _number(name: Name, given: object, where: str) -> float:
 
 
 def fitting(network: Network, name: Name, given: Deterministic | NoisyMax | LinearGaussian) -> Any:
-    """Return a distribution that fits its node, or say why it does not."""
+    """Check that a distribution fits its node, and return it."""
     if isinstance(given, LinearGaussian):
         return _fitting_gaussian(network, name, given)
     axes = _axes(network, name)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EmRecord:
-    """What is remembered of a fit by EM; there are no counts of single rows in it to add to or take from."""
+    """The record of a fit by EM. It has no counts, so rows cannot be added or removed."""
 
     history: tuple[float, ...]
     converged: bool
@@ -62,7 +62,7 @@ class EmSettings:
     progress: bool = False
 
     def refuse(self) -> None:
-        """Refuse settings that counting would not look at."""
+        """Raise an error for settings that counting ignores."""
         for setting in fields(self):
             value = getattr(self, setting.name)
             if value is not setting.default and value != setting.default:
@@ -73,7 +73,7 @@ class EmSettings:
                 )
 
     def check(self) -> None:
-        """Refuse what means nothing."""
+        """Raise an error for invalid settings."""
         whole_number(self.n_init, "n_init", 1)
         whole_number(self.max_iter, "max_iter", 1)
         number_below(self.tol, "tol")
@@ -93,7 +93,7 @@ class EmSettings:
 
 
 def read_hidden(network: Network, data: TableLike) -> NodeColumns:
-    """Read the columns of the nodes; a node without one is missing in every row, and must have its states declared."""
+    """Read the columns of the nodes. A node without a column is hidden and must have declared states."""
     present = columns_of(network.dag.nodes, open_table(data).names)
     if not present:
         raise ColumnError(
@@ -120,7 +120,7 @@ def read_hidden(network: Network, data: TableLike) -> NodeColumns:
 def read_known(network: Network, data: TableLike, place: Mapping[Name, Name]) -> NodeColumns:
     """Read the columns of some nodes; discrete nodes without states become what their columns hold.
 
-    ``place`` says which column each node is.
+    ``place`` gives the column of each node.
     """
     nodes = [network[name] for name in place]
     known = {
@@ -153,7 +153,7 @@ def climb_network(
     variance: str,
     em: EmSettings,
 ) -> tuple[Network, EmRecord]:
-    """Return the network that EM finds, and how it went. The network has states, perhaps no tables yet."""
+    """Return the network that EM finds, and its record. The given network has states, but may have no tables."""
     weights = as_weights(sample_weight, columns.n_rows)
     total = float(columns.n_rows if weights is None else weights.sum())
     problem = _problem(network, columns, weights, prior, imaginary, variance, em)

@@ -268,7 +268,7 @@ def _of_em(verb: str) -> UsageError:
 
 
 def imaginary_cells(network: Network, settings: dict[str, Any]) -> tuple[Any, dict[Name, Any]]:
-    """Return what is added to each cell, and for which nodes a prior network says it instead."""
+    """Return the imaginary counts of each cell, and the nodes that take them from a prior network."""
     prior = settings["prior"]
     if hasattr(prior, "_network"):
         return Laplace(), imaginary_rows(prior, network, settings["ess"])

@@ -38,10 +38,10 @@ def arc_frequencies(
     n_jobs: int = 1,
     told: Callable[[int], None] | None = None,
 ) -> Floats:
-    """Return for each (parent, child) the share of samples in which the class of the learned graph has the arc.
+    """Return for each (parent, child) the share of samples whose learned equivalence class has the arc.
 
-    An edge without direction counts half for each. The rows of sample k are drawn by a generator of its own,
-    so the answer does not depend on how many processes there are.
+    An undirected edge counts half for each direction. Each sample has its own random generator, so the result
+    does not depend on the number of processes.
     """
     n = len(columns.variables)
     seeds = np.random.SeedSequence(settings.seed).spawn(n_samples)
