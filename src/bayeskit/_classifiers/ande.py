@@ -46,7 +46,7 @@ class AnDE(SemiNaive):
         As in :class:`~bayeskit.NaiveBayes`. A missing value is neither a super-parent nor a child.
     numeric, cut_points, calibration
         As in :class:`~bayeskit.TAN`. With "gaussian" and n = 2, a numeric attribute depends on the class and
-        on the one discrete attribute with the highest mutual information.
+        on the one discrete attribute with the highest conditional mutual information.
     views : int, optional
         Cut the numeric attributes at random quantiles in this many ways, and average the log-posteriors over
         them. 8 to 16 views are usually better than one set of cut points. There is then no P(x).

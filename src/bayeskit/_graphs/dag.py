@@ -51,7 +51,7 @@ def parent_names(node: object, given: object, known: Container[Any]) -> tuple[Na
 
 
 def is_label(value: object) -> bool:
-    """Tell whether a value can be looked up: it has a hash, and equals itself."""
+    """Return whether a value can be looked up: it has a hash, and equals itself."""
     try:
         hash(value)
         return bool(value == value)
@@ -60,7 +60,7 @@ def is_label(value: object) -> bool:
 
 
 def unknown_node(name: object, nodes: Iterable[Name], where: str | Message = "") -> SettingError:
-    """Return the error to raise; ``where`` says where the name stood.
+    """Return the error to raise; ``where`` says where the name was used.
 
     Examples
     --------

@@ -36,7 +36,7 @@ def row_sums(values: Floats) -> Floats:
 
 
 def summing_to_one(values: Floats, sums: Floats) -> Floats:
-    """Return the rows with sums of one: as they are where they have it, else divided by their sums, once.
+    """Return rows that sum to one: unchanged if they do, otherwise divided once by their sums.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def summing_to_one(values: Floats, sums: Floats) -> Floats:
 
 
 def frozen(values: ArrayLike, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """Return a copy that nobody can write to, in C order."""
+    """Return a read-only copy in C order."""
     array = np.array(values, dtype=dtype, order="C")
     array.flags.writeable = False
     return array
@@ -227,10 +227,11 @@ class NoisyMax:
         return self.log_rows(codes[:, :-1])[np.arange(len(codes)), codes[:, -1]]
 
     def is_positive(self, codes: Sequence[int]) -> bool:
-        r"""Tell it from the causes alone.
+        r"""Decide from the causes alone whether all cells are positive.
 
-        :math:`P(y = k \mid x) > 0` where no cause excludes every effect up to k, and k itself comes about by the leak
-        or by some cause. That holds of all x where each cause says it of all its states, and of k some cause does.
+        :math:`P(y = k \mid x) > 0` if no cause excludes every effect up to k, and k itself is produced by the
+        leak or by some cause. This holds for all x if the first condition holds in every state of each cause,
+        and some cause (or the leak) can produce k in all of its states.
         """
         if not self.rising:
             last = len(self.leak) - 1
@@ -314,5 +315,5 @@ Distribution = Table | Deterministic | NoisyMax | LinearGaussian
 
 
 def uniform(sizes: Sequence[int]) -> Table:
-    """Return the table that knows nothing; the child's size comes last."""
+    """Return the uniform table; the child's size comes last."""
     return Table(np.full(tuple(sizes), 1.0 / sizes[-1]))

@@ -1,1 +1,1 @@
-"""What is said about answers: pages of arithmetic, tables, charts, pictures."""
+"""Reports on predictions: explanations, tables, charts, pictures."""

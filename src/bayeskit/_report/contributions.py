@@ -174,9 +174,10 @@ def separate_logs(model: Model, chunk: Chunk) -> Floats:
 def explained_logs(pages: Sequence[Explanation], names: Sequence[Name]) -> tuple[tuple[Name, ...], Floats]:
     """Return the columns and the logarithms that explanations hold.
 
-    Attributes that share one factor share it evenly. The sum of an average over super-parents is taken apart by
-    their shares: column j has the mean, so weighed, of the logarithms of what they say of x_j (and P(x_i | c) goes to
-    x_i); by what the mean of the logarithms falls short of the logarithm of the sum stands under "(together)".
+    Attributes that share one factor share it evenly. An average over super-parents is decomposed by their
+    shares: column j is the mean, weighted by these shares, of the logarithms of their factors of x_j (and
+    P(x_i | c) goes to x_i). The difference between the logarithm of the sum and the mean of the logarithms is
+    in the column "(together)".
     """
     place = {name: 1 + j for j, name in enumerate(names)}
     last = 1 + len(place)

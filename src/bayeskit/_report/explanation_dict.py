@@ -83,7 +83,7 @@ def attribute_to_dict(
     factors: list[dict[str, Any]],
     odds: object,
 ) -> dict[str, Any]:
-    """Return what one attribute says, all but its name and value being plain already."""
+    """Return one attribute as plain values, except for its name and value."""
     return {
         "name": plain(name),
         "value": plain(value),

@@ -31,7 +31,7 @@ _WITH_VALUE = ("unseen", "summed", "general")
 
 
 def page_of(explanation: Explanation, lang: str | None = None, most: int | None = None) -> DisplayTable:
-    """Lay an explanation out: the prediction first, as many classes beside it as fit, or ``most`` of them.
+    """Lay out an explanation: the prediction first, then as many other classes as fit, or ``most`` of them.
 
     Examples
     --------

@@ -15,7 +15,7 @@ def name_text(name: object, separator: str = ", ") -> str:
 
 
 def value_text(value: object, as_missing: bool, words: Mapping[str, str]) -> str:
-    """Write a value, or several taken together; say where it is missing or treated so.
+    """Write a value, or several together, and mark missing values.
 
     Examples
     --------

@@ -27,7 +27,7 @@ _WORDS = WordList(
 
 
 def explanation_html(explanation: Explanation, whole: bool = False) -> Html:
-    """Return an explanation; of many attributes those that weigh most, in their order."""
+    """Return an explanation as HTML. Of many attributes, only the most influential are shown, in their order."""
     e, page = explanation, explanation.page()
     words = _WORDS.of(e.lang)
     if not whole and len(page.rows) > MOST_ROWS and e.average is None and e.runner_up is not None:
@@ -36,7 +36,7 @@ def explanation_html(explanation: Explanation, whole: bool = False) -> Html:
 
 
 def network_explanation_html(explanation: NetworkExplanation, whole: bool = False) -> Html:
-    """Return an answer of a network: what is said first, its factors and sums, the answer."""
+    """Return a network explanation as HTML: the heading, its factors and sums, the posterior."""
     from bayeskit._report.networks.network_pages import pages_of
 
     lines, pages = pages_of(explanation)

@@ -43,7 +43,7 @@ _warned = False
 
 
 def is_wide(text: str) -> bool:
-    """Tell whether a text has characters that Matplotlib's own font lacks.
+    """Return whether a text has characters that Matplotlib's own font lacks.
 
     >>> is_wide("纹理"), is_wide("texture – 3 µm")
     (True, False)
@@ -58,7 +58,7 @@ def installed() -> list[str]:
 
 
 def warn_of_boxes(texts: Iterable[str]) -> None:
-    """Say once that Chinese characters come out as boxes, and what helps; nothing where a font has them."""
+    """Warn once that Chinese characters are drawn as boxes, unless a font has them."""
     global _warned
     wide = next((text for text in texts if is_wide(text)), None)
     if wide is None or _warned or installed():
@@ -75,7 +75,7 @@ def warn_of_boxes(texts: Iterable[str]) -> None:
 
 
 def set_fonts(axes: Artist) -> None:
-    """Let every text on the axes that needs it fall back on an installed font with Chinese characters."""
+    """Let texts on the axes fall back to an installed font with Chinese characters where needed."""
     artists = axes.findobj(import_module("matplotlib.text").Text)
     wide = [artist for artist in artists if is_wide(artist.get_text())]
     if not wide:
@@ -170,7 +170,7 @@ _ALIGN = {"start": "left", "middle": "center", "end": "right"}
 
 
 def as_bytes(scene: Scene, name: str, styles: Mapping[str, Style] = STYLES) -> bytes:
-    """Draw a picture in the format that the suffix of the name says; ``styles`` may hold more than the usual ones."""
+    """Draw a picture in the format of the suffix; ``styles`` may add to the default ones."""
     try:
         import_module("matplotlib.font_manager")
         figures = import_module("matplotlib.figure")

@@ -55,7 +55,7 @@ def risks_of(
     reject: float | None = None,
     actions: Sequence[Label] | None = None,
 ) -> Risks:
-    """Weigh the actions; without a loss every mistake costs 1.
+    """Compute the risk of each action. Without a loss, every mistake costs 1.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def risks_of(
 def risk_rows(
     risks: Risks, posterior: Sequence[float], order: Sequence[int], words: Mapping[str, str]
 ) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return a line for each action, its terms under the classes shown, and one for what is done."""
+    """Return a line for each action, with its terms under the classes shown, and one for the decision."""
     rows = []
     for action, costs, risk in zip(risks.actions, risks.costs, risks.risks, strict=True):
         terms = tuple(

@@ -73,7 +73,7 @@ class CodedRow:
         return int(self.chunk.codes[0, j])
 
     def raw(self, name: Name) -> Any:
-        """Return the value as it was given; None where it is missing."""
+        """Return the value as given; None if it is missing."""
         j, table = self.schema.position[name], self.table
         value = (
             table.raw(j)[0] if table.frame is None else table.frame.get_column(table.names[j]).to_list()[0]
@@ -81,7 +81,7 @@ class CodedRow:
         return None if is_missing(value) else value.item() if isinstance(value, np.generic) else value
 
     def value(self, j: int) -> Any:
-        """Return the label of the j-th categorical attribute, or what stands there instead of one."""
+        """Return the label of the j-th categorical attribute, or its raw value if it has no label."""
         variable, code = self.schema.categorical[j], self.code(j)
         return variable.states[code] if code < variable.size else self.raw(variable.name)
 
@@ -94,7 +94,7 @@ class CodedRow:
         return tuple((self.schema.categorical[i].name, self.value(i)) for i in parents if i >= 0)
 
     def left_out(self, j: int, reason: Reason | None = None) -> OmittedAttribute:
-        """Say that the j-th categorical attribute is no factor."""
+        """Return that the j-th categorical attribute has no factor, and why."""
         name = self.schema.categorical[j].name
         raw = self.raw(name)
         return OmittedAttribute(name, raw, reason or ("missing" if raw is None else "unseen"))

@@ -201,16 +201,16 @@ def _signed(x: float) -> str:
 def question(
     name: Name, joint: Floats, states: Sequence[Label] | None, cost: float, loss: LossTable | None
 ) -> Question:
-    r"""Weigh one question by the joint distribution of its answers and the class.
+    r"""Compute the value of one question from the joint distribution of its answers and the class.
 
     .. math:: I(C; X \mid e) \quad\text{or}\quad \min_a R(a \mid e) - \sum_v P(v \mid e) \min_a R(a \mid v, e)
 
     Parameters
     ----------
     joint : array of shape (answers, K), summing to one
-    states : what the answers are called; None where they are a grid
+    states : the names of the answers; None for a grid
     loss : LossTable, optional
-        Without one the question is worth what it tells, in bits.
+        Without a loss, the value is the expected information in bits.
 
     Examples
     --------
@@ -249,9 +249,9 @@ def ranked(
     lang: str = "en",
     names: Sequence[Name] = (),
 ) -> Questions:
-    """Weigh the questions of these tables (name, joint, states) and sort them, the best first.
+    """Rank the questions of these tables (name, joint, states) by value, the best first.
 
-    ``names`` are all that may have a price, those that are known already among them.
+    ``names`` are all attributes that may have a cost, including those already known.
     """
     words_of(lang)
     prices = read_costs(costs, names)
@@ -265,7 +265,7 @@ def ranked(
 
 
 def read_costs(costs: object, names: Sequence[Name]) -> dict[Name, float]:
-    """Check what asking costs: a number for each name, 0 for those not named."""
+    """Check the costs of asking: a number for each name, 0 for those not named."""
     if costs is None:
         return {}
     if not isinstance(costs, Mapping):

@@ -164,9 +164,9 @@ def gaussian_information(cell_moments: CellMoments, moments: Moments, schema: Sc
     .. math:: I(X; Z \mid Y) = \sum_{c,z} \frac{n_{cz}}{N} \cdot
               \frac12 \log \frac{\sigma_c^2}{\sigma_{cz}^2}
 
-    All of it is over the rows where both are present, the variance of the class too. The variances divide by
-    n and are at least 1e-9 of the attribute's variance over all classes; an attribute that is constant tells
-    nothing.
+    Everything, including the variance of the class, is over the rows where both are present. The variances
+    divide by n and are at least 1e-9 of the attribute's variance over all classes. A constant attribute has
+    no information.
 
     Examples
     --------

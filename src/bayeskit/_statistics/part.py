@@ -335,7 +335,7 @@ def shown(term: Term) -> str:
 
 
 def joined(tables: Iterable[CellTable], schema: Schema, terms: tuple[Term, ...]) -> dict[Term, CellTable]:
-    """Return one checked table for each term; one that was not counted, or is not asked for, is refused."""
+    """Return one checked table for each term. Missing or extra tables are an error."""
     found: dict[Term, list[CellTable]] = {term: [] for term in terms}
     for table in tables:
         if table.term not in found:

@@ -145,7 +145,7 @@ class Totals(Part):
 
 
 def refuse_overflow(sums: Floats, name: Name) -> None:
-    """Refuse totals that no number can hold: estimates divide by their sum."""
+    """Raise an error for totals that overflow, because estimates divide by their sum."""
     with np.errstate(over="ignore"):
         total = sums.sum()
     if not np.isfinite(total):
@@ -176,7 +176,7 @@ def _below(weights: Floats, size: Floats) -> float:
 
 
 def empty_sums(schema: Schema, attributes: tuple[Name, ...]) -> Floats:
-    """Return zeros for every class and column of a block; a table beyond all memory is refused by name."""
+    """Return zeros for every class and column of a block. A table too large for memory is an error."""
     width = sum(schema[name].width for name in attributes)
     if schema.n_classes * width > MOST_CELLS:
         raise DataError(

@@ -276,17 +276,17 @@ def nomogram(
     most: int = 12,
     lang: str = "en",
 ) -> Nomogram:
-    """Make a nomogram of what each value says about each class.
+    """Make a nomogram from the terms of each value and class.
 
     Parameters
     ----------
     terms : sequence of Terms
     start : array of shape (K,)
-        log P(c) where nothing is known.
+        log P(c) if nothing is known.
     classes : sequence of K labels
     target : name of the class
     label : label, optional
-        The class to tell; the last unless given.
+        The class to predict. By default, the last one.
     against : label, optional
         Another class, instead of all others.
     row : sequence of (name, value, log P(x | c) of shape (K,)), optional

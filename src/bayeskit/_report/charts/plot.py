@@ -26,23 +26,23 @@ Shape = Literal["disc", "square", "triangle", "cross", "ring"]
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis: what runs along it, and from where to where.
+    """One axis: its title and its range.
 
     Attributes
     ----------
     title : str
     low, high : float
-        Its ends; numbers grow downwards, or to the left, where ``low`` is the larger one.
+        The ends. If ``low`` is the larger one, numbers increase downwards or to the left.
     written : "number", "whole" or "percent"
-        How the numbers along it are written; "whole": there is nothing between whole numbers.
+        How the numbers are written; "whole" means integers only.
     ticks : tuple of (number, text)
-        Where given, these are written along it, and no others.
+        If given, only these ticks are written.
     states : bool
         Whether it is categorical: the ticks are its states, at 0, 1, ….
     bare : bool
-        Whether the SVG, as narrow as a telephone, leaves its numbers out.
+        Whether a narrow SVG omits its numbers.
     most : int
-        How many numbers the SVG writes along it, at most.
+        The maximum number of ticks in the SVG.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Axis:
         return ticks_of(low, high, self.most, whole=self.written == "whole")
 
     def holds(self, value: float) -> bool:
-        """Tell whether a number lies between the ends."""
+        """Return whether a number is within the axis."""
         return min(self.low, self.high) <= value <= max(self.low, self.high)
 
 

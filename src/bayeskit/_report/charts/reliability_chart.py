@@ -207,7 +207,7 @@ def outcomes(
     *,
     binary: bool = False,
 ) -> tuple[Label | None, Floats, Floats]:
-    """Return the class looked at (None: the one chosen), its posterior in each row, and 1 where it came true.
+    """Return the class (None: the predicted one), its posterior in each row, and 1 where it is correct.
 
     Without a label it is the second of two classes. With ``binary`` there must be one.
 

@@ -30,7 +30,7 @@ class Terms:
 
 
 def need_separate_factors(model: Model, who: str, what: str) -> None:
-    """Refuse a model in which the factor of an attribute depends on others."""
+    """Raise an error for a model in which the factor of an attribute depends on others."""
     if model.schema.block is not None:
         raise UsageError(
             "{who} reads all columns as one text, and {what} of every word is no picture. explain(row) takes a row "
@@ -68,7 +68,7 @@ def terms_of(model: Model, variable: Variable, cells: ArrayLike) -> Floats:
 
 
 def all_terms(model: Model, moments: Moments | None) -> list[Terms]:
-    """Return the terms of every attribute: of all its states, or of numbers over the span that its classes have."""
+    """Return the terms of every attribute, for all its states or for numbers over the range of its classes."""
     found = []
     for variable in model.schema.attributes:
         if variable.kind == "numeric":
@@ -85,7 +85,7 @@ def all_terms(model: Model, moments: Moments | None) -> list[Terms]:
 
 
 def span_of(moments: Moments, column: int, least: float = -np.inf, n: int = GRID) -> Floats:
-    """Return numbers from the lowest to the highest that the classes have: means ± 2.5 deviations.
+    """Return numbers over the range of the classes: means ± 2.5 standard deviations.
 
     >>> span_of(Moments.from_sums([[4.0]], [[0.0]], [[0.0]], [[4.0]]), 0, n=3)
     array([-2.5,  0. ,  2.5])

@@ -32,10 +32,10 @@ MOST_COLUMNS = 30
 
 @dataclass(frozen=True, eq=False)
 class RowShown:
-    """A row that is explained: "surest", "doubtful" or "worst", its number, its class, what was said.
+    """A row to explain ("surest", "doubtful" or "worst"), with its number, its class and its prediction.
 
-    ``probability`` is what was given to the class said, of the worst mistake to the truth; ``rest`` to all others
-    together, which says more than 1 − p where p is almost 1.
+    ``probability`` is that of the predicted class or, for the worst mistake, of the true class. ``rest`` is
+    that of all other classes together, which is more precise than 1 − p if p is almost 1.
     """
 
     kind: str
@@ -49,7 +49,7 @@ class RowShown:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """All that the page tells.
+    """The content of the report.
 
     Attributes
     ----------

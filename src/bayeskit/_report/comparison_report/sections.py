@@ -63,7 +63,7 @@ def numbers_table(headers: Sequence[object], rows: Iterable[Sequence[object]], r
 
 
 def confusion_matrix(truth: NDArray[np.intp], said: NDArray[np.intp], n: int) -> NDArray[np.int64]:
-    """Count the rows of each class (down) by what was said (across).
+    """Count the rows by true class (down) and predicted class (across).
 
     >>> confusion_matrix(np.array([0, 0, 1]), np.array([0, 1, 1]), 2).tolist()
     [[1, 1], [0, 1]]
@@ -117,8 +117,8 @@ def structure_svg(
     Parameters
     ----------
     parents : of each attribute
-    telling : attributes, the most telling first
-    title : what the picture is called where it cannot be seen
+    telling : attributes, the most informative first
+    title : the alternative text of the picture
 
     Returns
     -------
@@ -169,7 +169,7 @@ class Outcome:
 
 
 def outcomes(found: Comparison, loss_path: str | None = None) -> tuple[Outcome, ...]:
-    """Decide every row that was judged under each loss."""
+    """Decide every test row under each loss."""
     words, k = WORDS.of(found.lang), len(found.classes)
     labels = [str(label) for label in found.classes]
     zero_one = 1.0 - np.eye(k)

@@ -45,7 +45,7 @@ MOST_NAMED = 4
 
 
 def name_of(standing: ModelStanding, lang: str) -> str:
-    """Return what a model is called: ours as they are written in Python, yardsticks in words."""
+    """Return the name of a model: ours as in Python code, baselines in words."""
     return standing.name if standing.ours else WORDS.of(lang)[standing.key]
 
 
@@ -82,7 +82,7 @@ def size_text(standing: ModelStanding) -> str:
 
 
 def verdict(found: Comparison) -> str:
-    """Say in one sentence which model to take, and whether that is certain."""
+    """Return one sentence that says which model to choose, and whether the choice is certain."""
     words, pick, best = WORDS.of(found.lang), found.picked, found.best
     label, base = found.majority
     share = pick.cost is None
@@ -114,14 +114,14 @@ def verdict(found: Comparison) -> str:
 
 
 def uncounted_text(found: Comparison) -> str:
-    """Say that dependence between attributes was not looked at, and why."""
+    """Return a sentence that says why dependence between attributes was not examined."""
     return WORDS.of(found.lang)["uncounted"].format(
         target=found.target, n=found.attributes, size=bytes_text(found.uncounted_pairs or 0)
     )
 
 
 def ceiling_text(found: Comparison) -> str:
-    """Say what no model can surpass, as far as the best posteriors tell."""
+    """Return a sentence about the best possible accuracy, estimated from the best posteriors."""
     low, high = found.ceiling.interval
     if not found.ceiling_holds:
         return WORDS.of(found.lang)["no_ceiling"].format(

@@ -39,11 +39,11 @@ def comparison_scene(
 
     Parameters
     ----------
-    first, second : over the same nodes
-    titles : what stands over them
+    first, second : graphs over the same nodes
+    titles : the heading of each
     as_directed : bool
-        Compare directions as they are. Without it the classes of equivalent graphs are compared, and an arc that could
-        as well lead the other way is the same.
+        Compare the directions of the arcs. Otherwise equivalence classes are compared, in which a reversible
+        arc has no direction.
 
     Examples
     --------

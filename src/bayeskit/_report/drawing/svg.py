@@ -17,9 +17,9 @@ def as_svg(scene: Scene, more: Mapping[str, Style] | None = None, *, shrinks: bo
     ----------
     scene : Scene
     more : mapping from name to style, optional
-        Styles beside those of every picture.
+        Styles in addition to the default ones.
     shrinks : bool
-        Make it no wider than the page it stands on.
+        Limit the width to that of the page.
 
     Examples
     --------

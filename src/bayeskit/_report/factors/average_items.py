@@ -27,7 +27,7 @@ from bayeskit._report.row import CodedRow
 
 
 class Child(NamedTuple):
-    """A categorical attribute of the row that says something."""
+    """A categorical attribute of the row that has a factor."""
 
     place: int
     code: int
@@ -38,7 +38,8 @@ class Child(NamedTuple):
 
 
 class SharedInputs(NamedTuple):
-    """What is the same under every super-parent: the model, the row, the attributes that speak, by place."""
+    """The inputs shared by all super-parents: the model, the row, and the attributes with a factor, by
+    position."""
 
     averaged: SuperParentAverage
     row: CodedRow
@@ -51,7 +52,7 @@ Told = tuple[Child, list[float], list[str]]
 
 
 def average_of(averaged: SuperParentAverage, row: CodedRow) -> tuple[Average, dict[Any, Item]] | None:
-    """Return what every super-parent says and which attributes are left out; None where there is no super-parent."""
+    """Return the factors of every super-parent, and the omitted attributes; None if there is no super-parent."""
     kept = _kept(averaged, row)
     spoken = _spoken(averaged, row, kept)
     shares = LogShares(averaged.cells, [(child.place, child.code) for child in spoken])

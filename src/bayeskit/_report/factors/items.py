@@ -180,7 +180,7 @@ class _Writer:
 
 
 class NumericItems:
-    """The numeric attributes of a row, as its conditionals tell them: the factors of each, one after the other."""
+    """The factors of the numeric attributes of a row, as given by its conditionals."""
 
     def __init__(self, statistics: Statistics, spec: ModelSpec, row: CodedRow) -> None:
         self.statistics, self.spec, self.row = statistics, spec, row
