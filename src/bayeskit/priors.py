@@ -58,7 +58,8 @@ def check_number(value: Any, what: str, least: float = 0.0) -> None:
     """Raise an error if a value is not a number, too small, or too large to be summed."""
     # Beside a number of 4 bytes NumPy would make one of the bounds, too.
     number = value.item() if isinstance(value, np.generic) else value
-    if not (isinstance(value, (int, float, np.integer, np.floating)) and least <= number <= LARGEST):
+    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not (is_number and least <= number <= LARGEST):
         raise SettingError(
             "{what} is {value!r}; it must be a finite number from {least:g} to {largest:g}.",
             what=what,

@@ -147,6 +147,10 @@ def refused(model: Any, says: list[Any], X: Any = None, y: Any = None) -> None:
 def test_shared_parameters(letter: str, parameter: str, value: Any, says: list[Any]) -> None:
     if parameter == "alpha" and letter in "bmc" and value == [1.0, 1.0]:
         says = ["alpha", 2, 3]
+    if (
+        parameter == "smoothing" and letter == "F"
+    ):  # one number, which a tree's leaf leans on the node above by
+        says = ["smoothing", value]
     refused(BY_LETTER[letter](**{parameter: value}), says)
 
 

@@ -595,7 +595,7 @@ def test_the_graph_of_a_long_chain(chain, tmp_path):
 
 QUESTIONS = {
     "posteriors": lambda chain, n: chain.posteriors({0: 1}),
-    "joint": lambda chain, n: chain.query(2, n - 1, evidence={0: 1}),
+    "joint": lambda chain, n: chain.query([2, n - 1], evidence={0: 1}),
     "log_probability": lambda chain, n: chain.log_probability({0: 0, 2: 1, n - 1: 0}),
     "mpe": lambda chain, n: chain.mpe({n // 2: 1}),
     "map of some": lambda chain, n: chain.map([n - 1, 0]),
@@ -604,7 +604,7 @@ QUESTIONS = {
     "topological_order": lambda chain, n: chain.topological_order(),
     "why_independent": lambda chain, n: chain.why_independent(0, n - 1, [n // 2]),
     "ancestors": lambda chain, n: chain.ancestors(n - 1),
-    "sample": lambda chain, n: chain.sample(4, seed=1, as_codes=True),
+    "sample": lambda chain, n: chain.sample(4, random_state=1, as_codes=True),
     "pickle": lambda chain, n: pickle.loads(pickle.dumps(chain)),
     "equal": lambda chain, n: chain.copy() == chain,
     "repr": lambda chain, n: repr(chain),

@@ -92,7 +92,7 @@ def test_rows_with_a_missing_cell_are_left_out():
         ([], ROWS, {"criterion": "BIC"}, SettingError, ["criterion", "BIC"]),
         ([], ROWS, {"criterion": "bdeu", "ess": 0}, SettingError, ["ess", 0]),
         ([], ROWS, {"states": {"q": ["x"]}}, ColumnError, ["q"]),
-        ([], {"x": [1.5, 2.5]}, {"criterion": "k2"}, SettingError, ["score='k2'", "discrete"]),
+        ([], {"x": [1.5, 2.5]}, {"criterion": "k2"}, SettingError, ["criterion='k2'", "discrete"]),
         ([("x", "a")], {"x": [1.5, 2.5], "a": ["u", "v"]}, {}, SettingError, ["a", "discrete", "x"]),
     ],
 )

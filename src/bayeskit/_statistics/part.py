@@ -303,7 +303,10 @@ class CellTable:
                 term=shown(self.term),
                 n=n[~np.isfinite(n)][0],
             )
-        for name, column, size in zip(self.term.cells, codes.T, shape_of(schema, self.term), strict=True):
+        cells = self.term.cells  # codes of a grid stand behind them
+        for name, column, size in zip(
+            cells, codes.T[: len(cells)], shape_of(schema, self.term)[: len(cells)], strict=True
+        ):
             strange = column[(column < 0) | (column >= size)]
             if len(strange):
                 raise DataError(
