@@ -134,7 +134,7 @@ def test_each_family_is_counted_once_and_dirichlet_scores_are_refused():
     scores([Family(1, 0, (0, 3)), Family(1, 0b1000), Family(0, 0, (2,)), Family(0, 0b100)])
     assert scores.n_scored == 3
     for name in ("bdeu", "bds", "k2"):
-        with refuses(SettingError, f"score={name!r}", "discrete"):
+        with refuses(SettingError, f"criterion={name!r}", "discrete"):
             MixedScores(columns, Score(name))
 
 
