@@ -10,7 +10,7 @@ _HOMES = {
     "Candidate": "bayeskit._mixtures.component_choice",
     "ClassProfiles": "bayeskit._report.mixtures.class_profiles",
     "ComponentChoice": "bayeskit._mixtures.component_choice",
-    "ComponentTable": "bayeskit._mixtures.gaussian_answers",
+    "ComponentTable": "bayeskit._mixtures.gaussian_fitting",
     "EmResult": "bayeskit._fitting.em",
     "GaussianMixture": "bayeskit._mixtures.gaussian_mixture",
     "LatentClass": "bayeskit._mixtures.latent_class",
@@ -42,7 +42,7 @@ __all__ = [
 if TYPE_CHECKING:
     from bayeskit._fitting.em import AcceleratedProblem, EmResult, Problem, StoppingRule, climb_best
     from bayeskit._mixtures.component_choice import Candidate, ComponentChoice
-    from bayeskit._mixtures.gaussian_answers import ComponentTable
+    from bayeskit._mixtures.gaussian_fitting import ComponentTable
     from bayeskit._mixtures.gaussian_mixture import GaussianMixture
     from bayeskit._mixtures.label_matching import Matching, match_labels
     from bayeskit._mixtures.latent_class import LatentClass

@@ -15,6 +15,7 @@ from sklearn.mixture import GaussianMixture
 
 import mixture_twin as twin
 from bayeskit._fitting.em import climb
+from bayeskit._fitting.mixtures.component_shares import exp
 from bayeskit._fitting.mixtures.components import COVARIANCE_TYPES, Components
 from bayeskit._fitting.mixtures.gaussian_estimates import GaussianSums, estimate
 from bayeskit._fitting.mixtures.gaussian_problem import GaussianProblem, log_joint
@@ -28,7 +29,6 @@ from bayeskit._fitting.mixtures.gaussian_starts import (
     squared_distances,
     start,
 )
-from bayeskit._fitting.mixtures.kernels.component_shares import exp
 from bayeskit.errors import DataError, SettingError
 from bayeskit.mixtures import StoppingRule
 from outside import DATA

@@ -8,10 +8,12 @@ from scipy.signal import lfilter
 
 from bayeskit._graphs.network import Network, Node, discrete
 from bayeskit._inference.potentials import Contradiction, Potentials
-from bayeskit._inference.sampling.blocks import Block, Support, blocks_of
 from bayeskit._inference.sampling.estimate import Cells
 from bayeskit._inference.sampling.gibbs import (
+    Block,
     Sampler,
+    Support,
+    blocks_of,
     effective_sample_size,
     gibbs,
     shares_of_chains,

@@ -10,7 +10,7 @@ import pytest
 
 from bayeskit import BayesianNetwork
 from bayeskit._graphs.dag import Dag
-from bayeskit._networks.build.building import network_of
+from bayeskit._networks.building import network_of
 from bayeskit.errors import CyclicGraph, SettingError
 from refusals import refuses
 

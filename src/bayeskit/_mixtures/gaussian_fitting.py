@@ -1,22 +1,29 @@
-"""Fits a Gaussian mixture by EM, from several starts and for several candidate models."""
+"""A Gaussian mixture fitted by EM, and what the fitted model returns: densities, criteria, samples."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import check_is_fitted
 
+from bayeskit._classifiers.notebook import html_repr, mimebundle
+from bayeskit._data.columns import is_missing
+from bayeskit._data.native_frames import to_native
 from bayeskit._data.source import as_weights
+from bayeskit._display_table import DisplayTable, as_html, as_text
 from bayeskit._fitting.em import EmResult
 from bayeskit._fitting.mixtures.components import COVARIANCE_TYPES, Components, all_equal
-from bayeskit._fitting.mixtures.gaussian_problem import GaussianProblem
+from bayeskit._fitting.mixtures.gaussian_problem import GaussianProblem, log_joint, shares_of
 from bayeskit._fitting.mixtures.gaussian_starts import STARTS, start
 from bayeskit._messages import Joined
 from bayeskit._mixtures.component_choice import Candidate, candidate, choose, read_components
-from bayeskit._mixtures.gaussian_answers import GaussianAnswers, n_parameters
+from bayeskit._mixtures.label_matching import listed
 from bayeskit._mixtures.mixture_em import (
     MixtureEmSettings,
     keep_climb,
@@ -29,10 +36,242 @@ from bayeskit._mixtures.mixture_em import (
     warn_of_collapse,
     warn_of_equals,
     warn_of_ridge,
+    whole,
 )
-from bayeskit._mixtures.numeric_rows import NumericColumns, refuse_empty
+from bayeskit._mixtures.numeric_rows import NumericColumns, read_numbers, refuse_empty
+from bayeskit._schema import Name
 from bayeskit.errors import DataError, SettingError
-from bayeskit.typing import Floats, WeightsLike
+from bayeskit.typing import Floats, LabelsLike, PathLike, TableLike, WeightsLike
+
+if TYPE_CHECKING:
+    from bayeskit._report.charts.chart import PlotPicture
+
+# More columns than anybody reads; the frame has them all.
+MOST_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class ComponentTable:
+    """The weights, means and standard deviations of the components. ``frame()`` returns the numbers.
+
+    Examples
+    --------
+    >>> pair = Components(np.array([0.5, 0.5]), np.array([[0.0], [9.0]]), np.array([[4.0], [1.0]]), "diag")
+    >>> print("\\n".join(str(ComponentTable(pair, ("height",))).splitlines()[2:]))
+    component  weight  height
+    0          0.5000  0 ± 2
+    1          0.5000  9 ± 1
+    -----------------------------
+    all        1.0000  4.5 ± 4.77
+    """
+
+    components: Components
+    names: tuple[Name, ...]
+
+    def frame(self) -> Any:
+        """Return a data frame: component, weight, and two columns (mean and sd) for each of the data."""
+        found = self.components
+        spreads = np.sqrt(found.variances)
+        columns: dict[str, Any] = {"component": np.arange(len(found.weights)), "weight": found.weights}
+        for j, name in enumerate(self.names):
+            columns[f"mean of {name}"] = found.means[:, j]
+            columns[f"sd of {name}"] = spreads[:, j]
+        return to_native(columns)
+
+    def __str__(self) -> str:
+        return as_text(self._page())
+
+    def _repr_html_(self) -> str:
+        return as_html(self._page())
+
+    def _page(self) -> DisplayTable:
+        found, names = self.components, self.names[:MOST_SHOWN]
+        variances, w = found.variances, found.weights
+        rows = tuple(
+            (
+                str(k) + (" (collapsed)" if k in found.collapsed else ""),
+                f"{w[k]:.4f}",
+                *(_cell(found.means[k, j], variances[k, j]) for j in range(len(names))),
+            )
+            for k in range(len(w))
+        )
+        # Σ = Σ_k w_k (Σ_k + (μ_k − μ)(μ_k − μ)ᵀ), of which the table shows the diagonal.
+        mean = w @ found.means
+        variance = w @ (variances + (found.means - mean) ** 2)
+        last = ("all", f"{w.sum():.4f}", *(_cell(mean[j], variance[j]) for j in range(len(names))))
+        more = len(self.names) - len(names)
+        notes = (f"{more} more columns are not shown; frame() has them.",) if more else ()
+        many = "component" if len(rows) == 1 else "components"
+        title = f"{len(rows)} Gaussian {many}, {found.covariance_type} covariances"
+        return DisplayTable(title, ("component", "weight", *map(str, names)), rows, (last,), notes)
+
+
+def _cell(mean: float, variance: float) -> str:
+    return f"{mean:.4g} ± {np.sqrt(variance):.3g}".replace("-", "−")
+
+
+class GaussianAnswers(DensityMixin, BaseEstimator):
+    """Methods that use only ``weights_``, ``means_`` and ``covariances_``.
+
+    Missing cells (NaN) are ignored: results are based on the cells that are present.
+    """
+
+    _html_repr = html_repr
+    _repr_mimebundle_ = mimebundle
+
+    weights_: Floats
+    means_: Floats
+    covariances_: Floats
+    covariance_type_: str
+    collapsed_: tuple[int, ...]
+    _columns: NumericColumns
+    random_state: Any
+    n_jobs: int | None
+
+    def predict(self, X: TableLike) -> NDArray[np.int64]:
+        """Return the most probable component of each row."""
+        return np.asarray(self._log_joint(X).argmax(axis=1), dtype=np.int64)
+
+    def predict_proba(self, X: TableLike) -> Floats:
+        """Return the probability of each component given each row, of shape (n, components)."""
+        return shares_of(self._log_joint(X))[0]
+
+    def score_samples(self, X: TableLike) -> Floats:
+        """Return the log density of each row; 0 if every cell is missing."""
+        return shares_of(self._log_joint(X))[1]
+
+    def score(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> float:
+        """Return the mean log-density of the rows."""
+        found = self.score_samples(X)
+        weights = as_weights(sample_weight, len(found))
+        return float(found.mean() if weights is None else weights @ found / weights.sum())
+
+    def bic(self, X: TableLike, sample_weight: WeightsLike | None = None) -> float:
+        """Return the BIC on these rows, −2 log L + p log n. Lower is better."""
+        return float(self._criteria(X, sample_weight).bic)
+
+    def aic(self, X: TableLike, sample_weight: WeightsLike | None = None) -> float:
+        """Return the AIC on these rows, −2 log L + 2 p. Lower is better."""
+        return float(self._criteria(X, sample_weight).aic)
+
+    def sample(self, n_samples: int = 1) -> tuple[Floats, NDArray[np.int64]]:
+        """Sample rows, sorted by component, and return the component of each.
+
+        The same model and ``random_state`` give the same rows as in scikit-learn.
+        """
+        check_is_fitted(self)
+        n = whole("n_samples", n_samples, 1)
+        rng = random_state_of(self.random_state)
+        counts = rng.multinomial(n, self.weights_)
+        found, (_, d) = self._components(), self.means_.shape
+        drawn = []
+        for k, count in enumerate(counts.tolist()):
+            if found.matrices:
+                drawn.append(rng.multivariate_normal(found.means[k], found.full_covariances[k], count))
+            else:
+                drawn.append(found.means[k] + rng.standard_normal((count, d)) * np.sqrt(found.variances[k]))
+        return np.vstack(drawn), np.repeat(np.arange(len(counts)), counts)
+
+    def describe(self) -> ComponentTable:
+        """Return a table of the components: weight, mean and standard deviation in every column."""
+        check_is_fitted(self)
+        return ComponentTable(self._components(), self._columns.labels)
+
+    def plot(
+        self,
+        X: TableLike,
+        *,
+        columns: Sequence[Any] | None = None,
+        labels: LabelsLike | None = None,
+        path: PathLike | None = None,
+        lang: str = "en",
+    ) -> PlotPicture:
+        """Plot rows over two columns, coloured by component, with an ellipse around each component.
+
+        Parameters
+        ----------
+        X : the rows
+        columns : two columns, by name or position, optional
+            By default, the first two.
+        labels : one for each row, optional
+            Known classes, shown as shapes. None and NaN mean unlabelled.
+        path : str or path, optional
+            Also save the picture: .svg, or .png and .pdf if matplotlib is installed.
+        lang : "en" or "zh"
+
+        Examples
+        --------
+        >>> from bayeskit import GaussianMixture
+        >>> rows = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 2.0], [2.0, 1.0]])
+        >>> GaussianMixture(1).fit(rows).plot(rows)
+        <Picture: 1 component over x0 and x1, 440 × 491 pixels>
+        """
+        from bayeskit._report.mixtures.mixture_picture import mixture_picture
+
+        components, found = self.predict(X), self._components()
+        pair = self._columns.two(columns)
+        values, _ = read_numbers(X, type(self).__name__, self._columns)
+        if labels is not None:
+            labels = ["no label" if is_missing(label) else label for label in listed(labels, "labels")]
+            if len(labels) != len(values):
+                raise DataError(
+                    "There are {n} rows and {n_labels} labels. Give one for each row.",
+                    n=len(values),
+                    n_labels=len(labels),
+                )
+        spread = found.full_covariances[:, pair][:, :, pair]
+        names = (self._columns.labels[pair[0]], self._columns.labels[pair[1]])
+        picture = mixture_picture(
+            values[:, pair], components, found.weights, found.means[:, pair], spread, names, labels, lang=lang
+        )
+        if path is not None:
+            picture.save(path)
+        return picture
+
+    def _criteria(self, X: TableLike, sample_weight: WeightsLike | None) -> Any:
+        found = self.score_samples(X)
+        weights = as_weights(sample_weight, len(found))
+        total = float(len(found) if weights is None else weights.sum())
+        value = float(found.sum() if weights is None else weights @ found)
+        return candidate(len(self.weights_), "", value, self._n_parameters(), total, True)
+
+    def _n_parameters(self) -> int:
+        k, d = self.means_.shape
+        return n_parameters(k, d, self.covariance_type_)
+
+    def _components(self) -> Components:
+        collapsed = getattr(self, "collapsed_", ())
+        return Components(self.weights_, self.means_, self.covariances_, self.covariance_type_, collapsed)
+
+    def _log_joint(self, X: TableLike) -> Floats:
+        check_is_fitted(self)
+        values, _ = read_numbers(X, type(self).__name__, self._columns)
+        return log_joint(values, self._components(), self.n_jobs)
+
+    def _card(self) -> str:
+        shown: str = self.describe()._repr_html_()
+        return shown
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "means_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def n_parameters(n_components: int, n_columns: int, covariance_type: str) -> int:
+    """Return the number of free parameters: weights but one, means, variances and covariances.
+
+    >>> [n_parameters(2, 3, kind) for kind in ("full", "tied", "diag", "spherical")]
+    [19, 13, 13, 9]
+    """
+    k, d = n_components, n_columns
+    triangle = d * (d + 1) // 2
+    of_covariances = {"full": k * triangle, "tied": triangle, "diag": k * d, "spherical": k}[covariance_type]
+    return of_covariances + k * d + k - 1
+
 
 INITS = ("weights_init", "means_init", "precisions_init")
 Found = tuple[EmResult[Components], list[float]]

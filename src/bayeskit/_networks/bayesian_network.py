@@ -18,8 +18,12 @@ from bayeskit._networks import drawing, network_io, sampling_adapter
 from bayeskit._networks.analysis import measures
 from bayeskit._networks.analysis.distance import same_network
 from bayeskit._networks.arguments import switch
-from bayeskit._networks.build.building import GraphLike, network_of, numbers, state_labels, variable_of
-from bayeskit._networks.build.node_distributions import (
+from bayeskit._networks.building import GraphLike, network_of, numbers, state_labels, variable_of
+from bayeskit._networks.discrete_adapter import DerivedCache
+from bayeskit._networks.fit.em_fitting import EmRecord
+from bayeskit._networks.fit.fitting import Fitting
+from bayeskit._networks.network_structure import Structure
+from bayeskit._networks.node_distributions import (
     CptLike,
     deterministic,
     noisy_max,
@@ -28,10 +32,6 @@ from bayeskit._networks.build.node_distributions import (
     regression,
     table_of,
 )
-from bayeskit._networks.discrete_adapter import DerivedCache
-from bayeskit._networks.fit.em_fitting import EmRecord
-from bayeskit._networks.fit.fitting import Fitting
-from bayeskit._networks.network_structure import Structure
 from bayeskit._networks.queries import Queries
 from bayeskit._schema import Label, Name, Variable, first_twice, state_code
 from bayeskit._visible import visible

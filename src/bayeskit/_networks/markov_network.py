@@ -17,9 +17,9 @@ from bayeskit._inference.exact import allowed
 from bayeskit._messages import Joined, Message
 from bayeskit._networks import network_io, sampling_adapter
 from bayeskit._networks.arguments import real_numbers
-from bayeskit._networks.build.building import state_labels
-from bayeskit._networks.build.node_distributions import table_of
+from bayeskit._networks.building import state_labels
 from bayeskit._networks.discrete_adapter import DerivedCache
+from bayeskit._networks.node_distributions import table_of
 from bayeskit._networks.queries import Queries
 from bayeskit._schema import Label, Name, Variable, first_twice
 from bayeskit.errors import SettingError

@@ -29,7 +29,7 @@ def same_network(one: Network, other: Network) -> bool:
 
     Examples
     --------
-    >>> from bayeskit._networks.build.building import network_of
+    >>> from bayeskit._networks.building import network_of
     >>> same_network(network_of({"b": ["a"]}), network_of([("a", "b")]))
     True
     """

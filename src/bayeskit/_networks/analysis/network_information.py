@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from bayeskit._graphs.network import Network, Node
-from bayeskit._networks.build.node_distributions import table_of
 from bayeskit._networks.evidence import Given, Not
+from bayeskit._networks.node_distributions import table_of
 from bayeskit._schema import Name
 from bayeskit.errors import Incompatible, SettingError
 from bayeskit.typing import Floats, NamesLike

@@ -16,8 +16,8 @@ from bayeskit._graphs.separation import reachable
 from bayeskit._markup import paragraphs
 from bayeskit._networks.analysis.network_information import QueryableNetwork
 from bayeskit._networks.arguments import is_number
-from bayeskit._networks.build.node_distributions import table_of
 from bayeskit._networks.evidence import Not
+from bayeskit._networks.node_distributions import table_of
 from bayeskit._schema import Label, Name, state_code
 from bayeskit._visible import visible
 from bayeskit.errors import ImpossibleEvidence, SettingError

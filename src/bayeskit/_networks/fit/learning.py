@@ -25,7 +25,7 @@ from bayeskit._inference.exact import allowed
 from bayeskit._messages import Joined, Message
 from bayeskit._networks.arguments import choice, number_below, whole_number
 from bayeskit._networks.bayesian_network import BayesianNetwork
-from bayeskit._networks.build.building import GraphLike
+from bayeskit._networks.building import GraphLike
 from bayeskit._networks.fit.fitting import TablePrior, fit_settings
 from bayeskit._networks.fit.structural_learning import declared_hidden, learn_with_holes, with_hidden
 from bayeskit._random_state import seed_of

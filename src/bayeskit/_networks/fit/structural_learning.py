@@ -19,7 +19,7 @@ from bayeskit._fitting.search.search_network import SearchSettings
 from bayeskit._graphs.dag import Dag
 from bayeskit._messages import Joined, Message
 from bayeskit._networks.bayesian_network import BayesianNetwork
-from bayeskit._networks.build.building import GraphLike, network_of, variable_of
+from bayeskit._networks.building import GraphLike, network_of, variable_of
 from bayeskit._networks.fit.em_fitting import EmRecord
 from bayeskit._schema import Name, Variable
 from bayeskit._structure.arcs import Arcs

@@ -14,13 +14,21 @@ from numpy.typing import ArrayLike
 from bayeskit._data.frames import is_frame
 from bayeskit._data.table import Table as Rows
 from bayeskit._data.table import open_table
-from bayeskit.errors import ColumnError, SettingError, UnseenState, UsageError
-from bayeskit._graphs.distributions import Deterministic, Distribution, LinearGaussian, NoisyMax, Table, row_sums, summing_to_one
+from bayeskit._graphs.distributions import (
+    Deterministic,
+    Distribution,
+    LinearGaussian,
+    NoisyMax,
+    Table,
+    row_sums,
+    summing_to_one,
+)
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import Network, Node, discrete
 from bayeskit._messages import Joined, Message
-from bayeskit._networks.build.building import Axes, Place, numbers
+from bayeskit._networks.building import Axes, Place, numbers
 from bayeskit._schema import Label, Name, Variable, state_code
+from bayeskit.errors import ColumnError, SettingError, UnseenState, UsageError
 from bayeskit.typing import Floats, Frame, TableLike
 
 # What a user computed may miss one by so much; a file, printed with a few digits, by more.
@@ -179,7 +187,7 @@ def read_table(network: Network, name: Name, table: CptLike, normalize: bool = F
 
     Examples
     --------
-    >>> from bayeskit._networks.build.building import network_of
+    >>> from bayeskit._networks.building import network_of
     >>> network = network_of({"wet": ["rain"]}, states=["no", "yes"])
     >>> read_table(network, "wet", {"no": {"no": 0.9, "yes": 0.1}, "yes": [0.25, 0.75]}).distribution.table()
     array([[0.9 , 0.1 ],
@@ -439,7 +447,7 @@ def regression(
 
     Examples
     --------
-    >>> from bayeskit._networks.build.building import network_of
+    >>> from bayeskit._networks.building import network_of
     >>> network = network_of({"weight": ["height"]}, states=float)
     >>> regression(network, "weight", -100.0, {"height": 1.0}, 25.0).coefficients
     array([1.])

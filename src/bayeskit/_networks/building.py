@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._data.columns import is_missing
-from bayeskit.errors import SettingError, TooLarge, UsageError
 from bayeskit._graphs.dag import Dag, is_label, node_name, parent_names
 from bayeskit._graphs.network import Network, Node, discrete
 from bayeskit._messages import Joined, Message, listed
 from bayeskit._networks.arguments import real_numbers
 from bayeskit._schema import Kind, Label, Name, Variable, first_twice, state_code
+from bayeskit.errors import SettingError, TooLarge, UsageError
 from bayeskit.typing import NamesLike, StatesLike
 
 if TYPE_CHECKING:
