@@ -124,6 +124,10 @@ CASES: Cases = {
         lambda: fitted("AODE", CATEGORICAL, Y, smoothing=0.5),
         ["AODE(smoothing=0.5)", "Lidstone(alpha=0.5)"],
     ),
+    "paths of trees": (
+        lambda: fitted("CountForest", MIXED, Y, n_trees=3).paths(ROW),
+        ["Tree", "mean", "posterior"],
+    ),
     "KDB": (lambda: fitted("KDB", MIXED, Y), ["Held cut points", "height", "Arcs"]),
     "AutoBayes": (lambda: fitted("AutoBayes", CATEGORICAL, Y), ["Held weights", "temperature"]),
     "WeightedNB": (lambda: fitted("WeightedNB", CATEGORICAL, Y), ["Held weights", "wind"]),

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import bayeskit._report.charts as charts
 import bayeskit._report.mixtures as mixtures
-import bayeskit.charts as charts
 from bayeskit import GaussianMixture, NaiveBayes
 from bayeskit._markup import plain
 from bayeskit._report.charts.axis import Scale, shortened

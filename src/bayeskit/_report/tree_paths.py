@@ -15,10 +15,12 @@ import numpy as np
 from bayeskit._conditionals.tree_posteriors import TreePosteriors
 from bayeskit._counting.count_trees import binned, stops_of
 from bayeskit._data.encoded import Chunk
+from bayeskit._display_table import DisplayTable, as_html
 from bayeskit._messages import WordList
 from bayeskit._report.words import words_of
-from bayeskit._schema import Label, Name
+from bayeskit._schema import Label
 from bayeskit._statistics.tree_counts import MISSING, Trees
+from bayeskit._visible import visible
 
 _WORDS = WordList(
     {
@@ -86,7 +88,7 @@ class TreePaths:
 
     def __str__(self) -> str:
         words = _WORDS.of(self.lang)
-        lines = [words["head"].format(classes=", ".join(map(str, self.classes)))]
+        lines = [words["head"].format(classes=", ".join(map(visible, self.classes)))]
         for path in self.paths:
             lines += ["", words["tree"].format(t=path.tree)]
             for depth, step in enumerate(path.steps):
@@ -101,6 +103,22 @@ class TreePaths:
         lines.append(f"{words['mean']}: {_shares(self.mean)}")
         lines.append(f"{words['posterior'].format(power=self.power)}: {_shares(self.posterior)}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        words = _WORDS.of(self.lang)
+        rows: list[tuple[str, ...]] = []
+        for path in self.paths:
+            rows.append((words["tree"].format(t=path.tree),))
+            rows += [(step.test, _numbers(step.counts), _shares(step.posterior)) for step in path.steps]
+        totals = []
+        if self.others is not None:
+            totals.append(
+                (words["others"].format(n=self.n_trees - len(self.paths)), "", _shares(self.others))
+            )
+        totals.append((words["mean"], "", _shares(self.mean)))
+        totals.append((words["posterior"].format(power=self.power), "", _shares(self.posterior)))
+        title = words["head"].format(classes=", ".join(map(str, self.classes)))
+        return as_html(DisplayTable(title, (), tuple(rows), tuple(totals)), lang=self.lang)
 
 
 def _numbers(counts: Sequence[float]) -> str:
@@ -159,7 +177,7 @@ def _way(conditional: TreePosteriors, end: int, k: int) -> tuple[list[int], list
 def _test(trees: Trees, t: int, node: int, rows: Any, child: int, lang: str) -> str:
     """Write down which test led from a node to its child."""
     words, column, bound = _WORDS.of(lang), int(trees.features[node]), int(trees.bounds[node])
-    name: Name = trees.names[column]
+    name = visible(trees.names[column])
     left = child == node + 1
     if column < len(trees.numeric):
         if rows.numbers[0, column] == MISSING:
@@ -174,6 +192,6 @@ def _test(trees: Trees, t: int, node: int, rows: Any, child: int, lang: str) -> 
         return words["missing"].format(name=name)
     begin = sum(map(len, trees.states[:j]))
     ranks = trees.ranks[t, begin : begin + len(trees.states[j])]
-    inside = [str(state) for state, rank in zip(trees.states[j], ranks, strict=True) if rank <= bound]
+    inside = [visible(state) for state, rank in zip(trees.states[j], ranks, strict=True) if rank <= bound]
     some = ", ".join(inside[:_MOST_STATES]) + (", …" if len(inside) > _MOST_STATES else "")
     return words["in" if left else "not in"].format(name=name, states=f"{{{some}}}")
