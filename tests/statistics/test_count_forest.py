@@ -16,8 +16,8 @@ from bayeskit import Batches, CountForest
 from bayeskit._classifiers import count_forest
 from bayeskit._counting.backend import count
 from bayeskit._data.source import Source
-from bayeskit._fitting.bootstrap import bin_cuts, poisson_draws
 from bayeskit._fitting.forest import out_of_bag_shares, sample_of
+from bayeskit._fitting.grow_trees import bin_cuts, poisson_draws
 from bayeskit._fitting.leave_one_out import encode_learned
 from bayeskit._fitting.model import estimate
 from bayeskit._statistics.tree_counts import trees_of

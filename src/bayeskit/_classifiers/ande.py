@@ -22,7 +22,7 @@ from bayeskit._statistics.information import class_information
 from bayeskit._statistics.triples import within_budget
 from bayeskit.errors import SettingError
 from bayeskit.priors import MEstimate, SmoothingLike, as_smoothing, backs_off
-from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, Seed
 
 
 class AnDE(SemiNaive):
@@ -50,7 +50,7 @@ class AnDE(SemiNaive):
     views : int, optional
         Cut the numeric attributes at random quantiles in this many ways, and average the log-posteriors over
         them. 8 to 16 views are usually better than one set of cut points. There is then no P(x).
-    random_state : int, default=0
+    random_state : int, numpy Generator or None, default=0
         Seed for the cut points of the views.
     semi_supervised, unlabelled_weight, missing_label
         As in :class:`~bayeskit.NaiveBayes`.
@@ -96,7 +96,7 @@ class AnDE(SemiNaive):
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         views: int | None = None,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,

@@ -17,7 +17,7 @@ from bayeskit._fitting.model import ModelForm
 from bayeskit._schema import Label, Name, Schema
 from bayeskit.errors import SettingError
 from bayeskit.priors import Laplace, SmoothingLike
-from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, Seed
 
 
 class AODE(SemiNaive):
@@ -50,7 +50,7 @@ class AODE(SemiNaive):
     views : int, optional
         Cut the numeric attributes at random quantiles in this many ways, and average the log-posteriors over
         them. 8 to 16 views are usually better than one set of cut points. There is then no P(x).
-    random_state : int, default=0
+    random_state : int, numpy Generator or None, default=0
         Seed for the cut points of the views.
     semi_supervised, unlabelled_weight, missing_label
         As in :class:`~bayeskit.NaiveBayes`.
@@ -90,7 +90,7 @@ class AODE(SemiNaive):
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         views: int | None = None,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,

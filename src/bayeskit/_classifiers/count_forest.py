@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of, say_y_is_needed
@@ -32,6 +31,7 @@ from bayeskit._fitting.model import ModelSpec, RowChoice
 from bayeskit._fitting.naive import Naive
 from bayeskit._fitting.rows_again import learned_chunks
 from bayeskit._io.trial import held_choice
+from bayeskit._random_state import generator_of, seed_of
 from bayeskit._report.row import one_row
 from bayeskit._report.tree_paths import TreePaths, tree_paths
 from bayeskit._schema import Label, Name, Schema, Variable
@@ -45,6 +45,7 @@ from bayeskit.typing import (
     LabelsLike,
     RowLike,
     RowSource,
+    Seed,
     WeightsLike,
 )
 
@@ -77,7 +78,7 @@ class CountForest(CountClassifier):
     trees : tuple, optional
         Splits to use instead of growing them: ``trees_`` of another model. Models can be merged that were made with the
         same.
-    random_state : int, RandomState or None, default=0
+    random_state : int, numpy Generator or None, default=0
         The same number gives the same trees, whatever the order of the rows and the number of threads.
     class_weight, categorical_features, states, n_jobs
         As in :class:`~bayeskit.NaiveBayes`.
@@ -115,7 +116,7 @@ class CountForest(CountClassifier):
     min_rows: int
     smoothing: float
     trees: Forest | None
-    random_state: Any
+    random_state: Seed
     class_weight: ClassWeight
     categorical_features: CategoricalFeatures
     states: Mapping[Any, Collection[Label]] | None
@@ -131,7 +132,7 @@ class CountForest(CountClassifier):
         min_rows: int = 1,
         smoothing: float = 0.25,
         trees: Forest | None = None,
-        random_state: Any = 0,
+        random_state: Seed = 0,
         class_weight: ClassWeight = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         states: Mapping[Any, Collection[Label]] | None = None,
@@ -248,7 +249,7 @@ class CountForest(CountClassifier):
         rows = self._weighted(joined(learned_chunks(seen, source), MOST_ROWS), seen.schema)
         growth = Growth(
             self.n_trees, self.max_depth, self.min_rows, self.missing == "state",
-            int(self._random().randint(2**31 - 1)), self.n_jobs,
+            seed_of(self.random_state), self.n_jobs,
         )  # fmt: skip
         forest = grown_forest(rows, seen.schema, growth)
         spec = ModelSpec(form=CountTrees(forest, float(self.smoothing)))
@@ -260,15 +261,6 @@ class CountForest(CountClassifier):
         counts = np.bincount(rows.target, rows.row_weights, schema.n_classes).astype(np.float64)
         factors = class_factors(self.class_weight, counts, schema.target)
         return rows if factors is None else replace(rows, weights=rows.row_weights * factors[rows.target])
-
-    def _random(self) -> np.random.RandomState:
-        try:
-            return check_random_state(self.random_state)  # type: ignore[no-any-return]
-        except ValueError:
-            raise SettingError(
-                "random_state is {random_state!r}; give a whole number, a numpy RandomState or None.",
-                random_state=self.random_state,
-            ) from None
 
     def _row_choices(self) -> list[RowChoice]:
         # Given trees, too, must see the rows that they are to route.
@@ -291,7 +283,7 @@ class CountForest(CountClassifier):
         check_whole("min_rows", self.min_rows, 1)
         if self.max_depth is not None:
             check_whole("max_depth", self.max_depth, 0)
-        self._random()
+        generator_of(self.random_state)
         if self.trees is not None:
             try:
                 trees_of(self.trees)

@@ -28,6 +28,7 @@ from bayeskit._fitting.log_linear import (
 from bayeskit._fitting.model import ModelForm, RowChoice
 from bayeskit._io.trial import held_choice
 from bayeskit._messages import Joined
+from bayeskit._random_state import generator_of, seed_of
 from bayeskit._schema import Label, Name, Schema
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.priors import Laplace
@@ -38,6 +39,7 @@ from bayeskit.typing import (
     Floats,
     LabelsLike,
     RowSource,
+    Seed,
     TableLike,
     WeightsLike,
 )
@@ -80,7 +82,7 @@ class LogLinearBayes(SemiNaive):
     missing : "ignore" or "state"
         Leave out the terms of a missing value, or make missing a state, where it was seen.
     calibration : as in :class:`~bayeskit.TAN`
-    random_state : int, default=0
+    random_state : int, numpy Generator or None, default=0
         Draws the cut points.
     semi_supervised, unlabelled_weight, missing_label
         As in :class:`~bayeskit.AutoBayes`: by self-training.
@@ -124,7 +126,7 @@ class LogLinearBayes(SemiNaive):
     imaginary_rows: Sequence[float]
     penalty: float | None
     interactions: Mapping[str, Any] | None
-    random_state: int
+    random_state: Seed
 
     def __init__(
         self,
@@ -142,7 +144,7 @@ class LogLinearBayes(SemiNaive):
         missing: str = "ignore",
         unseen: Unseen = "ignore",
         calibration: str | None = None,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
@@ -275,7 +277,9 @@ class LogLinearBayes(SemiNaive):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of classes smaller than the folds
             cut = list(
-                StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state).split(codes, codes)
+                StratifiedKFold(n_folds, shuffle=True, random_state=seed_of(self.random_state)).split(
+                    codes, codes
+                )
             )
         weights = None if sample_weight is None else np.asarray(sample_weight)
         for learn, judge in cut:
@@ -304,7 +308,12 @@ class LogLinearBayes(SemiNaive):
                 )
             return {"interactions": dict(self.interactions)}
         choice = choose_interactions(
-            trial.statistics, self.views, self.max_pairs, self.max_triples, self.missing, self.random_state
+            trial.statistics,
+            self.views,
+            self.max_pairs,
+            self.max_triples,
+            self.missing,
+            seed_of(self.random_state),
         )
         if len(choice.attributes) == MOST_ATTRIBUTES < len(trial.schema.attributes):
             warnings.warn(
@@ -333,8 +342,9 @@ class LogLinearBayes(SemiNaive):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        for name, least in (("views", 1), ("max_pairs", 0), ("max_triples", 0), ("random_state", 0)):
+        for name, least in (("views", 1), ("max_pairs", 0), ("max_triples", 0)):
             check_whole(name, getattr(self, name), least)
+        generator_of(self.random_state)
         if self.unseen == "smooth":
             raise SettingError(
                 'unseen is {unseen!r}; a value never seen has no cell here. Use "ignore" or "error".',

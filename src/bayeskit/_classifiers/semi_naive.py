@@ -25,10 +25,11 @@ from bayeskit._fitting.naive import Naive
 from bayeskit._fitting.over_views import OverViews, draw_from_sample
 from bayeskit._fitting.views import Views
 from bayeskit._graphs.dag import Dag
+from bayeskit._random_state import generator_of, seed_of
 from bayeskit._schema import Label, Name, Schema, Variable
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.priors import AnyPrior, MEstimate, SmoothingLike, as_smoothing, backs_off
-from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike, Seed
 
 
 class SemiNaive(CountClassifier):
@@ -58,7 +59,7 @@ class SemiNaive(CountClassifier):
     missing_label: Label | None
     # How many ways to cut numbers are averaged over, by the classifiers that can; None: cut points are chosen once.
     views: int | None = None
-    random_state: int = 0
+    random_state: Seed = 0
 
     # -- what was found ------------------------------------------------------------------------
 
@@ -87,7 +88,9 @@ class SemiNaive(CountClassifier):
         held: dict[str, Any] = {}
         if self._averages_views:
             trial = self._trial(source, lambda schema: Sampling())
-            held["views"] = draw_from_sample(trial.statistics, int(self.views or 1), self.random_state).cuts
+            held["views"] = draw_from_sample(
+                trial.statistics, int(self.views or 1), seed_of(self.random_state)
+            ).cuts
         elif self.numeric != "gaussian" or self.cut_points:
             given = dict(self.cut_points or {})
             held["cut_points"] = choose_cut_points(source, self._plain_reading(), given, self.numeric)
@@ -158,7 +161,7 @@ class SemiNaive(CountClassifier):
         if not self._averages_views:
             return
         check_whole("views", self.views, 1)
-        check_whole("random_state", self.random_state, 0)
+        generator_of(self.random_state)
         if self.numeric != "mdl" or self.cut_points is not None:
             raise SettingError(
                 "views is {views!r}, and views draw their own cut points. Leave numeric= and cut_points= out.",

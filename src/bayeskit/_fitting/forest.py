@@ -16,9 +16,8 @@ from bayeskit._conditionals.tree_posteriors import TreePosteriors, estimate_tree
 from bayeskit._counting.backend import count, in_order
 from bayeskit._counting.count_trees import binned
 from bayeskit._data.encoded import Chunk
-from bayeskit._fitting.bootstrap import Sample, bin_cuts
 from bayeskit._fitting.calibration import Temperature
-from bayeskit._fitting.grow_trees import Growth, grow_trees
+from bayeskit._fitting.grow_trees import Growth, Sample, bin_cuts, grow_trees
 from bayeskit._fitting.model import ModelForm, ModelSpec, estimate
 from bayeskit._fitting.rows_again import spread
 from bayeskit._schema import Schema, label_order
