@@ -29,7 +29,7 @@ from bayeskit._report.latex.latex_page import as_latex
 
 SOURCE = Path(bayeskit.__file__).parent
 # Where tags are written: HTML, SVG, and the formats of networks that are XML.
-MAKERS = {"markup.py", "_report/drawing/svg.py"}
+MAKERS = {"_markup.py", "_report/drawing/svg.py"}
 NAMES = (
     "a b body br caption code desc details div g h1 h2 h3 head html i li line meta ol p path pre rect small span style "
     "summary sup svg table tbody td text th thead title tr"
@@ -153,6 +153,6 @@ def test_tags_are_written_in_one_place() -> None:
     for path in sorted(SOURCE.rglob("*.py")):
         where = path.relative_to(SOURCE).as_posix()
         tags = [each for each in strings(ast.parse(path.read_text("utf-8"))) if TAG.search(each)]
-        if tags and not where.startswith("io/networks/"):
+        if tags and not where.startswith("_io/networks/"):
             found[where] = tags
     assert set(found) == MAKERS, {where: found[where] for where in set(found) - MAKERS}

@@ -1,6 +1,6 @@
 """Bayes decision theory: from posteriors and losses to actions. It needs only NumPy.
 
->>> from bayeskit._decision import bayes_rule, decide
+>>> from bayeskit.decision import bayes_rule, decide
 >>> mail = bayes_rule({"spam": 0.7, "ham": 0.3}, {"spam": 0.9, "ham": 0.01})
 >>> decide(mail, {"delete": {"spam": 0, "ham": 20}, "keep": {"spam": 1, "ham": 0}}).actions
 'delete'

@@ -501,10 +501,10 @@ def test_many_writers_leave_one_whole_file(tmp_path):
 def test_processes_saving_to_one_path_leave_one_whole_file(tmp_path):
     path = tmp_path / "m.bayes"
     script = (
-        "import sys, numpy as np; from pathlib import Path; from bayeskit._io.saved import Saved, write_saved\n"
+        "import sys, numpy as np; from pathlib import Path; from bayeskit._io.saved import SavedContent, write_saved\n"
         "k = int(sys.argv[2])\n"
         "for _ in range(50):\n"
-        "    write_saved(Saved('model', {'writer': k}, {'a': np.full(50_000, float(k))}), Path(sys.argv[1]))\n"
+        "    write_saved(SavedContent('model', {'writer': k}, {'a': np.full(50_000, float(k))}), Path(sys.argv[1]))\n"
     )
     source = str(Path(container.__file__).parents[2])
     command = [sys.executable, "-c", script, str(path)]

@@ -101,7 +101,7 @@ class TableShape:
 
         Examples
         --------
-        >>> wide = Shape((), (0,), (4_000,), 2)
+        >>> wide = TableShape((), (0,), (4_000,), 2)
         >>> wide.uncounted_pairs("nb"), wide.uncounted_pairs("tan")
         (256000000, None)
         """
@@ -197,7 +197,7 @@ def suitable(shape: TableShape) -> tuple[list[str], dict[str, str]]:
 
     Examples
     --------
-    >>> keys, left = suitable(Shape((0,), (1,), (40_000,), 2))
+    >>> keys, left = suitable(TableShape((0,), (1,), (40_000,), 2))
     >>> keys, sorted(left) == sorted(_COUNT_PAIRS)
     (['nb', 'kernel', 'weighted'], True)
     """

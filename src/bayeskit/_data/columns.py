@@ -188,7 +188,7 @@ def _factorize_text(array: NDArray[Any]) -> CodedColumn | None:
 def narrow(coded: CodedColumn) -> CodedColumn:
     """Hold codes in as few bytes as they need.
 
-    >>> narrow(Coded(np.array([0, 1, -1]), ["a", "b"])).codes.dtype
+    >>> narrow(CodedColumn(np.array([0, 1, -1]), ["a", "b"])).codes.dtype
     dtype('int8')
     """
     narrowest = np.min_scalar_type(-max(len(coded.labels), 1))

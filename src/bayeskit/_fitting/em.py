@@ -227,7 +227,7 @@ def climb(
     ...     return shares, sum(log(sum(row)) for row in likelihood)
     >>> def maximise(shares):
     ...     return [sum(s[k] * h for s, h in zip(shares, heads)) / sum(10 * s[k] for s in shares) for k in (0, 1)]
-    >>> found = climb(SimpleNamespace(expect=expect, maximise=maximise), [0.6, 0.5], Climbing(tol=1e-9))
+    >>> found = climb(SimpleNamespace(expect=expect, maximise=maximise), [0.6, 0.5], StoppingRule(tol=1e-9))
     >>> [round(p, 2) for p in found.parameters], found.converged
     ([0.9, 0.2], True)
     """

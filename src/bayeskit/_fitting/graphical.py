@@ -52,7 +52,7 @@ class Graphical(ModelForm):
     >>> graph = Dag.of({"y": ["a"], "b": ["y", "a"]}, ["y", "a", "b"])
     >>> two = Variable("a", "categorical", (0, 1)), Variable("b", "categorical", (0, 1))
     >>> schema = Schema(two, Variable("y", "categorical", ("no", "yes")))
-    >>> Graphical(graph).plan(schema, Recipe()).patterns[-1].attributes
+    >>> Graphical(graph).plan(schema, ModelSpec()).patterns[-1].attributes
     (('b', 'a'), ('a',))
     """
 

@@ -175,7 +175,7 @@ def complete(
     rows : Parted
     weight : float
         λ above 0.
-    how : Climbing, optional
+    how : StoppingRule, optional
         When to stop: where a step gains less than 1e-5 a row, or after 50 steps, unless told otherwise.
     """
     labelled, unlabelled = rows.weights
@@ -226,7 +226,7 @@ def imaginary_value(model: Model, statistics: Statistics, spec: ModelSpec) -> fl
     >>> fitted = NaiveBayes().fit([["a"], ["b"]], ["no", "yes"])._fitted
     >>> # P(no) = P(yes) = 1/2 with one imaginary row each; 2/3 and 1/3 in each class, with one each
     >>> bool(np.isclose(
-    ...     imaginary_value(fitted.model(), fitted.statistics, fitted.recipe), np.log((1 / 4) * (2 / 9) ** 2)
+    ...     imaginary_value(fitted.model(), fitted.statistics, fitted.spec), np.log((1 / 4) * (2 / 9) ** 2)
     ... ))
     True
     """

@@ -124,7 +124,7 @@ def simple_paths(
     Examples
     --------
     >>> square = {"a": "bc", "b": "ad", "c": "ad", "d": "bc"}
-    >>> list(simple_paths(square, "a", "d", Effort(100)))
+    >>> list(simple_paths(square, "a", "d", PathBudget(100)))
     [('a', 'b', 'd'), ('a', 'c', 'd')]
     """
     if not effort.spend(len(neighbours)):
@@ -329,7 +329,7 @@ class Path:
     Examples
     --------
     >>> dag = Dag.of({"wet": ["rain", "sprinkler"]}, ["rain", "sprinkler", "wet"])
-    >>> path = Judge(dag).path(("rain", "wet", "sprinkler"))
+    >>> path = PathJudge(dag).path(("rain", "wet", "sprinkler"))
     >>> str(path), path.blocked, path.turns[0].reason
     ('rain → wet ← sprinkler', True, 'is not observed, nor is any descendant of it')
     """

@@ -45,7 +45,7 @@ class BlanketPosterior:
     >>> from bayeskit._graphs.network import continuous, discrete
     >>> sex = Node(discrete("sex", ("f", "m")), (), Table([0.5, 0.5]))
     >>> height = Node(continuous("h"), ("sex",), LinearGaussian([165.0, 178.0], np.zeros((2, 0)), [36.0, 49.0]))
-    >>> near = Surroundings(Network((sex, height)), 0)
+    >>> near = BlanketPosterior(Network((sex, height)), 0)
     >>> near.posteriors(np.array([[-1, -1]]), np.array([[np.nan, 180.0]])).round(3)
     array([[0.051, 0.949]])
     """

@@ -58,7 +58,7 @@ class CodedRow:
     >>> from bayeskit._report.row import one_row
     >>> from bayeskit._schema import Variable
     >>> colour = Variable("colour", "categorical", ("green", "red"))
-    >>> row = Shown(Schema((colour,), Variable("y", "categorical", (0, 1))), one_row({"colour": "mauve"}),
+    >>> row = CodedRow(Schema((colour,), Variable("y", "categorical", (0, 1))), one_row({"colour": "mauve"}),
     ...             Chunk(1, np.array([[2]], np.uint8), np.empty((1, 0))))
     >>> row.value(0), row.is_unknown(0), row.left_out(0).reason
     ('mauve', True, 'unseen')

@@ -129,7 +129,7 @@ def structural_em(
 
     >>> from bayeskit._fitting.search.node_columns import read_nodes
     >>> rows = {"left": ["a", "b"] * 5 + [None] * 2, "right": [None] * 2 + ["a", "b"] * 5}
-    >>> found = structural_em(read_nodes(rows), Arcs.all(2), Settings())
+    >>> found = structural_em(read_nodes(rows), Arcs.all(2), SearchSettings())
     >>> found.network.dag.arcs, found.converged
     ((('left', 'right'),), True)
     """

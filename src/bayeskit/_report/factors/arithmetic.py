@@ -122,7 +122,7 @@ def explain(
     >>> from bayeskit import NaiveBayes
     >>> from bayeskit.explanations import one_row
     >>> nb = NaiveBayes().fit([["a"], ["b"], ["a"]], ["yes", "no", "yes"])
-    >>> page = explain(nb._model, nb.statistics_, nb._fitted.recipe, one_row(["a"]))
+    >>> page = explain(nb._model, nb.statistics_, nb._fitted.spec, one_row(["a"]))
     >>> [f.working for f in page.prior], [f.working for f in page.attributes[0].factors]
     (['(1+1)/(3+2)', '(2+1)/(3+2)'], ['(0+1)/(1+2)', '(2+1)/(2+2)'])
     """

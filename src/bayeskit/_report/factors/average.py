@@ -28,7 +28,7 @@ class LazyAttributes(Sequence[Attribute]):
 
     Examples
     --------
-    >>> later = Unwritten(lambda: (Attribute("a", 1, "table", (PageFactor(0.0, "2/2"),)),))
+    >>> later = LazyAttributes(lambda: (Attribute("a", 1, "table", (PageFactor(0.0, "2/2"),)),))
     >>> len(later), later[0].name, later == (later[0],)
     (1, 'a', True)
     """

@@ -143,7 +143,7 @@ def field_html(field: FactorGraph) -> Html:
     >>> from bayeskit._graphs.factor import Factor
     >>> from bayeskit._schema import Variable
     >>> pair = Factor(["a"], [["x", "y"]], [30, 5])
-    >>> field_html(Field((Variable("a", "categorical", ("x", "y")),), (pair,))).splitlines()[1]
+    >>> field_html(FactorGraph((Variable("a", "categorical", ("x", "y")),), (pair,))).splitlines()[1]
     '<p><b>Markov network, 1 variable, 1 factor</b></p>'
     """
     called = f" {field.name}" if field.name else ""

@@ -36,7 +36,7 @@ def counted(n: int, of: int) -> PrintedNumber:
     Examples
     --------
     >>> counted(4, 8)
-    Found(text='4/8', value=Fraction(1, 2))
+    PrintedNumber(text='4/8', value=Fraction(1, 2))
     """
     return PrintedNumber(f"{n}/{of}", Fraction(n, of))
 
@@ -52,7 +52,7 @@ def decimal(value: Number, form: str = ".4f") -> PrintedNumber:
     Examples
     --------
     >>> decimal(Fraction(210, 211), ".5f")
-    Found(text='0.99526', value=Fraction(210, 211))
+    PrintedNumber(text='0.99526', value=Fraction(210, 211))
     """
     return PrintedNumber(format(float(value), form), value)
 
@@ -68,7 +68,7 @@ def line(template: str, **values: object) -> Line:
     Examples
     --------
     >>> line("P({c}) = {p}", c="spam", p=counted(7, 10))
-    ('P(', 'spam', ') = ', Found(text='7/10', value=Fraction(7, 10)))
+    ('P(', 'spam', ') = ', PrintedNumber(text='7/10', value=Fraction(7, 10)))
     """
     made: list[str | PrintedNumber] = []
     for text, name, _, _ in Formatter().parse(template):

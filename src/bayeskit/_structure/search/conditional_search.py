@@ -73,7 +73,7 @@ def deciding(parents: tuple[int, ...], target: int) -> ClassFamilies:
     """Return the families of the target and of its children.
 
     >>> deciding((0, 0b101, 0), 0)
-    Deciding(families=((0, 0), (1, 5)))
+    ClassFamilies(families=((0, 0), (1, 5)))
     """
     return ClassFamilies(
         tuple((v, mine) for v, mine in enumerate(parents) if v == target or mine >> target & 1)

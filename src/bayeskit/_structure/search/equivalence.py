@@ -90,9 +90,9 @@ def complete(parents: Sequence[int]) -> PartialGraph:
     Examples
     --------
     >>> complete((0, 0b1, 0b10))  # 0 → 1 → 2 may be turned round
-    Partial(parents=(0, 0, 0), near=(2, 5, 2))
+    PartialGraph(parents=(0, 0, 0), near=(2, 5, 2))
     >>> complete((0, 0b101, 0))  # 0 → 1 ← 2 may not
-    Partial(parents=(0, 5, 0), near=(0, 0, 0))
+    PartialGraph(parents=(0, 5, 0), near=(0, 0, 0))
 
     References
     ----------
@@ -123,9 +123,9 @@ def extension(partial: PartialGraph) -> tuple[int, ...] | None:
 
     Examples
     --------
-    >>> extension(Partial((0, 0, 0), (0b10, 0b101, 0b10)))
+    >>> extension(PartialGraph((0, 0, 0), (0b10, 0b101, 0b10)))
     (0, 1, 2)
-    >>> extension(Partial((0, 0, 0, 0), (0b1010, 0b101, 0b1010, 0b101))) is None  # a square without a chord
+    >>> extension(PartialGraph((0, 0, 0, 0), (0b1010, 0b101, 0b1010, 0b101))) is None  # a square without a chord
     True
 
     References
