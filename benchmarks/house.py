@@ -77,7 +77,7 @@ def walks() -> dict[str, Callable[[], object]]:
     import pandas as pd
 
     from bayeskit import TAN, NaiveBayes, learn_network
-    from bayeskit._networks.examples import asia
+    from bayeskit.networks import asia
 
     rng = np.random.default_rng(0)
     y = np.array(["no", "yes"] * 10)

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit import BayesianNetwork, read_network
-from bayeskit._networks.examples import asia
-from bayeskit.networks import score, shd
+from bayeskit.networks import asia, score, shd
 from network_work import DATA, FOLDER
 
 REFERENCE = Path(os.environ.get("BENCH_REFERENCE", "BENCH_REFERENCE is not set")).resolve()

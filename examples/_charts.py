@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayeskit._report.charts.plot import Axis, Bars, Curve, Key, Panel, Plot, states_axis
-from bayeskit.charts import PlotPicture
+from bayeskit.charts import Axis, Bars, Curve, Key, Panel, Plot, PlotPicture, states_axis
 
 ROW = 24.0
 

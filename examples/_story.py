@@ -4,6 +4,10 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from bayeskit._display_table import aligned  # cells under each other, for every example
+
+__all__ = ["Story", "aligned"]
+
 
 class Story:
     """Tells in the language asked for; the two texts of a line stand side by side in the example.

@@ -3,10 +3,9 @@
 import math
 
 from _networks import CLINIC, Names, stacked
-from _story import Story
-from bayeskit._display_table import aligned
-from bayeskit._networks.examples import asia
+from _story import Story, aligned
 from bayeskit.errors import ImpossibleEvidence
+from bayeskit.networks import asia
 
 say = Story("asia_clinic")
 names, clinic = Names(say, CLINIC), asia()

@@ -11,9 +11,8 @@ from sklearn.pipeline import make_pipeline
 
 from _charts import Column, bars
 from _chinese_rows import headlines, reviews
-from _story import Story
+from _story import Story, aligned
 from bayeskit import MultinomialNB
-from bayeskit._display_table import aligned
 
 say = Story("chinese_text", rows="a CSV file with columns text and class, instead of the texts made up here")
 

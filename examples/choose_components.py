@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from _story import Story
+from _story import Story, aligned
 from bayeskit import GaussianMixture
-from bayeskit._display_table import aligned
 from bayeskit.mixtures import match_labels
 
 say = Story("choose_components")

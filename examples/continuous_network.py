@@ -3,9 +3,8 @@
 import numpy as np
 
 from _networks import Names, stacked
-from _story import Story
+from _story import Story, aligned
 from bayeskit import BayesianNetwork
-from bayeskit._display_table import aligned
 
 say = Story("continuous_network")
 chinese = {"heating": "暖气", "outside": "室外", "inside": "室内", "bill": "费用"}

@@ -1,8 +1,7 @@
 """Credit to those who ask for it: to lend in vain costs five times what it costs to refuse a good customer."""
 
-from _story import Story
+from _story import Story, aligned
 from bayeskit import NaiveBayes, datasets
-from bayeskit._display_table import aligned
 from bayeskit.charts import cost_curve
 from bayeskit.decision import decide
 

@@ -1,8 +1,7 @@
 """Iris without labels: three components found from measurements alone, then matched to the species."""
 
-from _story import Story
+from _story import Story, aligned
 from bayeskit import GaussianMixture, datasets
-from bayeskit._display_table import aligned
 from bayeskit.mixtures import match_labels
 
 say = Story("iris_unlabelled")

@@ -1,12 +1,10 @@
 """A network learned from rows of the chest clinic: what is found, how near it is, and what to do about a patient."""
 
 from _networks import CLINIC, Names, stacked
-from _story import Story
+from _story import Story, aligned
 from bayeskit import learn_network
-from bayeskit._display_table import aligned
-from bayeskit._networks.examples import asia
 from bayeskit.decision import decide
-from bayeskit.networks import compare_networks, score, shd
+from bayeskit.networks import asia, compare_networks, score, shd
 
 say = Story("learn_network")
 names, clinic = Names(say, CLINIC), asia()

@@ -6,9 +6,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from threadpoolctl import threadpool_limits
 
 from _charts import lines, powers_of_two, shares
-from _story import Story
+from _story import Story, aligned
 from bayeskit import NaiveBayes, datasets
-from bayeskit._display_table import aligned
 
 say = Story("learning_curve")
 adult = datasets.load_dataset("adult")

@@ -5,11 +5,10 @@ import tempfile
 from pathlib import Path
 
 from _networks import stacked
-from _story import Story
+from _story import Story, aligned
 from bayeskit import MarkovNetwork, read_network
-from bayeskit._display_table import aligned
-from bayeskit._networks.examples import asia, melon
 from bayeskit.errors import ModelFormatError, SettingError
+from bayeskit.networks import asia, melon
 
 say = Story("network_files")
 clinic, melons = asia(), melon()

@@ -1,10 +1,9 @@
 """Networks from rows with holes: a sprinkler looked at only when the lawn was wet, and a node nobody ever saw."""
 
 from _networks import CLINIC, Names, stacked
-from _story import Story
+from _story import Story, aligned
 from bayeskit import BayesianNetwork
-from bayeskit._display_table import aligned
-from bayeskit._networks.examples import asia, wet_grass
+from bayeskit.networks import asia, wet_grass
 
 say = Story("network_holes")
 

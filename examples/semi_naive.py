@@ -1,9 +1,8 @@
 """Naive Bayes and its semi-naive relatives: what they find in seventeen melons, and how well they do on census data."""
 
 from _charts import Column, bars
-from _story import Story
+from _story import Story, aligned
 from bayeskit import AODE, KDB, SPODE, TAN, AnDE, AutoBayes, NaiveBayes, SelectiveKDB, WeightedNB, datasets
-from bayeskit._display_table import aligned
 
 say = Story("semi_naive")
 

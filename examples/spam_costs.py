@@ -4,9 +4,8 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
 from _charts import lines, shares
-from _story import Story
+from _story import Story, aligned
 from bayeskit import MultinomialNB, datasets
-from bayeskit._display_table import aligned
 from bayeskit.decision import bayes_rule, decide
 
 say = Story("spam_costs")

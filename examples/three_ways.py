@@ -3,9 +3,8 @@
 import numpy as np
 
 from _charts import lines, shares
-from _story import Story
+from _story import Story, aligned
 from bayeskit import NaiveBayes, datasets
-from bayeskit._display_table import aligned
 
 say = Story("three_ways")
 mushrooms = datasets.load_dataset("mushroom")

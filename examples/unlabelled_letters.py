@@ -3,9 +3,8 @@
 import numpy as np
 
 from _charts import lines, powers_of_two, shares
-from _story import Story
+from _story import Story, aligned
 from bayeskit import NaiveBayes, datasets
-from bayeskit._display_table import aligned
 
 say = Story("unlabelled_letters")
 mushrooms = datasets.load_dataset("mushroom")

@@ -3,9 +3,8 @@
 from fractions import Fraction
 
 from _networks import LAWN, Names, stacked
-from _story import Story
-from bayeskit._display_table import aligned
-from bayeskit._networks.examples import wet_grass
+from _story import Story, aligned
+from bayeskit.networks import wet_grass
 
 say = Story("wet_grass")
 names, grass = Names(say, LAWN), wet_grass()

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import bayeskit
-from bayeskit._networks.examples import wet_grass
 from bayeskit._numba import compiling
+from bayeskit.networks import wet_grass
 
 CLASSES = [value for name in bayeskit.__all__ if inspect.isclass(value := getattr(bayeskit, name))]
 MOST = 4

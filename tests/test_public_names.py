@@ -11,9 +11,8 @@ import pytest
 
 import bayeskit
 from bayeskit import BayesNetClassifier, GaussianMixture, LatentClass, NaiveBayes, compare, learn_network
-from bayeskit._networks.examples import wet_grass
 from bayeskit.errors import SettingError
-from bayeskit.networks import arc_strengths
+from bayeskit.networks import arc_strengths, wet_grass
 from refusals import refuses
 
 MODULES = ("bayeskit", *(f"bayeskit.{name}" for name in bayeskit._MODULES), "bayeskit.charts")
@@ -36,8 +35,11 @@ OTHER_WORDS = {
     "max_memory": {"memory", "cache_bytes", "memory_limit"},
 }
 
-# The same word for another thing: the strength of a penalty, bytes of a model, the number of states.
-OTHER_THINGS = {("LogLinearBayes", "penalty"), ("ModelStanding", "size"), ("Deterministic", "size")}
+# The same word for another thing: the strength of a penalty; bytes of a model, the number of states, pixels.
+OTHER_THINGS = {
+    ("LogLinearBayes", "penalty"),
+    *((name, "size") for name in ("ModelStanding", "Deterministic", "Curve", "Points")),
+}
 
 # Letters of the books and of scikit-learn: nowhere but in a prior's own constructor and in scikit-learn's twins.
 ONLY_IN = {

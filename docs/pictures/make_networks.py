@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bayeskit._networks.examples import asia, melon, seven, wet_grass
 from bayeskit.explanations import Picture
+from bayeskit.networks import asia, melon, seven, wet_grass
 
 PICTURES = ("wet_grass", "wet_grass_seen", "asia", "seven", "melon_network")
 

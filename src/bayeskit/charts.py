@@ -6,11 +6,18 @@ from bayeskit._on_demand import on_demand
 
 # Name → module, imported when asked for.
 _HOMES = {
+    "Axis": "bayeskit._report.charts.plot",
+    "Bars": "bayeskit._report.charts.plot",
     "Chart": "bayeskit._report.charts.chart",
     "ClassProfile": "bayeskit._report.charts.class_profile",
     "CostCurve": "bayeskit._report.charts.decision_curves",
+    "Curve": "bayeskit._report.charts.plot",
+    "Key": "bayeskit._report.charts.plot",
     "Nomogram": "bayeskit._report.charts.nomogram",
+    "Panel": "bayeskit._report.charts.plot",
+    "Plot": "bayeskit._report.charts.plot",
     "PlotPicture": "bayeskit._report.charts.chart",
+    "Points": "bayeskit._report.charts.plot",
     "Regions": "bayeskit._report.charts.regions",
     "RejectCurve": "bayeskit._report.charts.decision_curves",
     "Reliability": "bayeskit._report.charts.reliability_chart",
@@ -18,14 +25,22 @@ _HOMES = {
     "curve_picture": "bayeskit._report.mixtures.component_chart",
     "reject_curve": "bayeskit._report.charts.decision_curves",
     "reliability": "bayeskit._report.charts.reliability_chart",
+    "states_axis": "bayeskit._report.charts.plot",
 }
 
 __all__ = [
+    "Axis",
+    "Bars",
     "Chart",
     "ClassProfile",
     "CostCurve",
+    "Curve",
+    "Key",
     "Nomogram",
+    "Panel",
+    "Plot",
     "PlotPicture",
+    "Points",
     "Regions",
     "RejectCurve",
     "Reliability",
@@ -33,6 +48,7 @@ __all__ = [
     "curve_picture",
     "reject_curve",
     "reliability",
+    "states_axis",
 ]
 
 if TYPE_CHECKING:
@@ -40,6 +56,7 @@ if TYPE_CHECKING:
     from bayeskit._report.charts.class_profile import ClassProfile
     from bayeskit._report.charts.decision_curves import CostCurve, RejectCurve, cost_curve, reject_curve
     from bayeskit._report.charts.nomogram import Nomogram
+    from bayeskit._report.charts.plot import Axis, Bars, Curve, Key, Panel, Plot, Points, states_axis
     from bayeskit._report.charts.regions import Regions
     from bayeskit._report.charts.reliability_chart import Reliability, reliability
     from bayeskit._report.mixtures.component_chart import curve_picture

@@ -32,6 +32,7 @@ _HOMES = {
     "NaiveBayes": "bayeskit._classifiers.naive_bayes",
     "SelectiveKDB": "bayeskit._classifiers.selective_kdb",
     "WeightedNB": "bayeskit._classifiers.weighted_nb",
+    "mdl_cut_points": "bayeskit._fitting.cut_points",
 }
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "NaiveBayes",
     "SelectiveKDB",
     "WeightedNB",
+    "mdl_cut_points",
 ]
 
 if TYPE_CHECKING:
@@ -85,5 +87,6 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.structures import Edge
     from bayeskit._classifiers.tan import TAN
     from bayeskit._classifiers.weighted_nb import WeightedNB
+    from bayeskit._fitting.cut_points import mdl_cut_points
 
 __getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -20,6 +20,7 @@ _HOMES = {
     "Questions": "bayeskit._report.value_of_information",
     "Risks": "bayeskit._report.risks",
     "SuperParent": "bayeskit._report.factors.average",
+    "TreePaths": "bayeskit._report.tree_paths",
     "explain": "bayeskit._report.factors.arithmetic",
     "information": "bayeskit._report.information_table",
     "one_row": "bayeskit._report.row",
@@ -41,6 +42,7 @@ __all__ = [
     "Questions",
     "Risks",
     "SuperParent",
+    "TreePaths",
     "explain",
     "information",
     "one_row",
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from bayeskit._report.posterior_interval import PosteriorInterval
     from bayeskit._report.risks import Risks
     from bayeskit._report.row import one_row
+    from bayeskit._report.tree_paths import TreePaths
     from bayeskit._report.value_of_information import Questions
 
 __getattr__, __dir__ = on_demand(__name__, _HOMES)

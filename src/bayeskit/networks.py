@@ -25,17 +25,21 @@ _HOMES = {
     "ParameterSensitivity": "bayeskit._networks.analysis.parameters",
     "Table": "bayeskit._graphs.distributions",
     "arc_strengths": "bayeskit._networks.fit.strengths",
+    "asia": "bayeskit._networks.examples",
     "compare_networks": "bayeskit._networks.analysis.compare_networks",
     "cpdag": "bayeskit._networks.analysis.distance",
     "get_max_memory": "bayeskit._inference.exact",
     "learn_blanket": "bayeskit._networks.fit.learning",
     "learn_network": "bayeskit._networks.fit.learning",
+    "melon": "bayeskit._networks.examples",
     "plot_comparison": "bayeskit._networks.analysis.compare_networks",
     "read_network": "bayeskit._networks.network_io",
     "read_uai_evidence": "bayeskit._io.networks.uai",
     "score": "bayeskit._fitting.networks.network_score",
     "set_max_memory": "bayeskit._inference.exact",
+    "seven": "bayeskit._networks.examples",
     "shd": "bayeskit._networks.analysis.distance",
+    "wet_grass": "bayeskit._networks.examples",
 }
 
 __all__ = [
@@ -58,17 +62,21 @@ __all__ = [
     "ParameterSensitivity",
     "Table",
     "arc_strengths",
+    "asia",
     "compare_networks",
     "cpdag",
     "get_max_memory",
     "learn_blanket",
     "learn_network",
+    "melon",
     "plot_comparison",
     "read_network",
     "read_uai_evidence",
     "score",
     "set_max_memory",
+    "seven",
     "shd",
+    "wet_grass",
 ]
 
 if TYPE_CHECKING:
@@ -87,6 +95,7 @@ if TYPE_CHECKING:
     from bayeskit._networks.bayesian_network import BayesianNetwork
     from bayeskit._networks.discrete_adapter import MostProbable
     from bayeskit._networks.evidence import Not
+    from bayeskit._networks.examples import asia, melon, seven, wet_grass
     from bayeskit._networks.fit.learning import learn_blanket, learn_network
     from bayeskit._networks.fit.strengths import ArcStrengths, arc_strengths
     from bayeskit._networks.markov_network import MarkovNetwork

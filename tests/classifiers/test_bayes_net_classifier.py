@@ -11,7 +11,6 @@ import pytest
 from sklearn.base import clone
 
 from bayeskit import TAN, BayesianNetwork, BayesNetClassifier, NaiveBayes, datasets
-from bayeskit._networks.examples import wet_grass
 from bayeskit.errors import (
     ColumnError,
     DataError,
@@ -21,7 +20,7 @@ from bayeskit.errors import (
     TooLarge,
     UnseenState,
 )
-from bayeskit.networks import set_max_memory
+from bayeskit.networks import set_max_memory, wet_grass
 from refusals import refuses, warns_of
 
 

@@ -445,7 +445,7 @@ def test_weights_come_from_a_sample_where_there_are_many_rows(monkeypatch: pytes
         ({"views": True}, ("views", True)),
         ({"max_pairs": -1}, ("max_pairs", -1)),
         ({"max_triples": 1.5}, ("max_triples", 1.5)),
-        ({"random_state": None}, ("random_state", None)),
+        ({"random_state": "x"}, ("random_state", "x")),
         ({"imaginary_rows": (1, 2)}, ("imaginary_rows",)),
         ({"imaginary_rows": (1, 2, 0)}, ("imaginary_rows",)),
         ({"penalty": 0}, ("penalty", 0)),

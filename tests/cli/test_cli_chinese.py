@@ -12,7 +12,7 @@ import pytest
 
 from bayeskit._cli.error_exits import one_line
 from bayeskit._messages import COMMAND_LINE, speaking
-from bayeskit._networks.examples import wet_grass
+from bayeskit.networks import wet_grass
 from cli_run import done, refused, run, write_table
 
 CJK = re.compile("[\u4e00-\u9fff]")

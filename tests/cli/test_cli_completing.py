@@ -14,8 +14,8 @@ from bayeskit._cli.main import app
 from bayeskit._comparison.candidates import MODELS
 from bayeskit._fitting.search.search_network import METHODS as SEARCHES
 from bayeskit._io.networks.registry import FORMATS
-from bayeskit._networks.examples import asia
 from bayeskit._report.textbook.pages import PAGES
+from bayeskit.networks import asia
 
 
 def offered(line: str) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 
 import bayeskit
 from bayeskit import LatentClass, NaiveBayes, datasets
-from bayeskit._networks.examples import wet_grass
+from bayeskit.networks import wet_grass
 from cli_run import done, refused, write_table
 
 MELON = datasets.load_dataset("melon3")

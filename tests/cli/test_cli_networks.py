@@ -13,7 +13,7 @@ import pytest
 
 from bayeskit import read_network
 from bayeskit._cli.bayes_rule import by_hand, widths_of
-from bayeskit._networks.examples import wet_grass
+from bayeskit.networks import wet_grass
 from cli_run import done, refused, write_table
 
 

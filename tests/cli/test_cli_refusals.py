@@ -28,7 +28,7 @@ from bayeskit._cli.options import FileUse, spread
 from bayeskit._cli.row_writing import RowWriter
 from bayeskit._data.file_rows import FileRows
 from bayeskit._messages import COMMAND_LINE, speaking, text_in
-from bayeskit._networks.examples import wet_grass
+from bayeskit.networks import wet_grass
 from cli_run import done, refused, run, write_table
 
 # What each command is called with: {data} a table, {model} a saved one, {net} a network, {out} a file to write.

@@ -33,8 +33,8 @@ from bayeskit import _numba as module
 from bayeskit._counting.count_grids import SLOT_BITS, fill_grid
 from bayeskit._fitting.search.search_network import distinct_rows
 from bayeskit._inference.kernels.fill import rescale
-from bayeskit._networks.examples import asia
 from bayeskit.errors import BayeskitError
+from bayeskit.networks import asia
 from both_ways import both_ways
 from network_twin import random_network
 

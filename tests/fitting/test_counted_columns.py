@@ -11,7 +11,6 @@ import pytest
 from bayeskit import learn_network
 from bayeskit._counting.backend import Threads
 from bayeskit._data.source import Source
-from bayeskit._networks.examples import wet_grass
 from bayeskit.errors import (
     CannotCount,
     DataError,
@@ -21,6 +20,7 @@ from bayeskit.errors import (
     SettingError,
     UnseenState,
 )
+from bayeskit.networks import wet_grass
 from bayeskit.statistics import Plan, Statistics
 from refusals import refuses
 

@@ -10,9 +10,8 @@ import pytest
 
 from bayeskit._data import native_frames as native
 from bayeskit._graphs.factor import MOST_ROWS, factor_frame, factor_html
-from bayeskit._networks.examples import wet_grass
 from bayeskit.errors import UsageError
-from bayeskit.networks import Estimate, Factor, Table
+from bayeskit.networks import Estimate, Factor, Table, wet_grass
 from refusals import refuses
 
 

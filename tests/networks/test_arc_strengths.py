@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bayeskit._networks.examples import asia, wet_grass
 from bayeskit.errors import SettingError
-from bayeskit.networks import arc_strengths
+from bayeskit.networks import arc_strengths, asia, wet_grass
 from refusals import refuses
 
 

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from bayeskit import BayesianNetwork, learn_network
 from bayeskit._graphs.dag import Dag
-from bayeskit._networks.examples import wet_grass
 from bayeskit._report.drawing.comparison_scene import comparison_scene
 from bayeskit._report.networks.network_comparison import compare_graphs
 from bayeskit._report.scene import Line, Rectangle
 from bayeskit.errors import DataTypeError, Incompatible, SettingError
-from bayeskit.networks import compare_networks, cpdag, plot_comparison, score, shd
+from bayeskit.networks import compare_networks, cpdag, plot_comparison, score, shd, wet_grass
 from graph_twin import all_dags, dags
 from refusals import refuses
 

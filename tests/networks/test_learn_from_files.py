@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from bayeskit import Batches, learn_network
 from bayeskit._data.columns import factorize_array
 from bayeskit._fitting.search.node_columns import read_nodes, read_source
-from bayeskit._networks.examples import wet_grass
 from bayeskit.errors import (
     ColumnError,
     DataError,
@@ -24,7 +23,7 @@ from bayeskit.errors import (
     TooLarge,
     UnseenState,
 )
-from bayeskit.networks import arc_strengths
+from bayeskit.networks import arc_strengths, wet_grass
 from refusals import refuses, warns_of
 
 ROWS = wet_grass().sample(1000, random_state=3)

@@ -12,9 +12,8 @@ import pytest
 
 from bayeskit import learn_network
 from bayeskit._fitting.search import search_network as searching
-from bayeskit._networks.examples import wet_grass
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult, TooLarge
-from bayeskit.networks import score
+from bayeskit.networks import score, wet_grass
 from refusals import refuses, warns_of
 
 ROWS = wet_grass().sample(1000, random_state=3)

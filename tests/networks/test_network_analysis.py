@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from bayeskit._graphs.network import Network, Node, continuous, discrete
 from bayeskit._networks.analysis import measures
 from bayeskit._networks.discrete_adapter import DerivedCache
-from bayeskit._networks.examples import asia
 from bayeskit._networks.network_structure import Structure
 from bayeskit.errors import (
     DataTypeError,
@@ -23,7 +22,7 @@ from bayeskit.errors import (
     UnseenState,
     UsageError,
 )
-from bayeskit.networks import Deterministic, Factor, LinearGaussian, Not, Table
+from bayeskit.networks import Deterministic, Factor, LinearGaussian, Not, Table, asia
 from network_twin import joint_table, margin, random_network
 from refusals import refuses
 

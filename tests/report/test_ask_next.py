@@ -11,9 +11,9 @@ from scipy.integrate import quad
 from scipy.stats import entropy, norm
 
 from bayeskit import AODE, KDB, TAN, AutoBayes, MultinomialNB, NaiveBayes, datasets
-from bayeskit._networks.examples import wet_grass
 from bayeskit._report.value_of_information import QUESTION_WORDS
 from bayeskit.errors import ColumnError, SettingError, UsageError
+from bayeskit.networks import wet_grass
 from refusals import refuses
 
 LOSS = {"买": {"是": 0, "否": 5}, "不买": {"是": 1, "否": 0}}

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from bayeskit import AODE, KDB, NaiveBayes, datasets
-from bayeskit._networks.examples import asia
 from bayeskit._report.textbook.pages import PAGES
 from bayeskit._report.textbook.sheet import as_latex
+from bayeskit.networks import asia
 
 pytestmark = [
     pytest.mark.tex,
