@@ -23,6 +23,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning"),
 ]
 
+# Models that hold their counts once for each of so many ways to cut numbers.
+VIEWS = {"I": 16}
 PAIRS = [
     pytest.param(c, letter, id=f"{c.name}-{BY_LETTER[letter].__name__}") for c in CASES for letter in c.only
 ]
@@ -46,7 +48,7 @@ def test_bad_input(case: Case, letter: str, tmp_path: Any) -> None:
             assert case.is_named_by(message), message
             return
     assert letter in case.fine + case.either, "was not refused"
-    assert bytes_held(model) <= case.largest
+    assert bytes_held(model) <= case.largest * VIEWS.get(letter, 1)
 
 
 def test_there_are_enough_cases_and_no_two_of_one_name() -> None:

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit import AODE, AnDE, load
+from bayeskit import AODE, AnDE, LogLinearBayes, load
 from bayeskit._fitting.views import ViewKind, coarse_kinds, draw_cuts, draw_views, kinds_of
-from bayeskit.errors import Incompatible, SettingError
+from bayeskit.errors import Incompatible, InfiniteValue, SettingError
+from refusals import refuses
 
 VALUES = st.lists(st.floats(allow_nan=False, width=32), min_size=1, max_size=60)
 
@@ -161,3 +162,13 @@ def test_views_that_mean_nothing_are_refused(settings: dict[str, Any]) -> None:
     X, y = table(20)
     with pytest.raises(SettingError):
         AODE(**settings).fit(X, y)
+
+
+@pytest.mark.parametrize("model", [AODE(views=2), AnDE(2, views=2), LogLinearBayes(views=2)], ids=repr)
+def test_infinity_is_refused_when_predicting(model):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    model.fit(X, (X[:, 0] > 0).astype(int))
+    X[3, 1] = np.inf
+    with refuses(InfiniteValue, "x1", "inf", 3):
+        model.predict_proba(X)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._data.encoded import Chunk
-from bayeskit.errors import NotSupported
+from bayeskit.errors import InfiniteValue, NotSupported
 from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
@@ -434,3 +434,11 @@ class Component(Conditional):
     def write_look(self, look: LatentTables, exponent: NDArray[np.int64]) -> bool:
         """Write the tables of EM's loops, for values held as x·2^−exponent; False where they have no place for it."""
         return False
+
+
+def refuse_infinite(chunk: Chunk) -> None:
+    """Refuse infinity where numbers are cut and not summed; the model knows what the column is called."""
+    infinite = np.argwhere(np.isinf(chunk.values))
+    if len(infinite):
+        row, column = (int(place) for place in infinite[0])
+        raise InfiniteValue(column, row, float(chunk.values[row, column]))

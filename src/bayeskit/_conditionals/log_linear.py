@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._conditionals.conditional import Codes, Conditional, Workings
+from bayeskit._conditionals.conditional import Codes, Conditional, Workings, refuse_infinite
 from bayeskit._conditionals.log_linear_weights import RowLosses, Weights, losses_of
 from bayeskit._counting.count_interactions import Axes, blocks
 from bayeskit._data.encoded import Chunk
@@ -370,6 +370,7 @@ class LogLinearScore(Conditional):
         return which, starts, logs
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        refuse_infinite(chunk)
         counts, weighed = self.terms.counts, self._weighed
         out += self.chosen.bias
         for rows in blocks(chunk.n_rows):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._conditionals.class_prior import ClassPrior
-from bayeskit._conditionals.conditional import Conditional
+from bayeskit._conditionals.conditional import Conditional, refuse_infinite
 from bayeskit._counting.count_trees import binned, stops_of
 from bayeskit._data.encoded import Chunk
 from bayeskit._numba import kernel
@@ -23,7 +23,6 @@ from bayeskit._schema import Schema
 from bayeskit._statistics.part import never_counted
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.tree_counts import Forest, TreeCounts, Trees, trees_of
-from bayeskit.errors import InfiniteValue
 from bayeskit.typing import Floats
 
 _U = np.uintp
@@ -179,7 +178,7 @@ class TreePosteriors(Conditional):
         self, chunk: Chunk, target: NDArray[np.int64], own: Floats, shares: Floats | None, log_prior: Floats
     ) -> Floats:
         trees, nodes = self.trees, self.nodes
-        _refuse_infinite(chunk)
+        refuse_infinite(chunk)
         rows, stops = binned(chunk, self.schema, trees), np.empty(chunk.n_rows, np.int64)
         sums, rests = np.zeros((chunk.n_rows, len(self.prior.log))), np.zeros(chunk.n_rows)
         evenly = np.full(chunk.n_rows, 1.0 / trees.n_trees)
@@ -202,14 +201,6 @@ class TreePosteriors(Conditional):
         with np.errstate(divide="ignore"):
             mean = np.log(sums + rests[:, None] * np.exp(log_prior))
         return mean if shares is None else mean - np.log(np.where(silent, 1.0, shares.sum(axis=1)))[:, None]
-
-
-def _refuse_infinite(chunk: Chunk) -> None:
-    """Refuse infinity, as the sums of numbers do when rows are counted; the model knows what the column is called."""
-    infinite = np.argwhere(np.isinf(chunk.values))
-    if len(infinite):
-        row, column = (int(place) for place in infinite[0])
-        raise InfiniteValue(column, row, float(chunk.values[row, column]))
 
 
 def estimate_trees(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit._conditionals.class_prior import ClassPrior
-from bayeskit._conditionals.conditional import Conditional
+from bayeskit._conditionals.conditional import Conditional, refuse_infinite
 from bayeskit._counting.backend import count
 from bayeskit._counting.count_interactions import Axes
 from bayeskit._data.encoded import Chunk
@@ -151,6 +151,7 @@ class MeanOverViews(Conditional):
     is_distribution = False
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        refuse_infinite(chunk)
         with np.errstate(divide="ignore"):
             for one in self.voters:
                 out += np.log(one.voter.posterior(one.view.of(chunk))) / len(self.voters)
