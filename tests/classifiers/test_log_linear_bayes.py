@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.refusals import refuses, warns_of
 
 from bayeskit import LogLinearBayes, load
 from bayeskit._conditionals.log_linear_weights import (
+    MOST_BIASED,
+    Leverage,
     Penalty,
     RowLosses,
     Weights,
@@ -24,6 +25,7 @@ from bayeskit._conditionals.log_linear_weights import (
 )
 from bayeskit._fitting.model import estimate
 from bayeskit.errors import Incompatible, NotCounted, NotSupported, SettingError, SuspectResult, UsageError
+from refusals import refuses, warns_of
 
 Floats = NDArray[np.float64]
 
@@ -465,3 +467,26 @@ def test_a_value_never_seen_says_nothing() -> None:
     assert np.array_equal(
         model.predict_proba({**one, "w": ["never"]}), model.predict_proba({**one, "w": np.array([None])})
     )
+
+
+def test_many_classes_have_no_biases_and_rows_are_left_out_by_a_small_matrix():
+    rng = np.random.default_rng(0)
+    n, k = 7, MOST_BIASED + 5
+    losses = RowLosses.of(
+        rng.normal(size=(3, n, k)), np.log(np.full((n, k), 1 / k)), rng.integers(0, k, n), np.ones(n)
+    )
+    assert len(losses.features) == 3
+    w, own = np.array([0.5, 0.2, 0.0]), np.full(n, 0.5)
+    penalty = Penalty(np.ones(3), np.zeros(3), np.ones(3, dtype=bool))
+    shares = losses(w)[1]
+    leverage = Leverage.at(losses.curvature(shares), penalty, w)
+    found = leverage.left_out(losses, w, own)
+    H = losses.curvature(shares)[:2, :2] + 2.0 * np.eye(2)
+    for i in range(n):
+        X = losses.features.reshape(3, n, k - 1)[:2, i]
+        A, p = X.T @ np.linalg.solve(H, X), shares[i]
+        W = np.diag(p) - np.outer(p, p)
+        moved = A @ np.linalg.solve(np.eye(k - 1) - 0.5 * W @ A, 0.5 * p)
+        np.testing.assert_allclose(found[i], losses.scores(w)[i] + moved, rtol=1e-7, atol=1e-9)
+    chosen = choose_weights(losses, np.array([0, 0, 1]), own, (1.0,))
+    assert chosen.bias.shape == (k,) and not chosen.bias.any() and np.isfinite(chosen.left_out).all()

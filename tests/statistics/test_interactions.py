@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.refusals import refuses
 
 from bayeskit._counting.backend import count
 from bayeskit._data.encoded import Chunk
@@ -19,6 +18,7 @@ from bayeskit._statistics.interactions import Interactions
 from bayeskit._statistics.row_sample import RowSample
 from bayeskit.errors import CannotCount, DataError, NotCounted
 from bayeskit.statistics import Pattern, Plan, Schema, Statistics, Variable
+from refusals import refuses
 
 SCHEMA = Schema(
     (

@@ -31,6 +31,8 @@ _LEAST_GAIN = 1e-9
 _MOST_STEPS = 60
 # Numbers beyond which terms are held in single precision: twice as many in the cache, twice as fast.
 _MOST_DOUBLES = 2**20
+# With more classes there is no bias for each: they would cost more than all terms together, and P(c) is counted.
+MOST_BIASED = 40
 # Numbers of a block of rows whose leverages are made at a time.
 _BLOCK = 2**22
 
@@ -60,15 +62,16 @@ class RowLosses:
         others = np.arange(k - 1) + (np.arange(k - 1) >= target[:, None])
         rows = np.arange(n)
         dtype = np.float64 if terms.size <= _MOST_DOUBLES else np.float32
-        features = np.empty((g + k, n, k - 1), dtype=dtype)
+        n_biases = k if k <= MOST_BIASED else 0
+        features = np.empty((g + n_biases, n, k - 1), dtype=dtype)
         for j in range(g):
             features[j] = np.take_along_axis(terms[j], others, 1) - terms[j, rows, target][:, None]
-        for c in range(k):
+        for c in range(n_biases):
             features[g + c] = (others == c).astype(dtype) - (target == c)[:, None]
         # A class whose prior is 0 stays out, and no weight can help it.
         log_prior = np.maximum(log_prior, -745.0)
         base = np.take_along_axis(log_prior, others, 1) - log_prior[rows, target][:, None]
-        return cls(features.reshape(g + k, n * (k - 1)), base, weights)
+        return cls(features.reshape(g + n_biases, n * (k - 1)), base, weights)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -237,14 +240,24 @@ class Leverage:
         n, others = losses.shape
         factor = self.factor.astype(losses.features.dtype)
         features = losses.features.reshape(-1, n, others)
-        step = max(16, _BLOCK // max(int(self.free.sum()) * others, others * others, 1))
+        n_free = int(self.free.sum())
+        step = max(16, _BLOCK // max(n_free * others, min(n_free, others) ** 2, 1))
         for begin in range(0, n, step):
             rows = slice(begin, min(begin + step, n))
             some = np.ascontiguousarray(features[:, rows][self.free])
             spread = solve_triangular(factor, some.reshape(len(some), -1), lower=True, check_finite=False)
             spread = spread.reshape(some.shape).transpose(1, 0, 2)
-            own_spread = (spread.transpose(0, 2, 1) @ spread).astype(np.float64)
             p, r = shares[rows], own[rows]
+            if len(some) < others:  # A = S'S: the same by a matrix of as many rows as there are weights
+                moved = (spread @ p[:, :, None])[:, :, 0]
+                inner = (spread * p[:, None, :]) @ spread.transpose(0, 2, 1) - moved[:, :, None] * moved[
+                    :, None, :
+                ]
+                pull = np.eye(len(some)) - r[:, None, None] * inner
+                solved = np.linalg.solve(pull, (r[:, None] * moved)[:, :, None])
+                scores[rows] += (spread.transpose(0, 2, 1) @ solved)[:, :, 0]
+                continue
+            own_spread = (spread.transpose(0, 2, 1) @ spread).astype(np.float64)
             bend = -p[:, :, None] * p[:, None, :]
             bend[:, np.arange(others), np.arange(others)] += p
             pull = np.eye(others) - r[:, None, None] * (bend @ own_spread)
@@ -288,14 +301,16 @@ class Weights:
         """Return the weights of more terms, those not among the ``known`` ones held at zero."""
         terms = np.zeros(len(known))
         terms[known] = self.terms
-        free = np.ones(len(known) + len(self.bias), dtype=bool)
+        n_biases = len(self.leverage.free) - len(self.terms)
+        free = np.ones(len(known) + n_biases, dtype=bool)
         free[: len(known)] = False
         free[: len(known)][known] = self.leverage.free[: len(self.terms)]
         return replace(self, terms=terms, leverage=replace(self.leverage, free=free))
 
     def scores_left_out(self, losses: RowLosses, own: Floats) -> Floats:
         """Return the scores of rows by counts and weights that neither knows of, to first order: shape (n, K − 1)."""
-        return self.leverage.left_out(losses, np.concatenate([self.terms, self.bias]), own)
+        w = np.concatenate([self.terms, self.bias])[: len(losses.features)]  # biases last, if there are any
+        return self.leverage.left_out(losses, w, own)
 
 
 def choose_weights(losses: RowLosses, kinds: Ints, own: Floats, path: tuple[float, ...]) -> Weights:
@@ -310,7 +325,8 @@ def choose_weights(losses: RowLosses, kinds: Ints, own: Floats, path: tuple[floa
         The weight of one copy of each row.
     path : the penalties to try, descending
     """
-    centre = np.concatenate([_of_kinds(losses, kinds)[kinds], np.zeros(losses.shape[1] + 1)])
+    n_classes, n_biases = losses.shape[1] + 1, len(losses.features) - len(kinds)
+    centre = np.concatenate([_of_kinds(losses, kinds)[kinds], np.zeros(n_biases)])
     bounded = np.arange(len(centre)) < len(kinds)
     tried: list[Weights] = []
     w, curvature = centre, None
@@ -321,7 +337,8 @@ def choose_weights(losses: RowLosses, kinds: Ints, own: Floats, path: tuple[floa
         leverage = Leverage.at(curvature, penalty, w)
         left_out = losses_of(leverage.left_out(losses, w, own))[0]
         means[strength] = float(losses.weights @ left_out / losses.weights.sum())
-        tried.append(Weights(w[: len(kinds)], w[len(kinds) :], strength, leverage, means, left_out))
+        bias = w[len(kinds) :] if n_biases else np.zeros(n_classes)
+        tried.append(Weights(w[: len(kinds)], bias, strength, leverage, means, left_out))
         least = list(means.values())
         if len(least) >= 3 and least[-1] > least[-2] > least[-3]:
             break
@@ -331,7 +348,7 @@ def choose_weights(losses: RowLosses, kinds: Ints, own: Floats, path: tuple[floa
 
 def _of_kinds(losses: RowLosses, kinds: Ints) -> Floats:
     """Return the one weight that serves all terms of each kind best; 0 of a kind that has none."""
-    there, n_biases = np.unique(kinds), losses.shape[1] + 1
+    there, n_biases = np.unique(kinds), len(losses.features) - len(kinds)
     start = [0.5 if kind == 0 else 1.0 / max(int((kinds == 0).sum()), 1) for kind in there]
     bounded = np.arange(len(there) + n_biases) < len(there)
     centre = np.array([*start, *np.zeros(n_biases)])

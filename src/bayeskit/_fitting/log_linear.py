@@ -18,6 +18,7 @@ from bayeskit._conditionals.log_linear import InteractionTerms, LogLinearScore, 
 from bayeskit._conditionals.log_linear_weights import (
     FEW_ROWS,
     LEAST_ON_FEW,
+    MOST_BIASED,
     PATH,
     RowLosses,
     Weights,
@@ -42,6 +43,8 @@ Names = tuple[Name, ...]
 
 # Numbers that the terms of the rows behind the weights may be, and how many rows these are at least and at most.
 MOST_TERMS, LEAST_ROWS, MOST_ROWS = 20_000_000, 2_000, 30_000
+# Numbers that these rows may take in all, whatever the least is: 240 MB.
+MOST_NUMBERS = 60_000_000
 # Numbers of a sample that the choice of cut points and sets of attributes looks at, and its rows.
 _SAMPLE_CELLS, _SAMPLE_LEAST, _SAMPLE_MOST = 2**23, 2**13, 2**17
 # Views in which pairs, and triples, are ranked; and additions that the ranking of pairs may cost.
@@ -282,6 +285,8 @@ def choose_interactions(
     threes = tuple(itertools.islice((three for three in triples if room.takes(three, coarse)), max_triples))
     n_terms = max(len(kept) + len(chosen) + len(threes), 1)
     n_rows = min(max(MOST_TERMS // (n_terms * max(k - 1, 1)), LEAST_ROWS), MOST_ROWS)
+    n_numbers = (n_terms + (k if k <= MOST_BIASED else 0)) * max(k - 1, 1)
+    n_rows = min(n_rows, max(MOST_NUMBERS // n_numbers, 50))
     return Choice(kept, views.cuts, coarse.cuts, chosen, threes, n_rows)
 
 
