@@ -130,7 +130,7 @@ def test_several_views_are_the_mean_of_their_logarithms(name: str) -> None:
     X, y = table()
     model = cls(views=4, **settings).fit(X, y)
     if name == "A2DE":
-        settings = {**settings, "memory": 2**29}
+        settings = {**settings, "max_memory": 2**29}
     logs = [cls(cut_points=cuts, **settings).fit(X, y).predict_log_proba(X) for cuts in model.views_]
     mean = np.mean(logs, axis=0)
     mean -= np.log(np.exp(mean).sum(axis=1, keepdims=True))
