@@ -17,7 +17,7 @@ from asked import public
 from bayeskit import BayesianNetwork
 from bayeskit._graphs.network import Network, Node, continuous, discrete
 from bayeskit._io.networks.bif import read_bif
-from bayeskit._networks.sampling_adapter import sampling_door
+from bayeskit._networks.sampling_adapter import sampling_adapter_of
 from bayeskit.errors import ImpossibleEvidence, SettingError, SuspectResult, TooLarge, UnseenState, UsageError
 from bayeskit.networks import Estimate, LinearGaussian, Not, Table
 from network_twin import joint_table, random_network, with_evidence
@@ -239,14 +239,14 @@ def test_conditioning_agrees_with_the_exact_engine(seed):
     network = BayesianNetwork._of(Network(tuple(nodes)))
     row = network.sample(1, random_state=seed).iloc[0]
     seen = {k: float(row[k]) for k in range(n) if rng.random() < 0.5}
-    door = sampling_door(network._kept)
-    found, known = door.read(seen, None, 2**30)
-    _, parts = door._given(found, known, 2**30)
+    adapter = sampling_adapter_of(network._kept)
+    found, known = adapter.read(seen, None, 2**30)
+    _, parts = adapter._given(found, known, 2**30)
     exact_density = network.log_probability(seen)
     assert sum(float(p.log_density) for p in parts) == pytest.approx(exact_density, rel=1e-8, abs=1e-8)
     values = np.zeros((1, n))
-    for k in door.numeric.order:
-        door.numeric.draw(k, np.zeros((1, 0), int), np.full((1, n), 0.5), values)
+    for k in adapter.numeric.order:
+        adapter.numeric.draw(k, np.zeros((1, 0), int), np.full((1, n), 0.5), values)
     for part in parts:
         part.mend(np.zeros((1, 0), int), values)
     for part in parts:

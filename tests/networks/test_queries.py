@@ -238,7 +238,7 @@ def test_the_memory_allowed_reaches_the_engine():
             raise TooLarge(10**12, limit, ["a"], 1e11)
 
     grass = wet_grass()
-    grass._door.exact = Engine()
+    grass._adapter.exact = Engine()
     before = set_max_memory(2**20)
     try:
         with pytest.raises(TooLarge):

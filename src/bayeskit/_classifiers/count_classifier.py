@@ -74,7 +74,7 @@ class CountClassifier(BaseClassifier):
     """Fit, update, forget, merge, predict and sample: the base class of all classifiers estimated from
     counts.
 
-    A subclass stores its parameters and implements ``_reading()`` and ``_recipe(schema)``. If something must
+    A subclass stores its parameters and implements ``_reading()`` and ``_spec(schema)``. If something must
     be chosen from rows, it also implements ``_choose(source)``. The fitted state is in ``_fitted`` (in
     ``_lazy`` for a lazy model), and what was chosen is in ``_held``.
     """

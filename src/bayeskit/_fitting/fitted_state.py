@@ -48,7 +48,7 @@ def _by_name(error: BlockValue, table: Table) -> BlockValue:
 class FittedState:
     """Counts with everything needed to turn new rows into codes and counts into answers.
 
-    ``recipe`` is called on the schema, since families may depend on the kinds of the columns.
+    ``spec`` is called on the schema, since families may depend on the kinds of the columns.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class FittedState:
         warns: bool = True,
     ) -> None:
         self.reading = reading
-        self.make_recipe = spec
+        self.make_spec = spec
         self.who = who
         self.target = target
         self.threshold = threshold
@@ -123,7 +123,7 @@ class FittedState:
         if self.tally is None:
             schema = backend.schema(source, self.reading, self.target)
             self.named, self.names = True, tuple(v.name for v in schema.attributes)
-            self.spec = self.make_recipe(schema)
+            self.spec = self.make_spec(schema)
             statistics = backend.count(source, schema, plan_for(schema, self.spec))
             self.tally = Tally(schema, statistics.plan, self.n_jobs)
             if self.warns and source.weights is None:
@@ -159,7 +159,7 @@ class FittedState:
             schema = self.tally.statistics.schema
         encoded = self.encode(rows.table, schema, "grow", rows)
         if self.spec is None or self.tally is None:
-            self.spec = self.make_recipe(encoded.schema)
+            self.spec = self.make_spec(encoded.schema)
         plan = plan_for(encoded.schema, self.spec)
         encoded = without_idle_states(encoded, schema, plan, self.n_jobs)
         if self.tally is None:

@@ -130,7 +130,7 @@ class LazyState:
                     raise DataError("The source gave no rows.")
                 self.fitted.named, self.fitted.names = rows.table.named, rows.table.names
                 self._skeleton = self.fitted.reading.schema_of(rows.table, self.fitted.target)
-            self.fitted.spec = self.fitted.make_recipe(self._skeleton)
+            self.fitted.spec = self.fitted.make_spec(self._skeleton)
         return self._skeleton
 
     def schema(self) -> Schema:

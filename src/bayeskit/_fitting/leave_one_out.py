@@ -151,7 +151,7 @@ def _look_up(model: Model, statistics: Statistics, spec: ModelSpec, chunk: Chunk
 def by_refit(statistics: Statistics, spec: ModelSpec, chunk: Chunk, own: Floats) -> Scores:
     """Take each row away, estimate the model anew, score the row: exact by definition, and slow.
 
-    The form of the recipe is to be settled, or each refit decides anew what the counts decide.
+    The form of the spec is to be settled, or each refit decides anew what the counts decide.
     """
     joint, log_prior = np.empty((2, chunk.n_rows, statistics.schema.n_classes))
     known: dict[Any, Scores] = {}
@@ -191,7 +191,7 @@ def left_out_joint(
     ----------
     statistics : Statistics
         Of rows that these are among.
-    recipe : Recipe
+    spec : ModelSpec
     encoded : Encoded
         The rows with their classes, in the codes of the statistics' schema.
     own : array of shape (n,), optional

@@ -91,7 +91,7 @@ class View:
         )
 
     def spec(self, spec: ModelSpec) -> ModelSpec:
-        """Return the recipe of the view's model, whose classes are weighed already."""
+        """Return the spec of the view's model, whose classes are weighed already."""
         return replace(spec, form=self.form, class_weight=None)
 
     def tables(self, spec: ModelSpec) -> Iterator[tuple[Term, tuple[tuple[Any, ...], ...]]]:

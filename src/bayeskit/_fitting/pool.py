@@ -35,7 +35,7 @@ class Member:
     weight: float = 1.0
 
     def spec(self, spec: ModelSpec) -> ModelSpec:
-        """Return the pool's recipe with this member's form and prior."""
+        """Return the pool's spec with this member's form and prior."""
         base = MEstimate(1.0) if backs_off(self.prior) else self.prior
         smoothing = as_smoothing(None, self.prior)
         return replace(spec, form=self.form, smoothing=smoothing, class_smoothing=base)

@@ -60,7 +60,7 @@ class SplitRows:
         It has the states of both.
     statistics : Statistics
         Of the labelled rows, in that schema.
-    recipe : Recipe
+    spec : ModelSpec
     labelled, unlabelled : tuples of Encoded
     n_jobs : int, optional
     """

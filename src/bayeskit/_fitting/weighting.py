@@ -161,7 +161,7 @@ class Loss:
 
     Parameters
     ----------
-    statistics, recipe
+    statistics, spec
         What the factors are estimated from, once for all weights.
     chunks : callable
         Gives the rows, coded, with their classes; called for every evaluation. A list is shared out to threads.

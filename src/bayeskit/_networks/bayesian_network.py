@@ -65,7 +65,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
 
     Examples
     --------
-    The lawn is wet this morning, and so is Joe's next door. Did it rain, or was the sprinkler left on?
+    The lawn is wet this morning, and so is Joe's next adapter. Did it rain, or was the sprinkler left on?
 
     >>> network = BayesianNetwork(
     ...     {"rain": [], "sprinkler": [], "joe": ["rain"], "wet": ["rain", "sprinkler"]},

@@ -120,7 +120,7 @@ class MarkovNetwork(Queries):
         It is −inf if the evidence is impossible. `log_probability` is log Z with the evidence minus log Z
         without.
         """
-        return self._door.log_evidence(evidence, soft, allowed(max_memory))
+        return self._adapter.log_evidence(evidence, soft, allowed(max_memory))
 
     def copy(self) -> MarkovNetwork:
         """Return an independent copy."""

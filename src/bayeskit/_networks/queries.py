@@ -78,7 +78,7 @@ class Queries:
         >>> friends.query("ann", evidence={"bob": "mate"})
         Factor('ann': {'tea': 0.25, 'mate': 0.75})
         """
-        return self._door.query(targets, evidence, soft, allowed(max_memory))
+        return self._adapter.query(targets, evidence, soft, allowed(max_memory))
 
     def posteriors(
         self, evidence: Given = None, *, soft: Given = None, max_memory: float | None = None
@@ -90,7 +90,7 @@ class Queries:
         dict of node → array in the order of ``states(node)``, one-hot for observed nodes. A continuous node
         has a `GaussianMixturePosterior`.
         """
-        return self._door.posteriors(evidence, soft, allowed(max_memory))
+        return self._adapter.posteriors(evidence, soft, allowed(max_memory))
 
     def log_probability(
         self, evidence: Given = None, *, soft: Given = None, max_memory: float | None = None
@@ -101,8 +101,8 @@ class Queries:
         the log density.
         """
         limit = allowed(max_memory)
-        door = self._door
-        return door.log_evidence(evidence, soft, limit) - door.log_total(limit)
+        adapter = self._adapter
+        return adapter.log_evidence(evidence, soft, limit) - adapter.log_total(limit)
 
     def mpe(
         self, evidence: Given = None, *, soft: Given = None, max_memory: float | None = None
@@ -115,7 +115,7 @@ class Queries:
         -------
         dict of node → state, including observed nodes, with ``.log_probability`` = log P(states, evidence).
         """
-        return self._door.mpe(evidence, soft, allowed(max_memory))
+        return self._adapter.mpe(evidence, soft, allowed(max_memory))
 
     def map(
         self,
@@ -137,7 +137,7 @@ class Queries:
         dict of node → state: the targets in the given order, then the observed nodes, with ``.log_probability`` =
         log P(targets, evidence). Ties go to the first states, in the order of the nodes.
         """
-        return self._door.map(targets, evidence, soft, allowed(max_memory))
+        return self._adapter.map(targets, evidence, soft, allowed(max_memory))
 
     def explain(
         self,
@@ -173,11 +173,11 @@ class Queries:
         """
         from bayeskit._networks.analysis.explain_query import explain_query
 
-        page = explain_query(self._network, self._door, target, evidence, soft, lang, max_cells)
+        page = explain_query(self._network, self._adapter, target, evidence, soft, lang, max_cells)
         if not page.normaliser or (
             page.cancelled and self.log_probability(evidence, soft=soft, max_memory=max_memory) == -math.inf
         ):
-            raise self._door.impossible(evidence, soft, allowed(max_memory))
+            raise self._adapter.impossible(evidence, soft, allowed(max_memory))
         return page
 
     def ask_next(
@@ -217,7 +217,7 @@ class Queries:
         """
         from bayeskit._networks.analysis.worth_asking import worth_asking
 
-        return worth_asking(self, self._door, target, evidence, candidates, costs, loss, lang)
+        return worth_asking(self, self._adapter, target, evidence, candidates, costs, loss, lang)
 
     def predict_proba(
         self,
@@ -280,8 +280,8 @@ class Queries:
         array of shape (rows,): log probabilities, or log densities if the network has continuous nodes
         """
         choice(unseen, "unseen", ("ignore", "error"))
-        door = self._door
-        return door.log_prob(Rows(data, door.variables, unseen), allowed(max_memory))
+        adapter = self._adapter
+        return adapter.log_prob(Rows(data, adapter.variables, unseen), allowed(max_memory))
 
     def log_likelihood(
         self,
@@ -321,12 +321,12 @@ class Queries:
         choice(unseen, "unseen", ("ignore", "error"))
         choice(impossible, "impossible", ("prior", "error"))
         limit = allowed(max_memory)
-        door = self._door
-        place = door.discrete_target(target)
-        rows = Rows(data, door.variables, unseen)
+        adapter = self._adapter
+        place = adapter.discrete_target(target)
+        rows = Rows(data, adapter.variables, unseen)
         if unseen == "error":  # whoever wants to hear of unknown values wants it of all columns
             rows.check(place)
-        found = door.predict(rows, place, limit)
+        found = adapter.predict(rows, place, limit)
         strange = np.flatnonzero(~found.any(axis=1))
         if len(strange):
             if impossible == "error":
@@ -335,7 +335,7 @@ class Queries:
                     'impossible="prior" to answer such rows with the prior of the target.',
                     strange=strange[0],
                 )
-            found[strange] = door.prior(place, limit)
+            found[strange] = adapter.prior(place, limit)
             shown = listed(map(str, strange), MOST_NAMED)
             warnings.warn(
                 SuspectResult(
@@ -348,22 +348,22 @@ class Queries:
                 ),
                 stacklevel=3,
             )
-        return found, door.variables[place].states
+        return found, adapter.variables[place].states
 
     def _family_margins(self, evidence: Given) -> tuple[list[Any], float]:
         """Return P(parents, node | evidence) of every node of a discrete network, and log P(evidence)."""
-        door: Any = self._door
-        found: tuple[list[Any], float] = door.family_margins(evidence, allowed(None))
+        adapter: Any = self._adapter
+        found: tuple[list[Any], float] = adapter.family_margins(evidence, allowed(None))
         return found
 
     @property
-    def _door(self) -> DiscreteAdapter | MixedAdapter:
+    def _adapter(self) -> DiscreteAdapter | MixedAdapter:
         """What answers, made at the first question and kept until the network changes."""
         kept = self._kept
-        return kept.get("door", lambda: _open_door(kept))
+        return kept.get("adapter", lambda: _open_adapter(kept))
 
 
-def _open_door(kept: DerivedCache) -> DiscreteAdapter | MixedAdapter:
+def _open_adapter(kept: DerivedCache) -> DiscreteAdapter | MixedAdapter:
     network = kept.network
     if isinstance(network, FactorGraph):
         return DiscreteAdapter(network, kept)

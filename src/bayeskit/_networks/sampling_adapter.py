@@ -78,17 +78,17 @@ def sample(
     """
     rows, in_codes = whole_number(n_samples, "n_samples", 0), switch(as_codes, "as_codes")
     limit, rng = allowed(max_memory), generator_of(random_state)
-    door = sampling_door(self._kept)
-    codes, values = door.sample(rows, rng, evidence, soft, limit)
+    adapter = sampling_adapter_of(self._kept)
+    codes, values = adapter.sample(rows, rng, evidence, soft, limit)
     if in_codes:
-        if not len(door.continuous):
+        if not len(adapter.continuous):
             return codes
-        both = np.zeros((rows, len(door.variables)))
-        both[:, door.discrete], both[:, door.continuous] = codes, values
+        both = np.zeros((rows, len(adapter.variables)))
+        both[:, adapter.discrete], both[:, adapter.continuous] = codes, values
         return both
     columns: dict[Name, NDArray[Any]] = {}
     states, numbers = iter(codes.T), iter(values.T)
-    for variable in door.variables:
+    for variable in adapter.variables:
         if variable.kind == "categorical":
             columns[variable.name] = _states_of(variable)[next(states)]
         else:
@@ -168,28 +168,28 @@ def approximate(
     >>> found.converged, round(found["yes"], 6)
     (True, 0.2)
     """
-    door = sampling_door(self._kept)
+    adapter = sampling_adapter_of(self._kept)
     if method is None:
-        method = "likelihood weighting" if door.directed else "gibbs"
+        method = "likelihood weighting" if adapter.directed else "gibbs"
     choice(method, "method", tuple(METHODS))
     engine = METHODS[method]
-    places = door.targets(targets)
+    places = adapter.targets(targets)
     n, chains = whole_number(n_samples, "n_samples", 1), whole_number(n_chains, "n_chains", 1)
     before = None if burn_in is None else whole_number(burn_in, "burn_in", 0)
     most, tolerance = whole_number(max_iter, "max_iter", 1), number_below(tol, "tol")
     share = number_below(damping, "damping", 1.0)
     limit, rng = allowed(None), generator_of(random_state)
-    found, known = door.read(evidence, soft, limit)
-    door.check_method(places, known, method, engine)
+    found, known = adapter.read(evidence, soft, limit)
+    adapter.check_method(places, known, method, engine)
     try:
         return engine.answer(
-            Question(door, places, found, known, n, chains, before, most, tolerance, share, rng)
+            Question(adapter, places, found, known, n, chains, before, most, tolerance, share, rng)
         )
     except Contradiction:
-        raise door.impossible(evidence, soft, limit) from None
+        raise adapter.impossible(evidence, soft, limit) from None
 
 
-def sampling_door(kept: DerivedCache) -> SamplingAdapter:
+def sampling_adapter_of(kept: DerivedCache) -> SamplingAdapter:
     return kept.get("sampling", lambda: SamplingAdapter(kept.network))
 
 
@@ -365,7 +365,7 @@ class SamplingAdapter(QueryAdapter):
 class Question:
     """A query for an engine, in codes: the targets, the evidence, and the limits of the work."""
 
-    door: SamplingAdapter
+    adapter: SamplingAdapter
     places: tuple[int, ...]
     evidence: Evidence
     known: Floats
@@ -380,12 +380,12 @@ class Question:
     @property
     def potentials(self) -> Potentials:
         """The tables of the nodes with states."""
-        return self.door.potentials
+        return self.adapter.potentials
 
     @property
     def targets(self) -> tuple[int, ...]:
         """The target nodes, numbered as in the potentials."""
-        return self.door.discrete_places(self.places)
+        return self.adapter.discrete_places(self.places)
 
     @property
     def cells(self) -> Cells:
@@ -394,7 +394,7 @@ class Question:
 
     def factor(self, values: Floats) -> Factor:
         """Turn an answer into a Factor with the names of the targets."""
-        return self.door.factor(self.places, values)
+        return self.adapter.factor(self.places, values)
 
 
 @dataclass(frozen=True)
@@ -411,9 +411,9 @@ class Engine:
 
 
 def _weighted(asked: Question) -> Estimate:
-    n, door = asked.n_samples, asked.door
+    n, adapter = asked.n_samples, asked.adapter
     shares = likelihood_weighting(
-        door.forward, asked.cells, asked.evidence, n, asked.rng, door.numeric, asked.known
+        adapter.forward, asked.cells, asked.evidence, n, asked.rng, adapter.numeric, asked.known
     )
     _tell_worth(shares.worth, n, "The evidence is improbable before it is seen: raise n_samples")
     factor = asked.factor(shares.values)
@@ -422,7 +422,7 @@ def _weighted(asked: Question) -> Estimate:
 
 def _rejected(asked: Question) -> Estimate:
     n = asked.n_samples
-    shares, accepted = rejection(asked.door.forward, asked.cells, asked.evidence, n, asked.rng)
+    shares, accepted = rejection(asked.adapter.forward, asked.cells, asked.evidence, n, asked.rng)
     factor = asked.factor(shares.values)
     return Estimate(
         factor, "rejection", shares.standard_error, shares.worth, n_samples=n, n_accepted=accepted
@@ -457,7 +457,7 @@ def _loopy(asked: Question) -> Estimate:
     beliefs = loopy(tables, found, asked.max_iter, asked.tol, asked.damping)
     values = beliefs.joint(asked.targets)
     if values is None:
-        names = Joined(repr(asked.door.variables[p].name) for p in asked.places)
+        names = Joined(repr(asked.adapter.variables[p].name) for p in asked.places)
         raise UsageError(
             "No one table holds {names}, so loopy belief propagation has no joint answer for them. Ask for one at a "
             'time, or use method="likelihood weighting" or "gibbs".',

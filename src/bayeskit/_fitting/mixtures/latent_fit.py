@@ -30,7 +30,7 @@ class LatentFit:
     model : Model
     statistics : Statistics
         Of all rows so far, shared out among the components.
-    recipe : ModelSpec
+    spec : ModelSpec
     names : tuple, or None where columns are known by their place
     floor : float
         No variance is below this share of the attribute's own over all rows.

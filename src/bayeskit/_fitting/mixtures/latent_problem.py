@@ -280,7 +280,7 @@ class LatentProblem:
     Parameters
     ----------
     rows : LatentRows
-    recipe : ModelSpec
+    spec : ModelSpec
         Of naive Bayes; its families are ``can_be_hidden``.
     n_components : int
     hard : bool

@@ -38,7 +38,7 @@ LARGEST = 100_000
 
 def explain_query(
     network: Network | FactorGraph,
-    door: QueryAdapter,
+    adapter: QueryAdapter,
     target: Name,
     evidence: Given,
     soft: Given,
@@ -51,19 +51,19 @@ def explain_query(
         raise SettingError(
             "max_cells is {max_cells!r}; give a whole number of at least 1.", max_cells=max_cells
         )
-    place = door.reader.place(target)
-    variable = door.variables[place]
+    place = adapter.reader.place(target)
+    variable = adapter.variables[place]
     if variable.kind != "categorical":
         raise SettingError(
             "{target!r} is continuous; explain shows tables of states. Ask query({target!r}, ...).",
             target=target,
         )
     refuse_observed(target, read_mapping(evidence))
-    found, values, _ = door.reader.read_mixed(evidence, soft)
-    codes = {v.name: int(code) for v, code in zip(door.variables, found.codes, strict=True) if code >= 0}
-    numbers = {v.name: float(x) for v, x in zip(door.variables, values, strict=True) if not math.isnan(x)}
-    told = [door.variables[p].name for p in found.likelihoods]
-    observed = _Observed({v.name: v for v in door.variables}, codes, numbers, lang)
+    found, values, _ = adapter.reader.read_mixed(evidence, soft)
+    codes = {v.name: int(code) for v, code in zip(adapter.variables, found.codes, strict=True) if code >= 0}
+    numbers = {v.name: float(x) for v, x in zip(adapter.variables, values, strict=True) if not math.isnan(x)}
+    told = [adapter.variables[p].name for p in found.likelihoods]
+    observed = _Observed({v.name: v for v in adapter.variables}, codes, numbers, lang)
     pieces: list[tuple[Name | None, Piece]]
     if isinstance(network, FactorGraph):
         needed = tuple(observed.variables)
@@ -72,7 +72,7 @@ def explain_query(
         needed = _needed(network, (target, *codes, *numbers, *told))
         pieces = [(name, observed.of_node(network, name)) for name in needed]
     for p, likelihood in found.likelihoods.items():
-        pieces.append((door.variables[p].name, observed.likelihood(door.variables[p].name, likelihood)))
+        pieces.append((adapter.variables[p].name, observed.likelihood(adapter.variables[p].name, likelihood)))
     known = {**(evidence or {}), **_soft(soft)}
     # Likelihoods are scaled, and the factors of a Markov network are no probabilities.
     is_evidence = isinstance(network, Network) and not soft

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def worth_asking(
     network: Queries,
-    door: QueryAdapter,
+    adapter: QueryAdapter,
     target: Name,
     evidence: Given,
     candidates: NamesLike | None,
@@ -34,18 +34,18 @@ def worth_asking(
 
     One pass over the network for each state of the target gives P(x | target, e) of every node x at once.
     """
-    place = door.discrete_target(target)
+    place = adapter.discrete_target(target)
     known = read_mapping(evidence)
     refuse_observed(target, known)
-    states = door.variables[place].states
-    chosen = None if candidates is None else _named(door, candidates)
+    states = adapter.variables[place].states
+    chosen = None if candidates is None else _named(adapter, candidates)
     now = _answers(network, evidence, target, chosen)
     belief = np.asarray(now[target])
     possible = np.flatnonzero(belief > 0).tolist()
     given = {k: _answers(network, {**known, target: states[k]}, target, chosen) for k in possible}
     tables, left_out = [], []
-    for name in _candidates(door, target, known, now, chosen):
-        variable = door.variables[door.reader.place(name)]
+    for name in _candidates(adapter, target, known, now, chosen):
+        variable = adapter.variables[adapter.reader.place(name)]
         if variable.kind != "categorical":
             left_out.append(name)
             continue
@@ -53,7 +53,7 @@ def worth_asking(
         for k in possible:
             joint[:, k] = belief[k] * given[k][name]
         tables.append((name, joint / joint.sum(), variable.states))
-    names = [v.name for v in door.variables]
+    names = [v.name for v in adapter.variables]
     return ranked(target, states, belief.tolist(), tables, costs, loss, left_out, lang, names)
 
 
@@ -74,11 +74,11 @@ def _answers(network: Queries, evidence: Given, target: Name, chosen: list[Name]
     return found
 
 
-def _named(door: QueryAdapter, candidates: Any) -> list[Name]:
+def _named(adapter: QueryAdapter, candidates: Any) -> list[Name]:
     """Return the candidates that were named, all with states."""
-    names = [candidates] if isinstance(candidates, str) or candidates in door.reader else list(candidates)
+    names = [candidates] if isinstance(candidates, str) or candidates in adapter.reader else list(candidates)
     for name in names:
-        if door.variables[door.reader.place(name, "candidates names it")].kind != "categorical":
+        if adapter.variables[adapter.reader.place(name, "candidates names it")].kind != "categorical":
             raise SettingError(
                 "{name!r} is continuous: it has no states to go through. Take it out of candidates.",
                 name=name,
@@ -87,7 +87,11 @@ def _named(door: QueryAdapter, candidates: Any) -> list[Name]:
 
 
 def _candidates(
-    door: QueryAdapter, target: Name, known: dict[Name, Any], now: dict[Name, Any], chosen: list[Name] | None
+    adapter: QueryAdapter,
+    target: Name,
+    known: dict[Name, Any],
+    now: dict[Name, Any],
+    chosen: list[Name] | None,
 ) -> list[Name]:
     """Return what may be asked for: what is not known yet."""
     settled = {
@@ -99,7 +103,7 @@ def _candidates(
         ),
     }
     if chosen is None:
-        return [v.name for v in door.variables if v.name not in settled]
+        return [v.name for v in adapter.variables if v.name not in settled]
     for name in chosen:
         if name in settled:
             raise SettingError(
