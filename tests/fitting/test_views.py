@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
-from bayeskit import AODE, AnDE, LogLinearBayes, load
+from bayeskit import AODE, AnDE, CountForest, LogLinearBayes, load
 from bayeskit._fitting.views import ViewKind, coarse_kinds, draw_cuts, draw_views, kinds_of
 from bayeskit.errors import Incompatible, InfiniteValue, SettingError
 from refusals import refuses
@@ -172,3 +173,13 @@ def test_infinity_is_refused_when_predicting(model):
     X[3, 1] = np.inf
     with refuses(InfiniteValue, "x1", "inf", 3):
         model.predict_proba(X)
+
+
+@pytest.mark.parametrize("model", [AODE(views=2), LogLinearBayes(views=2), CountForest(n_trees=2)], ids=repr)
+def test_any_whole_number_is_a_seed(model):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = (X[:, 0] > 0).astype(int)
+    one, other = (clone(model).set_params(random_state=seed).fit(X, y) for seed in (2**70 + 1, 2**70 + 1))
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    if isinstance(model, LogLinearBayes):
+        assert np.isfinite(one.out_of_fold(X, y)).all()

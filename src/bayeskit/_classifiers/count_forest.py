@@ -249,7 +249,7 @@ class CountForest(CountClassifier):
         rows = self._weighted(joined(learned_chunks(seen, source), MOST_ROWS), seen.schema)
         growth = Growth(
             self.n_trees, self.max_depth, self.min_rows, self.missing == "state",
-            seed_of(self.random_state), self.n_jobs,
+            seed_of(self.random_state) % 2**31, self.n_jobs,
         )  # fmt: skip
         forest = grown_forest(rows, seen.schema, growth)
         spec = ModelSpec(form=CountTrees(forest, float(self.smoothing)))

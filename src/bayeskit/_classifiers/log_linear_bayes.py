@@ -277,7 +277,7 @@ class LogLinearBayes(SemiNaive):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of classes smaller than the folds
             cut = list(
-                StratifiedKFold(n_folds, shuffle=True, random_state=seed_of(self.random_state)).split(
+                StratifiedKFold(n_folds, shuffle=True, random_state=seed_of(self.random_state) % 2**32).split(
                     codes, codes
                 )
             )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bayeskit._counting.backend import in_order
 from bayeskit._fitting.cut_points import frequency_cut_points, midpoints
 from bayeskit._numba import kernel
+from bayeskit._statistics.row_sample import Words, mixed_words
 from bayeskit._statistics.tree_counts import LEAF, LEFT, MISSING, MOST_CODES, RIGHT, STAYS
 from bayeskit.typing import Floats
 
@@ -20,21 +21,12 @@ _MOST_DRAWS = 2**20
 # Of a cell with more rows as many are taken as there are: chance would change little.
 _LARGEST_MEAN = 500.0
 
-Words = NDArray[np.uint64]
-
-
-def _mixed(words: Words) -> Words:
-    """Spread words, so that neighbours have nothing in common (the finish of SplitMix64)."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
-
 
 def row_words(columns: list[NDArray[Any]], n_rows: int) -> Words:
     """Return a word for each row that tells rows apart by what they hold, wherever they stand."""
     words = np.zeros(n_rows, np.uint64)
     for column in columns:
-        words = _mixed(words + np.uint64(0x9E3779B97F4A7C15) + column.astype(np.uint64))
+        words = mixed_words(words + np.uint64(0x9E3779B97F4A7C15) + column.astype(np.uint64))
     return words
 
 
@@ -43,8 +35,8 @@ def poisson_draws(words: Words, means: Floats, seed: int, t: int) -> NDArray[np.
 
     It depends on the row, its weight and the seed alone: neither the order of rows nor other rows change it.
     """
-    salt = _mixed(np.array([seed * 2**20 + t + 1], np.uint64))
-    uniform = (_mixed(words ^ salt) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    salt = mixed_words(np.array([seed * 2**20 + t + 1], np.uint64))
+    uniform = (mixed_words(words ^ salt) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     draws = np.where(means > _LARGEST_MEAN, np.rint(means), 0.0)
     open_rows = np.flatnonzero(means <= _LARGEST_MEAN)
     term = np.exp(-means[open_rows])

@@ -256,14 +256,14 @@ def row_numbers(schema: Schema, codes: NDArray[np.int64], bits: NDArray[np.int64
     """
     found = np.zeros(len(codes), dtype=np.uint64)
     for j, variable in enumerate(schema.categorical):
-        words = _mixed(_label_words(variable) ^ np.uint64(_word(repr(variable.name))))
+        words = mixed_words(_label_words(variable) ^ np.uint64(_word(repr(variable.name))))
         found += words[codes[:, j]]
     for j, variable in enumerate(schema.numeric):
-        found += _mixed(_mixed(bits[:, j].view(np.uint64)) ^ np.uint64(_word(repr(variable.name))))
-    return (_mixed(found) >> np.uint64(1)).astype(np.int64)
+        found += mixed_words(mixed_words(bits[:, j].view(np.uint64)) ^ np.uint64(_word(repr(variable.name))))
+    return (mixed_words(found) >> np.uint64(1)).astype(np.int64)
 
 
-def _mixed(words: Words) -> Words:
+def mixed_words(words: Words) -> Words:
     """Stir the bits of words (the finaliser of SplitMix64)."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
