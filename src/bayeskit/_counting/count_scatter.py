@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from bayeskit._data.encoded import Chunk
+from bayeskit._numba import kernel
 from bayeskit._schema import Name, Schema
-from bayeskit._statistics.double import Twofold
+from bayeskit._statistics.double import Twofold, add, add_exactly, multiply
 from bayeskit._statistics.regressions import sum_products
 from bayeskit._statistics.scatter import Scatter
 from bayeskit.errors import DataError
@@ -24,14 +26,17 @@ _BLOCK = 2048
 # Products that are always summed in two doubles (a few milliseconds). Where there are more, that is done for classes
 # whose columns nearly follow from each other: less than this share of some column is left once the others are known.
 _FEW_PRODUCTS, _NEARLY_SINGULAR = 2**20, 1e-6
+# Products up to which third and fourth powers are summed in two doubles, too: each costs four times as much.
+_FEW_POWERS = 2**16
 
 
 def count_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> Scatter:
     """Sum z, zzᵀ and the third and fourth powers in each class, z measured from the mean of the class.
 
-    Only rows in which all these attributes are present are taken. Inside a chunk third and fourth powers are plain
-    doubles: about the mean of the very rows summed nothing cancels. So are squares of many rows that a matrix product
-    sums, unless the covariance is nearly singular: solving with it would magnify their rounding by its condition.
+    Only rows in which all these attributes are present are taken. Small chunks are summed in two doubles: once most of
+    their rows are forgotten, what is left may be far smaller than what was there. Of many rows, matrix products in
+    plain doubles are taken, about the mean of the very rows summed, so that nothing cancels. Squares are still summed
+    in two doubles if the covariance is nearly singular: solving with it would magnify their rounding by its condition.
     """
     assert chunk.target is not None
     columns = np.array([schema.numeric_index[name] for name in attributes], dtype=np.intp)
@@ -41,8 +46,8 @@ def count_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) ->
 
     k, d = schema.n_classes, len(attributes)
     pivot, weight, first = np.zeros((k, d)), np.zeros((2, k)), np.zeros((2, k, d))
-    second, third, fourth = np.zeros((2, k, d, d)), np.zeros((k, d, d)), np.zeros((k, d, d))
-    few = chunk.n_rows * d * (d + 1) <= 2 * _FEW_PRODUCTS
+    second, third, fourth = np.zeros((3, 2, k, d, d))
+    products = chunk.n_rows * d * (d + 1) / 2
     for c, rows in _by_class(chunk.target, taken, k):
         x = values[rows]
         w = None if chunk.weights is None else chunk.weights[rows]
@@ -62,12 +67,15 @@ def count_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) ->
                 wz, square = root * z, root * square
             # One matrix with itself is half the work (syrk).
             second[0, c] += wz.T @ wz
-            third[c] += square.T @ wz
-            fourth[c] += square.T @ square
-        if few or _nearly_singular(second[0, c]):
+            third[0, c] += square.T @ wz
+            fourth[0, c] += square.T @ square
+        if products <= _FEW_PRODUCTS or _nearly_singular(second[0, c]):
             _, first[:, c], second[:, c] = _sums(x, w, pivot[c])
-    n, s1, s2 = (Twofold(*both) for both in (weight, first, second))
-    return Scatter(pivot, (n, s1, s2, Twofold.exact(third), Twofold.exact(fourth)))
+        if products <= _FEW_POWERS:
+            third[:, c] = fourth[:, c] = 0.0
+            _sum_powers(x, np.ones(len(x)) if w is None else w, pivot[c], *third[:, c], *fourth[:, c])
+    n, s1, s2, s3, s4 = (Twofold(*both) for both in (weight, first, second, third, fourth))
+    return Scatter(pivot, (n, s1, s2, s3, s4))
 
 
 def _sums(x: Floats, w: Floats | None, pivot: Floats) -> tuple[Floats, Floats, Floats]:
@@ -79,6 +87,24 @@ def _sums(x: Floats, w: Floats | None, pivot: Floats) -> tuple[Floats, Floats, F
     lower, upper = np.tril_indices(d)
     second[..., upper, lower] = second[..., lower, upper]
     return n[:, 0], first[:, 0], second[:, 0]
+
+
+@kernel
+def _sum_powers(
+    x: Any, weights: Any, pivot: Any, third: Any, third_low: Any, fourth: Any, fourth_low: Any
+) -> None:
+    """Add w·z_i²·z_j and w·z_i²·z_j² of every row, z = x − pivot, to what is there."""
+    for row in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            z, z_low = add_exactly(x[row, i], -pivot[i])
+            square, square_low = multiply(z, z_low, z, z_low)
+            square, square_low = multiply(weights[row], 0.0, square, square_low)
+            for j in range(x.shape[1]):
+                z, z_low = add_exactly(x[row, j], -pivot[j])
+                cube, cube_low = multiply(square, square_low, z, z_low)
+                third[i, j], third_low[i, j] = add(third[i, j], third_low[i, j], cube, cube_low)
+                power, power_low = multiply(cube, cube_low, z, z_low)
+                fourth[i, j], fourth_low[i, j] = add(fourth[i, j], fourth_low[i, j], power, power_low)
 
 
 def _nearly_singular(square: Floats) -> bool:

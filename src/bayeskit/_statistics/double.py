@@ -10,7 +10,7 @@ A cell is seven numbers, one in each plane of an array of shape (7, K, d); see t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -126,7 +126,7 @@ NO_WEIGHT, BELOW_ZERO = 2.0**-48, 1e-13
 # The share of the held sum of squares below which a remainder is rounding, so that the values that are
 # left are equal: double-double resolves 1e-32, counting 65,536 rows loses up to four digits of that.
 NO_SPREAD = 1e-26
-# The share of the pivot below which a mean that has been computed from it is rounding.
+# The share of what a mean was computed from, its pivot and the values about it, below which it is rounding.
 NO_VALUE = 1e-30
 # A sum of squares below this has lost low digits to underflow.
 SMALLEST_SECOND = 1e-280
@@ -212,8 +212,9 @@ def settle(cells: Any, c: Any, j: Any, held: float) -> int:
         offset, offset_low = divide(f, f_low, w, w_low)
         mean, mean_low = add_exactly(p, offset)
         mean += mean_low + offset_low
-        # A constant that is nothing but the rounding of the pivot's digits is zero.
-        cells[PIVOT, c, j] = 0.0 if constant and abs(mean) <= NO_VALUE * abs(p) else mean
+        # A constant that is nothing but the rounding of larger numbers is zero.
+        least = NO_VALUE * max(abs(p), sqrt(held / w))
+        cells[PIVOT, c, j] = 0.0 if constant and abs(mean) <= least else mean
         by, by_low = add_exactly(cells[PIVOT, c, j], -p)
         f, f_low, s, s_low = shift(w, w_low, f, f_low, s, s_low, by, by_low)
         status |= FAR if by != 0.0 else FINE
@@ -222,6 +223,19 @@ def settle(cells: Any, c: Any, j: Any, held: float) -> int:
     cells[FIRST, c, j], cells[FIRST_LOW, c, j] = f, f_low
     cells[SECOND, c, j], cells[SECOND_LOW, c, j] = s, s_low
     return status
+
+
+def constant_value(
+    mean: Floats, constant: NDArray[np.bool_], pivot: Floats, held: Floats, weight: Floats
+) -> Floats:
+    """Return the means of cells, 0 for a constant that is nothing but the rounding of what it was computed from.
+
+    This is what `settle` does with one cell. ``held`` are the sums of squares about ``pivot`` that the cell was made
+    from.
+    """
+    scale = np.sqrt(held / np.where(weight > 0.0, weight, np.inf))
+    nothing = constant & (np.abs(mean) <= NO_VALUE * np.maximum(np.abs(pivot), scale))
+    return np.where(nothing, 0.0, mean)
 
 
 @kernel

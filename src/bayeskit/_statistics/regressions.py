@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._numba import kernel
-from bayeskit._statistics.double import Twofold, add, add_exactly, multiply
+from bayeskit._statistics.double import Twofold, add, add_exactly, constant_value, multiply
 from bayeskit._statistics.part import ROUNDING, never_counted
 from bayeskit.errors import Incompatible
 from bayeskit.typing import Floats
@@ -298,7 +298,10 @@ class Regressions:
             return kept
         kept = kept._recentred(far.any(axis=1) & (kept.n > 0.0))
         constant = far & (_squares(kept.second) <= _NO_SPREAD * held)
-        return kept._flattened(constant) if constant.any() else kept
+        if not constant.any():
+            return kept
+        value = constant_value(kept.pivot, constant, self.pivot, held, self.n[:, None])
+        return replace(kept._flattened(constant), pivot=value)
 
     def _flattened(self, constant: Flags) -> Regressions:
         """Put exact zeros where rounding alone is left of values that are equal."""

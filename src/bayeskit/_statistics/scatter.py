@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._schema import Name, Schema
-from bayeskit._statistics.double import Twofold
+from bayeskit._statistics.double import Twofold, constant_value
 from bayeskit._statistics.part import (
     ONE_ROW,
     ROUNDING,
@@ -272,7 +272,10 @@ class Scatter(Part):
         constant = small | ahead
         if constant.any():
             constant &= _squares(kept.sums) <= _NO_SPREAD * held
-        return kept._flattened(constant) if constant.any() else kept
+        if not constant.any():
+            return kept
+        value = constant_value(kept.pivot, constant, self.pivot, held, self.weight[:, None])
+        return type(self)(value, kept._flattened(constant).sums)
 
     def _flattened(self, constant: NDArray[np.bool_]) -> Self:
         """Put exact zeros where rounding alone is left of values that are equal."""
