@@ -18,8 +18,8 @@ _HOMES = {
     "MixtureNotConverged": "bayeskit._mixtures.mixture_em",
     "Problem": "bayeskit._fitting.em",
     "StoppingRule": "bayeskit._fitting.em",
-    "climb": "bayeskit._fitting.em",
-    "climb_best": "bayeskit._fitting.em",
+    "run_em": "bayeskit._fitting.em",
+    "run_em_from_starts": "bayeskit._fitting.em",
     "match_labels": "bayeskit._mixtures.label_matching",
 }
 
@@ -36,13 +36,20 @@ __all__ = [
     "MixtureNotConverged",
     "Problem",
     "StoppingRule",
-    "climb",
-    "climb_best",
     "match_labels",
+    "run_em",
+    "run_em_from_starts",
 ]
 
 if TYPE_CHECKING:
-    from bayeskit._fitting.em import AcceleratedProblem, EmResult, Problem, StoppingRule, climb, climb_best
+    from bayeskit._fitting.em import (
+        AcceleratedProblem,
+        EmResult,
+        Problem,
+        StoppingRule,
+        run_em,
+        run_em_from_starts,
+    )
     from bayeskit._mixtures.component_choice import Candidate, ComponentChoice
     from bayeskit._mixtures.gaussian_fitting import ComponentTable
     from bayeskit._mixtures.gaussian_mixture import GaussianMixture

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit._fitting.em import Accelerator, climb, extrapolate
+from bayeskit._fitting.em import Accelerator, extrapolate, run_em
 from bayeskit.errors import DataError
 from bayeskit.mixtures import StoppingRule
 
@@ -90,8 +90,8 @@ def test_a_point_ahead_that_fails_is_a_plain_step(trouble):
                 raise np.linalg.LinAlgError("singular")
             return vector * math.nan
 
-    plain = climb(Linear([0.0], 0.9), np.ones(1), StoppingRule(0.0, 12))
-    found = climb(Troubled([0.0], 0.9), np.ones(1), StoppingRule(0.0, 12, accelerate=True))
+    plain = run_em(Linear([0.0], 0.9), np.ones(1), StoppingRule(0.0, 12))
+    found = run_em(Troubled([0.0], 0.9), np.ones(1), StoppingRule(0.0, 12, accelerate=True))
     assert found.history == plain.history
 
 
@@ -127,8 +127,8 @@ class OneNormal:
 @pytest.mark.parametrize("budget", [12, 30, 60])
 def test_no_lower_than_plain_steps_for_the_same_work(apart, budget):
     start = np.array([0.5, 0.5])
-    found = climb(problem := OneNormal(apart), start, StoppingRule(0.0, budget, accelerate=True))
-    plain = climb(OneNormal(apart), start, StoppingRule(0.0, problem.calls - 1))
+    found = run_em(problem := OneNormal(apart), start, StoppingRule(0.0, budget, accelerate=True))
+    plain = run_em(OneNormal(apart), start, StoppingRule(0.0, problem.calls - 1))
     assert found.value > plain.value
     assert (np.diff(found.history) >= -1e-12 * np.abs(found.history[1:])).all()
     assert not found.fell
@@ -136,13 +136,13 @@ def test_no_lower_than_plain_steps_for_the_same_work(apart, budget):
 
 def test_it_converges_in_a_fraction_of_the_steps_to_the_same_place():
     start = np.array([0.5, 0.5])
-    found = climb(problem := OneNormal(0.5), start, StoppingRule(1e-9, 10**5, accelerate=True))
-    plain = climb(OneNormal(0.5), start, StoppingRule(1e-12, 10**5))
+    found = run_em(problem := OneNormal(0.5), start, StoppingRule(1e-9, 10**5, accelerate=True))
+    plain = run_em(OneNormal(0.5), start, StoppingRule(1e-12, 10**5))
     assert found.converged and plain.converged
     assert problem.calls < plain.n_iter / 5
     np.testing.assert_allclose(found.parameters, plain.parameters, atol=1e-4)
 
 
 def test_an_exact_zero_survives_a_climb():
-    found = climb(OneNormal(), np.array([1.0, 0.0]), StoppingRule(0.0, 9, accelerate=True))
+    found = run_em(OneNormal(), np.array([1.0, 0.0]), StoppingRule(0.0, 9, accelerate=True))
     assert found.parameters.tolist() == [1.0, 0.0]

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 import mixture_twin as twin
-from bayeskit._fitting.em import climb
+from bayeskit._fitting.em import run_em
 from bayeskit._fitting.mixtures.component_shares import exp
 from bayeskit._fitting.mixtures.components import COVARIANCE_TYPES, Components
 from bayeskit._fitting.mixtures.gaussian_estimates import GaussianSums, estimate
@@ -264,8 +264,8 @@ def test_acceleration_finds_the_same_in_fewer_steps(kind):
     X = rows_of(rng, 300, 2, missing=0.1, apart=1.5)
     problem = GaussianProblem(X, covariance_type=kind, reg_covar=0.0)
     first = start(problem, 2, "kmeans", rng)
-    plain = climb(problem, first, StoppingRule(tol=1e-9, max_iter=3000))
-    fast = climb(problem, first, StoppingRule(tol=1e-9, max_iter=3000, accelerate=True))
+    plain = run_em(problem, first, StoppingRule(tol=1e-9, max_iter=3000))
+    fast = run_em(problem, first, StoppingRule(tol=1e-9, max_iter=3000, accelerate=True))
     assert plain.converged and fast.converged and not plain.fell
     assert fast.value >= plain.value - 1e-4 and fast.n_iter < plain.n_iter
 

@@ -18,7 +18,7 @@ from bayeskit._counting.backend import count_rows
 from bayeskit._data.encode import encode
 from bayeskit._data.reading import Reading
 from bayeskit._data.table import open_table
-from bayeskit._fitting.em import climb
+from bayeskit._fitting.em import run_em
 from bayeskit._fitting.mixtures import latent_problem
 from bayeskit._fitting.mixtures.latent_fit import random_starts, shares_start
 from bayeskit._fitting.mixtures.latent_model import by_weight, n_parameters, permuted
@@ -147,7 +147,7 @@ def test_what_is_climbed_never_falls(drawn, k, alpha, missing, hard, accelerate,
     frame, weights, rng = drawn
     problem = problem_of(frame, k, weights=weights, alpha=alpha, missing=missing, hard=hard, floor=floor)
     for start in random_starts(problem, 2, int(rng.integers(1000))):
-        found = climb(
+        found = run_em(
             problem, start(), StoppingRule(tol=0.0, max_iter=25, accelerate=accelerate and not hard)
         )
         history = np.array(found.history)
@@ -191,7 +191,7 @@ def test_the_steps_are_those_of_stepmix(place):
     assert steps == [1, 5, 20, 100]
     for found in case["after"]:
         n = found["iterations"]
-        reached = climb(problem, start, StoppingRule(tol=0.0, max_iter=n))
+        reached = run_em(problem, start, StoppingRule(tol=0.0, max_iter=n))
         wanted = golden_model(problem, case, found)
         tolerance = 1e-12 if n == 1 else 1e-9 if n <= 20 else 1e-6
         np.testing.assert_allclose(
@@ -245,7 +245,7 @@ def test_threads_do_not_change_a_bit(monkeypatch):
     values = []
     for n_jobs in (None, 2):
         problem = problem_of(frame, 3, n_jobs=n_jobs)
-        found = climb(problem, random_starts(problem, 1, 0)[0](), StoppingRule(tol=0.0, max_iter=5))
+        found = run_em(problem, random_starts(problem, 1, 0)[0](), StoppingRule(tol=0.0, max_iter=5))
         values.append((found.history, problem.flat(found.parameters).tobytes()))
     assert values[0] == values[1]
 
@@ -266,7 +266,7 @@ def test_numbers_beyond_the_squares_of_doubles():
     found = []
     for unit in (1.0, 2.0**800, 2.0**-800):
         problem = problem_of({"x": values * unit}, 2)
-        reached = climb(problem, random_starts(problem, 1, 0)[0](), StoppingRule(tol=0.0, max_iter=20))
+        reached = run_em(problem, random_starts(problem, 1, 0)[0](), StoppingRule(tol=0.0, max_iter=20))
         found.append((reached.parameters.conditionals[0].mean / unit, reached.value + 80 * np.log(unit)))
     for mean, value in found[1:]:
         np.testing.assert_allclose(mean, found[0][0], rtol=1e-9)
@@ -278,7 +278,7 @@ def test_values_far_from_zero_lose_nothing():
     values = np.concatenate([rng.normal(-5.0, 1.0, 40), rng.normal(5.0, 1.0, 40)])
     near, far = (problem_of({"x": values.round(6) + shift}, 2) for shift in (0.0, 1e8))
     share = np.random.default_rng(1).dirichlet([1, 1], 80)
-    ends = [climb(p, shares_start(p, share), StoppingRule(tol=0.0, max_iter=30)) for p in (near, far)]
+    ends = [run_em(p, shares_start(p, share), StoppingRule(tol=0.0, max_iter=30)) for p in (near, far)]
     np.testing.assert_allclose(ends[0].value, ends[1].value, rtol=1e-7)
 
 

@@ -15,7 +15,7 @@ from scipy.stats import multivariate_normal
 from sklearn.mixture import GaussianMixture
 
 from bayeskit import BayesianNetwork
-from bayeskit._fitting.em import climb
+from bayeskit._fitting.em import run_em
 from bayeskit._fitting.networks import mixed_expectations
 from bayeskit._fitting.networks.network_counts import NetworkCounts, configurations, estimated
 from bayeskit._fitting.networks.network_em_mixed import MixedNetworkProblem
@@ -165,7 +165,7 @@ def test_hard_fills_the_joint_mode(seed):
         else:
             mine, theirs = (about_zero(c.regressions[node.name]) for c in (counts, complete))
             np.testing.assert_allclose(mine[1], theirs[1], 1e-8, 1e-8)
-    end = climb(problem, network, StoppingRule(tol=0.0, max_iter=5))
+    end = run_em(problem, network, StoppingRule(tol=0.0, max_iter=5))
     assert not end.fell or collapsed(end.parameters)
 
 
@@ -176,7 +176,7 @@ def test_the_value_never_falls(seed, accelerate, smoothed):
     network = random_hybrid(rng, 2, 3, max_parents=2)
     columns = columns_of(network, *random_rows(rng, network, 60, 0.3))
     problem = MixedNetworkProblem(network, columns, prior=BDeu(5.0) if smoothed else MLE())
-    found = climb(problem, network, StoppingRule(tol=0.0, max_iter=12, accelerate=accelerate))
+    found = run_em(problem, network, StoppingRule(tol=0.0, max_iter=12, accelerate=accelerate))
     assume(not collapsed(found.parameters))
     assert not found.fell
     assert found.n_iter == 12
@@ -253,7 +253,7 @@ def test_a_gaussian_mixture_is_a_network(kind, steps):
     network = mixture_network(weights, means, kind == "full")
     codes = np.full((n, d + 1), -1)
     values = np.column_stack([np.full(n, np.nan), x])
-    found = climb(
+    found = run_em(
         MixedNetworkProblem(network, columns_of(network, codes, values)),
         network,
         StoppingRule(tol=0.0, max_iter=steps),
@@ -295,7 +295,7 @@ def test_a_chain_with_holes_ends_where_direct_maximisation_does():
         )
     )
     problem = MixedNetworkProblem(network, columns_of(network, np.full((n, 3), -1), values))
-    found = climb(problem, network, StoppingRule(tol=1e-10, max_iter=3000, accelerate=True))
+    found = run_em(problem, network, StoppingRule(tol=1e-10, max_iter=3000, accelerate=True))
     assert found.converged and not found.fell
 
     def below(t):
@@ -406,7 +406,7 @@ def test_collapse_ends_on_a_floor(hard):
         values = np.column_stack([np.full(len(column), np.nan), column])
         columns = columns_of(network, np.full(values.shape, -1), values)
         problem = MixedNetworkProblem(network, columns, hard=hard)
-        found = climb(problem, network, StoppingRule(tol=0.0, max_iter=200))
+        found = run_em(problem, network, StoppingRule(tol=0.0, max_iter=200))
         spread = found.parameters["x"].distribution.variance
         assert np.isfinite(found.history).all()
         assert (spread >= 0.99e-9 * least).all()
@@ -432,7 +432,7 @@ def test_a_rule_stays_a_rule(accelerate):
     codes = np.array([[-1, -1, 0], [1, -1, -1], [-1, -1, -1], [-1, -1, 1]])
     values = np.array([[0.0, x, 0.0] for x in (1.0, 2.0, -1.0, np.nan)])
     problem = MixedNetworkProblem(network, columns_of(network, codes, values), prior=BDeu(2.0))
-    found = climb(problem, network, StoppingRule(0.0, 6, accelerate=accelerate))
+    found = run_em(problem, network, StoppingRule(0.0, 6, accelerate=accelerate))
     assert found.parameters["not z"].distribution == rule.distribution
     assert np.isfinite(found.history).all() and not found.fell
 

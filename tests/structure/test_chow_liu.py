@@ -13,7 +13,7 @@ from bayeskit._fitting.search.family_scores import FamilyScores
 from bayeskit._structure.criteria import Score
 from bayeskit._structure.search.chow_liu import chow_liu
 from bayeskit._structure.search_protocol import answer_all
-from climbing_twin import (
+from hill_climbing_twin import (
     Counted,
     golden_arcs,
     golden_rows,

@@ -13,7 +13,7 @@ from bayeskit._structure.criteria import Score
 from bayeskit._structure.search.exact_search import exact, memory_needed
 from bayeskit._structure.search_protocol import Family, Graph, answer_all
 from bayeskit.errors import TooLarge
-from climbing_twin import MadeUp, limits, stopped
+from hill_climbing_twin import MadeUp, limits, stopped
 from learning_twin import all_parents, discrete_rows, is_acyclic
 from refusals import refuses
 

@@ -15,19 +15,19 @@ from bayeskit._structure.arcs import Arcs
 from bayeskit._structure.criteria import Score
 from bayeskit._structure.search.hill_climbing import Position, as_matrix, hill_climbing
 from bayeskit._structure.search_protocol import Family, answer_all, bits, members
-from climbing_twin import (
+from graph_twin import all_dags
+from hill_climbing_twin import (
     Counted,
     MadeUp,
-    climb,
     golden_rows,
     golden_summary,
+    hill_climb,
     keeps,
     limits,
     neighbours,
     stopped,
     toggled,
 )
-from graph_twin import all_dags
 
 ways = st.fixed_dictionaries(
     {
@@ -46,7 +46,7 @@ seeds = st.integers(0, 10**6)
 def test_it_goes_where_the_slow_one_goes(arcs, seed, tabu, max_worse):
     scores = MadeUp(seed)
     found = answer_all(hill_climbing(arcs, tabu=tabu, max_worse=max_worse), scores).parents
-    assert found == climb(arcs, scores.total, arcs.required, tabu, max_worse)
+    assert found == hill_climb(arcs, scores.total, arcs.required, tabu, max_worse)
 
 
 @given(limits(), seeds, ways)
@@ -128,7 +128,7 @@ def test_a_start_is_climbed_from():
     start = (0, 0b1, 0b11, 0b111)
     assert stopped(hill_climbing(Arcs.all(4), start=start), scores, 0).parents == start
     found = answer_all(hill_climbing(Arcs.all(4), start=start), scores).parents
-    assert found == climb(Arcs.all(4), scores.total, start)
+    assert found == hill_climb(Arcs.all(4), scores.total, start)
 
 
 @pytest.mark.parametrize("n", [0, 1])

@@ -20,7 +20,8 @@ from bayeskit._structure.arcs import Arcs
 from bayeskit._structure.criteria import Score
 from bayeskit._structure.search.mmhc import mmhc, mmpc
 from bayeskit._structure.search_protocol import answer_all, bits, members
-from climbing_twin import (
+from graph_twin import dags
+from hill_climbing_twin import (
     MadeUp,
     golden_arcs,
     golden_rows,
@@ -30,7 +31,6 @@ from climbing_twin import (
     skeleton,
     stopped,
 )
-from graph_twin import dags
 
 seeds = st.integers(0, 10**6)
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bayeskit._fitting.em import climb
+from bayeskit._fitting.em import run_em
 from bayeskit.mixtures import StoppingRule
 
 THROWS = [1, 1, 0, 1, 0, 0, 1, 0, 1, 1]
@@ -60,7 +60,7 @@ def test_equal_coins_stay_equal():
     once = by_hand(half, half, half)
     assert once == (half, Fraction(3, 5), Fraction(3, 5))
     assert by_hand(*once) == once
-    found = climb(COINS, (0.5, 0.5, 0.5), StoppingRule(1e-12))
+    found = run_em(COINS, (0.5, 0.5, 0.5), StoppingRule(1e-12))
     assert found.converged
     assert found.parameters == pytest.approx((0.5, 0.6, 0.6), abs=1e-15)
 
@@ -71,7 +71,7 @@ def test_another_start_ends_elsewhere():
     # μ = 4/11 where heads was thrown, 8/17 where tails was: 6·4/11 + 4·8/17 over ten throws.
     assert once == (Fraction(76, 187), Fraction(51, 95), Fraction(119, 185))
     assert [round(float(x), 4) for x in once] == [0.4064, 0.5368, 0.6432]
-    found = climb(COINS, tuple(map(float, start)), StoppingRule(1e-12))
+    found = run_em(COINS, tuple(map(float, start)), StoppingRule(1e-12))
     assert found.converged
     assert found.parameters == pytest.approx(tuple(map(float, once)), rel=1e-12)
 
@@ -80,7 +80,7 @@ def test_every_step_is_that_of_the_book():
     here = Fraction(46, 100), Fraction(55, 100), Fraction(67, 100)
     for steps in (1, 2):
         here = by_hand(*here)
-        found = climb(COINS, (0.46, 0.55, 0.67), StoppingRule(0.0, steps))
+        found = run_em(COINS, (0.46, 0.55, 0.67), StoppingRule(0.0, steps))
         assert found.parameters == pytest.approx(tuple(map(float, here)), rel=1e-12)
     # The book's third start ends at π = 0.4619, p = 0.5346, q = 0.6561.
     assert [round(float(x), 4) for x in here] == [0.4619, 0.5346, 0.6561]

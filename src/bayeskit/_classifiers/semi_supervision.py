@@ -99,19 +99,19 @@ def complete(
         )
     else:
         found = weigh(rows, model.unlabelled_weight)
-    climb = found.climb
-    if climb is not None:
-        fitted.complete(climb.parameters.statistics)
-        if not climb.converged and climb.stopped is None:
+    result = found.result
+    if result is not None:
+        fitted.complete(result.parameters.statistics)
+        if not result.converged and result.stopped is None:
             warnings.warn(
                 NotConverged(
                     "The shares of the unlabelled rows were still moving after {n_iter} steps (see history_). "
                     "The model is that of the best step; a smaller unlabelled_weight often settles sooner.",
-                    n_iter=climb.n_iter,
+                    n_iter=result.n_iter,
                 ),
                 stacklevel=3,
             )
-    return completion_of(found.weight, climb, found.losses)
+    return completion_of(found.weight, result, found.losses)
 
 
 def label_source(y: LabelsLike | None) -> Any:
@@ -149,15 +149,15 @@ def _warn_all_labelled() -> None:
 
 
 def completion_of(
-    weight: float | str, climb: EmResult[Any] | None, losses: dict[float, float] | None = None
+    weight: float | str, result: EmResult[Any] | None, losses: dict[float, float] | None = None
 ) -> dict[str, Any]:
-    """Return what is kept of the use of unlabelled rows; ``climb`` is None if there were none."""
+    """Return what is kept of the use of unlabelled rows; ``result`` is None if there were none."""
     return {
         "weight": float(weight),
         "losses": losses or {},
-        "history": () if climb is None else climb.history,
-        "converged": climb is None or climb.converged,
-        "fell": climb is not None and climb.fell,
+        "history": () if result is None else result.history,
+        "converged": result is None or result.converged,
+        "fell": result is not None and result.fell,
     }
 
 

@@ -174,7 +174,7 @@ class EmResult(Generic[P]):
 
 @dataclass
 class _EmRun(Generic[P, S]):
-    """A climb under way: where it is, what it has seen."""
+    """The state of EM between two steps."""
 
     problem: Any
     here: P
@@ -199,11 +199,11 @@ class _EmRun(Generic[P, S]):
         return gain
 
 
-def climb(
+def run_em(
     problem: Problem[P, Any],
     start: P,
     how: StoppingRule = StoppingRule(),  # noqa: B008  (a frozen value)
-    told: Callable[[int, float], None] | None = None,
+    on_step: Callable[[int, float], None] | None = None,
 ) -> EmResult[P]:
     """Run EM from one start until convergence.
 
@@ -212,7 +212,7 @@ def climb(
     problem : Problem
     start : its parameters
     how : StoppingRule
-    told : called after every step with its number and the objective
+    on_step : called after every step with its number and the objective
 
     Examples
     --------
@@ -227,7 +227,7 @@ def climb(
     ...     return shares, sum(log(sum(row)) for row in likelihood)
     >>> def maximise(shares):
     ...     return [sum(s[k] * h for s, h in zip(shares, heads)) / sum(10 * s[k] for s in shares) for k in (0, 1)]
-    >>> found = climb(SimpleNamespace(expect=expect, maximise=maximise), [0.6, 0.5], StoppingRule(tol=1e-9))
+    >>> found = run_em(SimpleNamespace(expect=expect, maximise=maximise), [0.6, 0.5], StoppingRule(tol=1e-9))
     >>> [round(p, 2) for p in found.parameters], found.converged
     ([0.9, 0.2], True)
     """
@@ -242,8 +242,8 @@ def climb(
     with interrupts() as interrupted:
         while len(ascent.history) <= how.max_iter and not converged and stopped is None:
             converged = _step(ascent, how, accelerator)
-            if told is not None:
-                told(len(ascent.history) - 1, ascent.history[-1])
+            if on_step is not None:
+                on_step(len(ascent.history) - 1, ascent.history[-1])
             if interrupted.is_set():
                 stopped = "interrupt"
             elif end is not None and time.monotonic() > end:
@@ -287,11 +287,11 @@ def _step(ascent: _EmRun[P, Any], how: StoppingRule, accelerator: Accelerator | 
     return abs(gain) < how.tol
 
 
-def climb_best(
+def run_em_from_starts(
     problem: Problem[P, Any],
     starts: Iterable[Callable[[], P]],
     how: StoppingRule = StoppingRule(),  # noqa: B008  (a frozen value)
-    told: Callable[[int, float], None] | None = None,
+    on_step: Callable[[int, float], None] | None = None,
     *,
     short: int = 10,
 ) -> tuple[EmResult[P], list[float]]:
@@ -303,14 +303,14 @@ def climb_best(
 
     Returns
     -------
-    climb : EmResult
+    result : EmResult
         Its history includes the short run.
     values : list of float
         The objective that each start reached in its short run; −inf if it failed.
     """
     makers = list(starts)
     if len(makers) == 1:
-        only = climb(problem, makers[0](), how, told)
+        only = run_em(problem, makers[0](), how, on_step)
         return only, [only.value]
     end = None if how.time_limit is None else time.monotonic() + how.time_limit
     runs: list[EmResult[P]] = []
@@ -318,7 +318,7 @@ def climb_best(
     failure: BayeskitError | None = None
     for make in makers:
         try:
-            run = climb(problem, make(), _rest(how, end, min(short, how.max_iter)), told)
+            run = run_em(problem, make(), _rest(how, end, min(short, how.max_iter)), on_step)
         except BayeskitError as error:
             failure = failure or error
             values.append(-math.inf)
@@ -335,14 +335,14 @@ def climb_best(
     ended: list[EmResult[P]] = []
     # Without a sound one, the best of all is as good as any.
     for run in [run for run in runs if sound(run.parameters)] or runs[:1]:
-        ended.append(_gone_on(problem, run, how, end, told))
+        ended.append(_gone_on(problem, run, how, end, on_step))
         if ended[-1].stopped or sound(ended[-1].parameters):
             return ended[-1], values
     return max(ended, key=lambda found: found.value), values
 
 
 def _rest(how: StoppingRule, end: float | None, max_iter: int) -> StoppingRule:
-    """The same climbing with so many steps, and the time that is left."""
+    """Return the rule with another number of steps and the remaining time."""
     left = None if end is None else max(end - time.monotonic(), 0.0)
     return replace(how, max_iter=max_iter, time_limit=left)
 
@@ -352,12 +352,12 @@ def _gone_on(
     run: EmResult[P],
     how: StoppingRule,
     end: float | None,
-    told: Callable[[int, float], None] | None,
+    on_step: Callable[[int, float], None] | None,
 ) -> EmResult[P]:
     """Go on from where a short run ended."""
     if run.converged or run.stopped or run.n_iter >= how.max_iter:
         return run
-    rest = climb(problem, run.parameters, _rest(how, end, how.max_iter - run.n_iter), told)
+    rest = run_em(problem, run.parameters, _rest(how, end, how.max_iter - run.n_iter), on_step)
     # The short run may have ended below its best, where the rest began.
     history, fell = run.history + rest.history[1:], run.fell or rest.fell
     return EmResult(rest.parameters, history, rest.value, rest.converged, rest.stopped, fell)

@@ -76,7 +76,7 @@ def self_train(rows: SplitRows, weight: float, most: int = MOST_STEPS) -> EmResu
 
     Returns
     -------
-    Climb
+    EmResult
         With the last step before the value fell. A fall from the start to the first step is none: the value of the
         start, of rows that it learned from and nothing else, is hard to reach, and the unlabelled ones would seldom
         take part.
@@ -134,13 +134,13 @@ class WeightTrial:
     Attributes
     ----------
     weight : float
-    climb : Climb, or None where the weight is 0 and the labelled rows alone tell
+    result : EmResult, or None where the weight is 0 and the labelled rows alone tell
     losses : mapping from weight to log-loss
         Of all candidates, where the weight was chosen.
     """
 
     weight: float
-    climb: EmResult[CompletedStatistics] | None
+    result: EmResult[CompletedStatistics] | None
     losses: dict[float, float] = field(default_factory=dict)
 
 
@@ -159,7 +159,7 @@ def weigh(rows: SplitRows, weight: float | str) -> WeightTrial:
     """Learn under a weight, or under each of the candidates, of which the one with the least log-loss is taken.
 
     The loss is that of the labelled rows, each left out of the counts. The expected counts of the unlabelled rows are
-    held while a row is left out, although its label had a part in them: an approximation, which spares as many climbs
+    held while a row is left out, although its label had a part in them: an approximation, which spares as many runs
     as there are labelled rows. Of equal losses the smaller weight is taken.
 
     Learning is EM where the model has a P(x), else self-training.
@@ -170,12 +170,12 @@ def weigh(rows: SplitRows, weight: float | str) -> WeightTrial:
     losses: dict[float, float] = {}
     best: WeightTrial | None = None
     for candidate in CANDIDATES:
-        climb = learn(rows, candidate) if candidate > 0 else None
-        statistics = rows.statistics if climb is None else climb.parameters.statistics
+        result = learn(rows, candidate) if candidate > 0 else None
+        statistics = rows.statistics if result is None else result.parameters.statistics
         losses[candidate] = left_out_loss(rows, statistics)
         # Rounding alone does not choose.
         if best is None or losses[candidate] < losses[best.weight] * (1.0 - 1e-12):
-            best = WeightTrial(candidate, climb, losses)
+            best = WeightTrial(candidate, result, losses)
     assert best is not None
     return best
 

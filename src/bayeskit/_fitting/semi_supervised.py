@@ -27,7 +27,7 @@ from bayeskit._counting.count_shares import count_soft, share_rows
 from bayeskit._counting.count_totals import refuse_unusable
 from bayeskit._data.encoded import CHUNK_ROWS, Chunk, EncodedTable
 from bayeskit._data.source import LEAST_WEIGHT, Rows, batch_weights
-from bayeskit._fitting.em import ROUNDING, EmResult, StoppingRule, climb
+from bayeskit._fitting.em import ROUNDING, EmResult, StoppingRule, run_em
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import Model, ModelSpec, estimate
 from bayeskit._schema import Schema
@@ -183,7 +183,7 @@ def complete(
         how = StoppingRule(LEAST_GAIN * (labelled + weight * unlabelled), MOST_STEPS)
     problem = SemiSupervised(rows, weight)
     statistics, value = problem.expect(rows.start)
-    found = climb(problem, problem.maximise(statistics), replace(how, max_iter=how.max_iter - 1))
+    found = run_em(problem, problem.maximise(statistics), replace(how, max_iter=how.max_iter - 1))
     fell = found.fell or found.history[0] < value - ROUNDING * abs(value)
     return replace(found, history=(value, *found.history), fell=fell)
 

@@ -26,13 +26,13 @@ from bayeskit._mixtures.component_choice import Candidate, candidate, choose, re
 from bayeskit._mixtures.label_matching import listed
 from bayeskit._mixtures.mixture_em import (
     MixtureEmSettings,
-    keep_climb,
     random_state_of,
     read_settings,
     real,
-    run_climb,
+    run_mixture_em,
+    store_em_result,
     truth,
-    warn_of_climb,
+    warn_not_converged,
     warn_of_collapse,
     warn_of_equals,
     warn_of_ridge,
@@ -348,32 +348,32 @@ class GaussianFitting(GaussianAnswers):
 
         def found(k: int, kind: str, left: float | None) -> tuple[Found, Candidate]:
             within = replace(settings, time_limit=left)
-            climb, reached = self._climb(within, values, weights, total, k, kind)
-            return (climb, reached), self._judged(climb, values, weights, total, k, kind)
+            result, reached = self._run_em(within, values, weights, total, k, kind)
+            return (result, reached), self._judged(result, values, weights, total, k, kind)
 
         if criterion is None and len(types) == 1:
-            climb, reached = self._climb(settings, values, weights, total, numbers[0], types[0])
+            result, reached = self._run_em(settings, values, weights, total, numbers[0], types[0])
             self.__dict__.pop("choice_", None)
         else:
             self._refuse_fixed()
-            (climb, reached), self.choice_ = choose(
+            (result, reached), self.choice_ = choose(
                 found, numbers, types, criterion or "bic", settings.time_limit
             )
-        keep_climb(self, climb, reached, total)
-        self._keep(climb.parameters)
+        store_em_result(self, result, reached, total)
+        self._keep(result.parameters)
         self._keep_columns(columns)
         self.rows_seen_ = total
-        warn_of_climb(climb, settings, total, stacklevel=4)
+        warn_not_converged(result, settings, total, stacklevel=4)
         if self.collapsed_:
             constant = [
                 name for name, c in zip(columns.labels, values.T, strict=True) if np.nanmin(c) == np.nanmax(c)
             ]
             warn_of_collapse(self.collapsed_, constant, stacklevel=4)
-        warn_of_ridge(climb.parameters, float(self.reg_covar), columns.labels, stacklevel=4)
-        if all_equal(climb.parameters) and not self.collapsed_:
+        warn_of_ridge(result.parameters, float(self.reg_covar), columns.labels, stacklevel=4)
+        if all_equal(result.parameters) and not self.collapsed_:
             warn_of_equals("means_init", stacklevel=4)
 
-    def _climb(
+    def _run_em(
         self,
         settings: MixtureEmSettings,
         values: Floats,
@@ -392,28 +392,28 @@ class GaussianFitting(GaussianAnswers):
             n_starts = 1 if all(part is not None for part in given.values()) else settings.n_init
             seeds = random_state_of(self.random_state)
             makers = [lambda: start(problem, k, self.init_params, _generator(seeds), **given)] * n_starts
-        climb, reached = run_climb(problem, makers, settings, total)
-        if climb.fell:  # what is best may be the step before a collapse
-            collapsed = problem.collapsed(climb.parameters)
-            climb = replace(climb, parameters=replace(climb.parameters, collapsed=collapsed))
-        return climb, reached
+        result, reached = run_mixture_em(problem, makers, settings, total)
+        if result.fell:  # what is best may be the step before a collapse
+            collapsed = problem.collapsed(result.parameters)
+            result = replace(result, parameters=replace(result.parameters, collapsed=collapsed))
+        return result, reached
 
     def _judged(
         self,
-        climb: EmResult[Components],
+        result: EmResult[Components],
         values: Floats,
         weights: Floats | None,
         total: float,
         k: int,
         kind: str,
     ) -> Candidate:
-        value = climb.value
+        value = result.value
         if self.hard:  # what hard EM climbs is no likelihood of the rows
             soft = self._problem(values, weights, kind)
             soft.hard = False
-            value = soft.expect(climb.parameters)[1]
-        free, collapsed = n_parameters(k, values.shape[1], kind), bool(climb.parameters.collapsed)
-        return candidate(k, kind, value, free, total, climb.converged, climb.stopped, collapsed)
+            value = soft.expect(result.parameters)[1]
+        free, collapsed = n_parameters(k, values.shape[1], kind), bool(result.parameters.collapsed)
+        return candidate(k, kind, value, free, total, result.converged, result.stopped, collapsed)
 
     def _problem(self, values: Floats, weights: Floats | None, kind: str) -> GaussianProblem:
         return GaussianProblem(

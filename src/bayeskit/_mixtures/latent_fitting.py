@@ -34,12 +34,12 @@ from bayeskit._messages import Joined, Message
 from bayeskit._mixtures.component_choice import Candidate, candidate, choose, read_components
 from bayeskit._mixtures.mixture_em import (
     MixtureEmSettings,
-    keep_climb,
     random_state_of,
     real,
-    run_climb,
+    run_mixture_em,
+    store_em_result,
     truth,
-    warn_of_climb,
+    warn_not_converged,
     warn_of_equals,
     whole,
 )
@@ -304,16 +304,16 @@ class LatentFitting(LatentAnswers):
                 rows, spec, k, hard=bool(self.hard), floor=float(self.variance_floor), n_jobs=self.n_jobs
             )
             starts = self._starts(problem, settings.n_init, seed, start, table)
-            climb, reached = run_climb(problem, starts, replace(settings, time_limit=left), rows.total)
-            likelihood = problem.log_likelihood(climb.parameters)
-            free = n_parameters(climb.parameters)
-            flat = not problem.sound(climb.parameters)
-            tried = candidate(k, kind, likelihood, free, rows.total, climb.converged, climb.stopped, flat)
-            return (problem, climb, reached), tried
+            result, reached = run_mixture_em(problem, starts, replace(settings, time_limit=left), rows.total)
+            likelihood = problem.log_likelihood(result.parameters)
+            free = n_parameters(result.parameters)
+            flat = not problem.sound(result.parameters)
+            tried = candidate(k, kind, likelihood, free, rows.total, result.converged, result.stopped, flat)
+            return (problem, result, reached), tried
 
         choice: dict[str, Any] = {}
         if criterion is None:
-            (problem, climb, reached), _ = found(numbers[0], "", settings.time_limit)
+            (problem, result, reached), _ = found(numbers[0], "", settings.time_limit)
         else:
             if start is not None:
                 raise SettingError(
@@ -321,19 +321,19 @@ class LatentFitting(LatentAnswers):
                     "Leave one of them out.",
                     n_components=self.n_components,
                 )
-            (problem, climb, reached), choice["choice_"] = choose(
+            (problem, result, reached), choice["choice_"] = choose(
                 found, numbers, ("",), criterion, settings.time_limit
             )
-        model = permuted(climb.parameters, by_weight(climb.parameters))
+        model = permuted(result.parameters, by_weight(result.parameters))
         statistics, _ = problem.expect(model)
         names = table.names if table.named else None
         self._fitted = LatentFit(model, statistics, spec, names, float(self.variance_floor))
         self.__dict__.pop("choice_", None)
         self.__dict__.update(choice)
-        keep_climb(self, climb, reached, rows.total)
+        store_em_result(self, result, reached, rows.total)
         self._name_columns(table)
-        if settings.tol > 0.0 or climb.stopped:  # else all steps were asked for, and made
-            warn_of_climb(climb, settings, rows.total, stacklevel=4)
+        if settings.tol > 0.0 or result.stopped:  # else all steps were asked for, and made
+            warn_not_converged(result, settings, rows.total, stacklevel=4)
         _warn_of_components(problem, model, statistics)
 
     def _starts(

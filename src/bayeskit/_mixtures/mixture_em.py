@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from bayeskit._counting.backend import thread_count
-from bayeskit._fitting.em import EmResult, Problem, StoppingRule, climb_best
+from bayeskit._fitting.em import EmResult, Problem, StoppingRule, run_em_from_starts
 from bayeskit._fitting.long_runs import progress_of
 from bayeskit._fitting.mixtures.components import Components
 from bayeskit._messages import Joined, Message, listed
@@ -113,7 +113,7 @@ def truth(name: str, value: object) -> bool:
     return bool(value)
 
 
-def run_climb(
+def run_mixture_em(
     problem: Problem[P, Any], starts: Sequence[Callable[[], P]], settings: MixtureEmSettings, total: float
 ) -> tuple[EmResult[P], list[float]]:
     """Run EM from every start for a few steps, then from the best to the end.
@@ -128,7 +128,7 @@ def run_climb(
 
     Returns
     -------
-    climb : EmResult
+    result : EmResult
     reached : list of float
         The value that each start reached.
     """
@@ -138,14 +138,14 @@ def run_climb(
     with progress_of(settings.progress, "steps") as show:
         telling = _ProgressPrinter(settings, total, show)
         makers = [telling.announced(place, make) for place, make in enumerate(starts)]
-        climb, reached = climb_best(problem, makers, how, telling)
+        result, reached = run_em_from_starts(problem, makers, how, telling)
     if settings.verbose:
-        print(f"Initialization {'converged' if climb.converged else 'did not converge'}.")
-    return climb, reached
+        print(f"Initialization {'converged' if result.converged else 'did not converge'}.")
+    return result, reached
 
 
 class _ProgressPrinter:
-    """Tells of a climb under way in scikit-learn's words, and moves the progress bar."""
+    """Prints the progress of EM in scikit-learn's words, and moves the progress bar."""
 
     def __init__(self, settings: MixtureEmSettings, total: float, show: Callable[[int], None] | None) -> None:
         self.settings, self.total, self.show = settings, total, show
@@ -172,34 +172,34 @@ class _ProgressPrinter:
         self.before = value
 
 
-def keep_climb(mixture: Any, climb: EmResult[Any], reached: Sequence[float], total: float) -> None:
+def store_em_result(mixture: Any, result: EmResult[Any], reached: Sequence[float], total: float) -> None:
     """Set the fitted attributes of an estimator after EM.
 
     ``history_`` is a total over rows, at the start and after every step. The others follow scikit-learn: a
     mean over rows, taken before each step.
     """
-    history = np.array(climb.history)
+    history = np.array(result.history)
     mixture.history_ = history
     mixture.starts_ = np.array(reached)
-    mixture.fell_ = climb.fell
-    mixture.converged_ = climb.converged
-    mixture.n_iter_ = climb.n_iter
+    mixture.fell_ = result.fell
+    mixture.converged_ = result.converged
+    mixture.n_iter_ = result.n_iter
     mixture.lower_bounds_ = (history[:-1] / total).tolist()
     mixture.lower_bound_ = float(history[max(len(history) - 2, 0)] / total)
 
 
-def warn_of_climb(
-    climb: EmResult[Any], settings: MixtureEmSettings, total: float, stacklevel: int = 3
+def warn_not_converged(
+    result: EmResult[Any], settings: MixtureEmSettings, total: float, stacklevel: int = 3
 ) -> None:
     """Warn that EM stopped before it converged, unless no step was requested."""
-    if climb.converged or settings.max_iter == 0:
+    if result.converged or settings.max_iter == 0:
         return
-    steps = f"{climb.n_iter} step{'' if climb.n_iter == 1 else 's'}"
+    steps = f"{result.n_iter} step{'' if result.n_iter == 1 else 's'}"
     why = {
         "time": f"its time_limit of {settings.time_limit} seconds is over after {steps}",
         "interrupt": f"it was interrupted after {steps}",
-    }.get(climb.stopped or "", f"it has made the {steps} that max_iter allows")
-    gain = (climb.history[-1] - climb.history[-2]) / total
+    }.get(result.stopped or "", f"it has made the {steps} that max_iter allows")
+    gain = (result.history[-1] - result.history[-2]) / total
     warnings.warn(
         MixtureNotConverged(
             "EM did not converge: {why}, and the last one gained {gain:.3g} a row (tol is {tol:g}). The best "

@@ -105,7 +105,7 @@ def unpacked(
         track = saved.arrays[name]
         if track.ndim != 1 or track.dtype != np.float64 or np.isnan(track).any():
             raise ModelFormatError(
-                Message("its array {name} holds no values of a climb. Save it again.", name=name)
+                Message("its array {name} holds no values of EM steps. Save it again.", name=name)
             )
     tried = from_plain(content["choice"])
     if tried is not None:

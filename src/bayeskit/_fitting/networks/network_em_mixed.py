@@ -81,12 +81,12 @@ class MixedNetworkProblem:
     Heights of two kinds of people, which kind is not known:
 
     >>> from bayeskit._graphs.network import Node, continuous, discrete
-    >>> from bayeskit._fitting.em import StoppingRule, climb
+    >>> from bayeskit._fitting.em import StoppingRule, run_em
     >>> from bayeskit._fitting.search.node_columns import read_nodes
     >>> kind = Node(discrete("kind", ("a", "b")), (), Table([0.5, 0.5]))
     >>> tall = Node(continuous("tall"), ("kind",), LinearGaussian([1.0, 2.0], np.zeros((2, 0)), [1.0, 1.0]))
     >>> rows = read_nodes({"tall": [1.5, 1.6, 1.7, 1.9, 2.0, 2.1]})
-    >>> found = climb(MixedNetworkProblem(Network((kind, tall)), rows), Network((kind, tall)), StoppingRule(1e-9))
+    >>> found = run_em(MixedNetworkProblem(Network((kind, tall)), rows), Network((kind, tall)), StoppingRule(1e-9))
     >>> found.parameters["tall"].distribution.intercept.round(3)
     array([1.6, 2. ])
     """

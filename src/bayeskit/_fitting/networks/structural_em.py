@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from bayeskit._fitting.em import StoppingRule, climb_best
+from bayeskit._fitting.em import StoppingRule, run_em_from_starts
 from bayeskit._fitting.long_runs import Outcome, run_search
 from bayeskit._fitting.networks.expected_families import ExpectedFamilies, ExpectedScores, fit_of_columns
 from bayeskit._fitting.networks.network_em import (
@@ -238,7 +238,7 @@ class _Turns:
         else:
             hidden = bool((self.columns.n_missing == self.columns.n_rows).any())
             begin = [partial(self._drawn, network, k) for k in range(DRAWINGS if hidden else 1)]
-        found, values = climb_best(problem, begin, how)
+        found, values = run_em_from_starts(problem, begin, how)
         if families is None:
             self.starts = tuple(values)
         value = observed_score(self.score, self.n_rows, problem, found.parameters, found.value)

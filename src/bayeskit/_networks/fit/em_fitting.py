@@ -14,7 +14,7 @@ import numpy as np
 from bayeskit._counting.backend import thread_count
 from bayeskit._data.source import as_weights
 from bayeskit._data.table import open_table
-from bayeskit._fitting.em import EmResult, StoppingRule, climb_best
+from bayeskit._fitting.em import EmResult, StoppingRule, run_em_from_starts
 from bayeskit._fitting.long_runs import progress_of
 from bayeskit._fitting.networks.network_em import NetworkProblem, start_network, with_tables_of
 from bayeskit._fitting.search.node_columns import NodeColumns, read_nodes
@@ -144,7 +144,7 @@ def _undeclared(name: Name, what: str) -> ColumnError:
     )
 
 
-def climb_network(
+def fit_by_em(
     network: Network,
     columns: NodeColumns,
     sample_weight: WeightsLike | None,
@@ -170,7 +170,7 @@ def climb_network(
     )
     with progress_of(em.progress, "steps") as show:
         told = None if show is None else lambda step, value: show(step)
-        found, values = climb_best(problem, starts, how, told)
+        found, values = run_em_from_starts(problem, starts, how, told)
     _tell(found, how, total)
     _tell_of_saddles(found.parameters, columns)
     notes = EmRecord(found.history, found.converged, tuple(values), total, found.fell)
@@ -233,7 +233,7 @@ def _tell(found: EmResult[Any], how: StoppingRule, total: float) -> None:
         NotConverged(
             "EM ended {ended}, before it had converged: the last of {n_iter} steps changed the value "
             "by {gain:.3g} a row (tol={tol:.3g}). The best network found is kept; raise max_iter or "
-            "tol, or go on with warm_start=True. history_ shows the climb.",
+            "tol, or go on with warm_start=True. history_ has the value after every step.",
             ended=ended[found.stopped],
             n_iter=found.n_iter,
             gain=gain / total,

@@ -18,7 +18,7 @@ from bayeskit._graphs.network import Network, discrete
 from bayeskit._inference.exact import get_max_memory
 from bayeskit._networks.arguments import choice
 from bayeskit._networks.data_rows import columns_of
-from bayeskit._networks.fit.em_fitting import EmRecord, EmSettings, climb_network, read_hidden, read_known
+from bayeskit._networks.fit.em_fitting import EmRecord, EmSettings, fit_by_em, read_hidden, read_known
 from bayeskit._schema import Name
 from bayeskit.errors import ColumnError, DataError, Incompatible, SettingError, TooLarge, UsageError
 from bayeskit.priors import Laplace, Prior, as_prior, backs_off
@@ -133,7 +133,7 @@ class Fitting:
             progress,
         )
         if method == "em":
-            return self._climb(data, settings, sample_weight, em)
+            return self._fit_by_em(data, settings, sample_weight, em)
         em.refuse()
         return self._fit_columns(_columns_of(self._network, data), settings, sample_weight)
 
@@ -149,7 +149,7 @@ class Fitting:
         self._learn(self._network, NetworkCounts.counted(self._network, columns.count), settings)
         return self
 
-    def _climb(
+    def _fit_by_em(
         self, data: TableLike, settings: dict[str, Any], sample_weight: WeightsLike | None, em: EmSettings
     ) -> Self:
         em.check()
@@ -159,11 +159,9 @@ class Fitting:
         network = _with_states(self._network, columns)
         _refuse_too_large(network)
         prior, imaginary = imaginary_cells(network, settings)
-        found, climbed = climb_network(
-            network, columns, sample_weight, prior, imaginary, settings["variance"], em
-        )
+        found, record = fit_by_em(network, columns, sample_weight, prior, imaginary, settings["variance"], em)
         self._become(found)
-        self._learned = climbed
+        self._learned = record
         return self
 
     def partial_fit(self, data: TableLike, *, sample_weight: WeightsLike | None = None) -> Self:
@@ -209,7 +207,7 @@ class Fitting:
         If it decreased (``fell_``), the tables of the largest value are kept, not the last. For structural
         EM: the score of all rows after the first graph and after each further graph.
         """
-        return self._climbed("history_").history
+        return self._em_record("history_").history
 
     @property
     def fell_(self) -> bool:
@@ -218,24 +216,24 @@ class Fitting:
         It cannot decrease if every estimate is maximum likelihood or maximum a posteriori. Two estimates are
         not: ``variance="unbiased"``, and a variance that is at its floor, as in a cell of one row.
         """
-        return self._climbed("fell_").fell
+        return self._em_record("fell_").fell
 
     @property
     def converged_(self) -> bool:
         """Whether EM converged."""
-        return self._climbed("converged_").converged
+        return self._em_record("converged_").converged
 
     @property
     def n_iter_(self) -> int:
         """The number of EM steps; for structural EM, the number of graphs after the first."""
-        return len(self._climbed("n_iter_").history) - 1
+        return len(self._em_record("n_iter_").history) - 1
 
     @property
     def starts_(self) -> tuple[float, ...]:
         """The objective that each start of EM reached in its short run (−inf if it failed)."""
-        return self._climbed("starts_").starts
+        return self._em_record("starts_").starts
 
-    def _climbed(self, name: str) -> EmRecord:
+    def _em_record(self, name: str) -> EmRecord:
         if not isinstance(self._learned, EmRecord):
             raise AttributeError(
                 f'{name} is there after fit(..., method="em"), until the network is changed.'

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit._data.table import open_table
-from bayeskit._fitting.em import StoppingRule, climb
+from bayeskit._fitting.em import StoppingRule, run_em
 from bayeskit._fitting.long_runs import progress_of
 from bayeskit._fitting.networks.network_em import NetworkProblem
 from bayeskit._fitting.networks.structural_em import structural_em
@@ -99,7 +99,7 @@ def learn_with_holes(
     left = None if end is None else max(end - time.monotonic(), 0.0)
     problem = NetworkProblem(found.network, columns, weights, prior, max_memory=settings.max_memory)
     steps = 1 if found.stopped else MOST_STEPS
-    fit = climb(problem, found.network, StoppingRule(TOLERANCE * total, steps, left, accelerate=True))
+    fit = run_em(problem, found.network, StoppingRule(TOLERANCE * total, steps, left, accelerate=True))
     if not (fit.converged or found.stopped):
         warnings.warn(
             NotConverged(

@@ -154,7 +154,7 @@ def _test(a: int, b: int, given: int) -> Test:
 def mmhc(
     arcs: Arcs, significance: float = 0.05, *, max_given: int = 3, tabu: int = 0, max_worse: int = 15
 ) -> Search:
-    """Find the neighbours of every variable by tests, then climb with arcs between neighbours only.
+    """Find the neighbours of every variable by tests, then hill-climb with arcs between neighbours only.
 
     It asks for tests first and for scores of families after. Required arcs are kept whatever the tests say.
 

@@ -204,15 +204,15 @@ class Orders:
         return self._keep(parents, sum(float(one[0]) for one in answers))
 
     def search(self, start: Sequence[int], effort: int) -> Steps:
-        """Climb from an order, then from shuffled ones until so many brought nothing better."""
-        yield from self._climb(lawful(start, self.arcs))
+        """Hill-climb from an order, then from shuffled ones until ``effort`` of them in a row gain nothing."""
+        yield from self._hill_climb(lawful(start, self.arcs))
         centres: list[int] = []
         idle = 0 if self.arcs.n > 1 else effort
         while idle < effort:
             # Every variable is once the centre of a shuffle before any is again.
             centres = centres or self.rng.permutation(self.arcs.n).tolist()
             before = self._order, self._parents, self._score
-            yield from self._climb(lawful(self._shuffled(centres.pop()), self.arcs))
+            yield from self._hill_climb(lawful(self._shuffled(centres.pop()), self.arcs))
             idle = 0 if self._score > before[2] + TIE else idle + 1
             # An order as good as the last is taken too: so the search drifts along plateaus.
             if self._score < before[2] - TIE:
@@ -228,7 +228,7 @@ class Orders:
             order[place] = int(v)
         return order
 
-    def _climb(self, order: list[int]) -> Steps:
+    def _hill_climb(self, order: list[int]) -> Steps:
         """Move each variable to its best place until none moves for the better."""
         self._order = order
         yield from self._settle()

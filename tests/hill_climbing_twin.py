@@ -117,7 +117,7 @@ def neighbours(arcs, parents):
             yield graph
 
 
-def climb(arcs, total, start, tabu=0, max_worse=0):
+def hill_climb(arcs, total, start, tabu=0, max_worse=0):
     """Hill climbing and tabu search by their definition; whole-number scores, so no tolerance."""
     here = best = start
     visited, worse, level = [start], 0, 0
