@@ -215,9 +215,9 @@ class Queries:
         >>> [(row.name, round(row.net, 4)) for row in found]
         [('joe', 0.5537), ('sprinkler', 0.0783)]
         """
-        from bayeskit._networks.analysis.worth_asking import worth_asking
+        from bayeskit._networks.analysis.value_of_information import rank_observations
 
-        return worth_asking(self, self._adapter, target, evidence, candidates, costs, loss, lang)
+        return rank_observations(self, self._adapter, target, evidence, candidates, costs, loss, lang)
 
     def predict_proba(
         self,

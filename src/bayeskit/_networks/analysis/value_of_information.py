@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bayeskit._networks.queries import Queries
 
 
-def worth_asking(
+def rank_observations(
     network: Queries,
     adapter: QueryAdapter,
     target: Name,
