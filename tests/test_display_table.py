@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
@@ -17,6 +18,7 @@ from bayeskit._display_table import (
     MOST_COLUMNS,
     MOST_ROWS,
     DisplayTable,
+    Shade,
     as_html,
     as_rich,
     as_text,
@@ -88,6 +90,19 @@ def test_html_and_text_show_every_cell_and_no_tag(
     assert len(lines) == 1 + len(rows)
     for line, row in zip(lines, table.lines, strict=True):
         assert all(cell.strip() in line for cell in row)
+
+
+def test_cells_may_be_shaded_in_html() -> None:
+    n = MOST_ROWS + 5
+    shades = tuple((Shade("hit", k / n), Shade("miss", 1 - k / n)) for k in range(n))
+    table = DisplayTable("", ("", "a", "b"), (("x", "1", "<2>"),) * n, (("sum", "3", "4"),), shades=shades)
+    whole, short = table_html(table), as_html(table)
+    assert whole.count('class="hit"') == whole.count('class="miss"') == n
+    assert short.count('class="hit"') == short.count('class="miss"') == MOST_ROWS
+    assert whole.count('class="matrix"') == 1 and 'style="--share:0.00"' in whole
+    assert read(whole).rows[1:] == [*([["x", "1", "<2>"]] * n), ["sum", "3", "4"]]
+    plain = replace(table, shades=())
+    assert text_lines(table) == text_lines(plain) and "class" not in table_html(plain)
 
 
 def test_numbers_are_set_to_the_right_in_each() -> None:

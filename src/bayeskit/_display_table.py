@@ -23,6 +23,14 @@ LONGEST_CELL = 200
 
 
 @dataclass(frozen=True)
+class Shade:
+    """The background of a cell in HTML: a class of the page's style, and how opaque it is, from 0 to 1."""
+
+    name: str
+    opacity: float
+
+
+@dataclass(frozen=True)
 class DisplayTable:
     """A title, a table with a header, its last rows set apart, and notes under it: words in which nothing is hidden.
 
@@ -40,6 +48,8 @@ class DisplayTable:
         The columns from this one on hold numbers, which are set to the right. None: the last of four or more.
     of_texts : bool
         Whether cells are sentences: a notebook would set them to the right.
+    shades : tuple of tuples of Shade
+        The background of each cell of ``rows`` that is not a name. Only HTML shows them. Empty: there are none.
     """
 
     title: str
@@ -50,6 +60,7 @@ class DisplayTable:
     names: int = 1
     right: int | None = None
     of_texts: bool = False
+    shades: tuple[tuple[Shade, ...], ...] = ()
 
     def __post_init__(self) -> None:
         # Here every rendering passes, before a width is reckoned.
@@ -217,6 +228,7 @@ def as_html(table: DisplayTable, *, whole: bool = False, lang: str = "en", rest:
         header=short.header[:MOST_COLUMNS],
         rows=tuple(row[:MOST_COLUMNS] for row in short.rows[:MOST_ROWS]),
         totals=tuple(row[:MOST_COLUMNS] for row in short.totals),
+        shades=tuple(row[: MOST_COLUMNS - short.names] for row in short.shades[:MOST_ROWS]),
     )
     return join([table_html(shown), paragraphs((*_left_out(rows, columns, lang, rest), *short.notes))])
 
@@ -231,26 +243,30 @@ def table_html(table: DisplayTable, number_class: str = "") -> Html:
     """
     style = 'style="text-align:left"' if table.of_texts else ""
 
-    def line(cells: Sequence[str], heads: int) -> Html:
+    def line(cells: Sequence[str], heads: int, shades: Sequence[Shade] = ()) -> Html:
         if len(cells) == 1 < len(table.header):
             return tag("tr", tag("td", *cells, attributes=f'colspan="{len(table.header)}"'))
-        return tag(
-            "tr",
-            *(
-                tag(
-                    "th" if j < heads else "td",
-                    cell,
-                    cls=number_class if table.is_right(j) else "",
-                    attributes=style,
-                )
-                for j, cell in enumerate(cells)
-            ),
-        )
+        plain = [
+            tag(
+                "th" if j < heads else "td",
+                cell,
+                cls=number_class if table.is_right(j) else "",
+                attributes=style,
+            )
+            for j, cell in enumerate(cells[: len(cells) - len(shades)])
+        ]
+        shaded = [
+            tag("td", cell, cls=shade.name, attributes=f'style="--share:{shade.opacity:.2f}"')
+            for cell, shade in zip(cells[len(plain) :], shades, strict=True)
+        ]
+        return tag("tr", *plain, *shaded)
 
-    body = [line(row, table.names) for row in table.rows] + [line(row, len(row)) for row in table.totals]
+    shades = table.shades or ((),) * len(table.rows)
+    body = [line(row, table.names, of_row) for row, of_row in zip(table.rows, shades, strict=True)]
+    body += [line(row, len(row)) for row in table.totals]
     above = [tag("caption", table.title)] if table.title else []
     above += [tag("thead", line(table.header, len(table.header)))] if table.header else []
-    return tag("table", *above, tag("tbody", *body))
+    return tag("table", *above, tag("tbody", *body), cls="matrix" if table.shades else "")
 
 
 def _left_out(rows: int, columns: int, lang: str, rest: str) -> tuple[str, ...]:

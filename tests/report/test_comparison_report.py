@@ -232,6 +232,18 @@ def test_many_classes_share_a_line_of_the_matrix() -> None:
     assert len(cells) == 144 and sum(int(cell.replace(",", "")) for cell in cells) == n
 
 
+def test_the_matrix_shows_shares_of_the_truth_and_no_hidden_sign() -> None:
+    held = JudgedRows(np.arange(4), np.array([0, 0, 0, 1]), np.eye(2)[[0, 0, 1, 1]])
+    html = confusion_html(comparison(classes=("a\x07", "<b>"), held=held))
+    assert re.findall(r'"(hit|miss)" style="--share:([\d.]+)">(\d) (?:<small>(\d+)%)?', html) == [
+        ("hit", "0.37", "2", "67"),
+        ("miss", "0.18", "1", "33"),
+        ("miss", "0.00", "0", ""),
+        ("hit", "0.55", "1", "100"),
+    ]
+    assert html.count("a\\x07") == html.count("&lt;b&gt;") == 2
+
+
 @pytest.mark.parametrize(
     ("attributes", "uncut", "said"),
     [

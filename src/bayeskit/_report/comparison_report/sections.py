@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._display_table import DisplayTable, table_html
+from bayeskit._display_table import DisplayTable, Shade, table_html
 from bayeskit._graphs.dag import Dag
 from bayeskit._markup import Html, filled, join, tag, text
 from bayeskit._report.comparison_report.comparison import Comparison
@@ -23,6 +23,8 @@ from bayeskit.typing import Floats
 
 # The most frequent classes have a line of their own, the others share one.
 MOST_CLASSES = 12
+# The number on a cell must stay readable.
+DARKEST = 0.55
 
 
 class Footnotes:
@@ -85,24 +87,19 @@ def confusion_html(found: Comparison) -> Html:
         np.add.at(folded, (group[:, None], group[None, :]), counts)
         # Rare classes taken for each other are mistakes, and stand with what was not found.
         counts, labels = folded, [*(labels[k] for k in order), words["others"]]
-    totals = np.maximum(counts.sum(axis=1), 1)
-    head = tag(
-        "tr", tag("th", f"{words['truth']} \\ {words['said']}"), *(tag("th", label) for label in labels)
-    )
-    lines = []
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    rows, shades = [], []
     for i, label in enumerate(labels):
-        cells = [_cell(int(counts[i, j]), counts[i, j] / totals[i], i == j) for j in range(len(labels))]
-        lines.append(tag("tr", tag("th", label), *cells))
-    made = tag("table", tag("thead", head), tag("tbody", *lines), cls="matrix")
+        rows.append((label, *map(_count_and_share, counts[i].tolist(), shares[i].tolist())))
+        shades.append(tuple(Shade("hit" if i == j else "miss", DARKEST * p) for j, p in enumerate(shares[i])))
+    corner = f"{words['truth']} \\ {words['said']}"
+    made = DisplayTable("", (corner, *labels), tuple(rows), shades=tuple(shades))
     text = tag("p", filled(words["confusion_text"], pick=found.picked.name), cls="faint")
-    return join([text, tag("div", made, cls="wide")])
+    return join([text, tag("div", table_html(made), cls="wide")])
 
 
-def _cell(count: int, share: float, right: bool) -> Html:
-    shown = tag("small", f"{share:.0%}") if count else ""
-    kind = "hit" if right else "miss"
-    # Never so dark that the number on it could not be read.
-    return tag("td", f"{count:,} ", shown, cls=kind, attributes=f'style="--share:{0.55 * float(share):.2f}"')
+def _count_and_share(count: int, share: float) -> Html:
+    return join([f"{count:,} ", tag("small", f"{share:.0%}") if count else ""])
 
 
 # A larger graph cannot be read; the most telling attributes are drawn.
