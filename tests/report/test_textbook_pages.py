@@ -16,7 +16,7 @@ import pytest
 
 from bayeskit._cli.demos import NAMES
 from bayeskit._cli.textbook_check import LIBRARY, compared
-from bayeskit._display_table import display_width
+from bayeskit._display_table import display_width, table_html, text_lines
 from bayeskit._report.textbook import em_page as em
 from bayeskit._report.textbook.pages import PAGES
 from bayeskit._report.textbook.printed_number import Line, PrintedNumber, exact, spoken
@@ -145,6 +145,16 @@ def test_hidden_is_the_same_page_with_blanks(name: str, lang: str) -> None:
         assert not any(
             isinstance(p, PrintedNumber) and p.text in spoken(line, True) for p in line if "/" in str(p)
         )
+
+
+@pytest.mark.parametrize(("name", "lang"), EVERY)
+def test_tables_of_a_page_are_tables_for_display(name: str, lang: str) -> None:
+    sheet = PAGES[name](lang)
+    text = as_text(sheet)
+    for grid in (each for each in (*sheet.given, *sheet.working) if isinstance(each, Grid)):
+        table = grid.table(spoken)
+        assert [f"    {line}" for line in text_lines(table) if f"    {line}\n" not in text] == []
+        assert table_html(table).count("<tr>") == 1 + len(grid.rows)
 
 
 def test_both_languages_find_the_same() -> None:

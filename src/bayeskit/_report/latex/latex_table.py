@@ -173,10 +173,10 @@ def tabular(page: DisplayTable, first: int, layout: Layout) -> list[str]:
     ]
 
 
-def simple_tabular(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table whose cells are LaTeX already, a rule under its header."""
-    lines = [_joined(header), r"\hline", *map(_joined, rows)]
-    return [rf"\begin{{tabular}}{{{'l' * len(header)}}}", *lines, r"\end{tabular}"]
+def simple_tabular(page: DisplayTable) -> list[str]:
+    """Return the lines of a table whose cells, but not its header, are LaTeX already; a rule is under its header."""
+    lines = [_joined([escaped(name) for name in page.header]), r"\hline", *map(_joined, page.rows)]
+    return [rf"\begin{{tabular}}{{{'l' * len(page.header)}}}", *lines, r"\end{tabular}"]
 
 
 def longtable(page: DisplayTable, first: int, layout: Layout, caption: str) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from bayeskit._display_table import aligned, display_width
+from bayeskit._display_table import DisplayTable, display_width, text_lines
 from bayeskit._messages import text_in
 from bayeskit._report.latex.latex_math import as_math
 from bayeskit._report.latex.latex_page import fragment_latex
@@ -19,10 +20,16 @@ from bayeskit._report.textbook.printed_number import Line, Number, PrintedNumber
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of lines."""
+    """A table whose cells are lines, so that their numbers can be left blank."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[Line, ...], ...]
+
+    def table(self, write: Callable[[Line], str]) -> DisplayTable:
+        """Return the table with its cells written as text, or as LaTeX."""
+        return DisplayTable(
+            "", self.header, tuple(tuple(map(write, row)) for row in self.rows), right=len(self.header)
+        )
 
 
 @dataclass(frozen=True)
@@ -74,8 +81,8 @@ class Sheet:
 
         def told(item: Line | Grid) -> dict[str, Any]:
             if isinstance(item, Grid):
-                rows = [[spoken(cell, hide) for cell in row] for row in item.rows]
-                return {"header": list(item.header), "rows": rows}
+                table = item.table(partial(spoken, hide=hide))
+                return {"header": list(table.header), "rows": [list(row) for row in table.rows]}
             numbers = [_plain(piece) for piece in item if isinstance(piece, PrintedNumber)]
             return {"text": spoken(item, hide)} | ({} if hide else {"numbers": numbers})
 
@@ -156,8 +163,7 @@ def as_text(sheet: Sheet, hide: bool = False) -> str:
 
 
 def _grid(grid: Grid, hide: bool) -> list[str]:
-    rows = [grid.header, *([spoken(cell, hide) for cell in row] for row in grid.rows)]
-    head, *body = aligned(rows)
+    head, *body = text_lines(grid.table(partial(spoken, hide=hide)))
     rule = "─" * max(map(display_width, (head, *body)))
     return [f"    {row}".rstrip() for row in (head, rule, *body)]
 
@@ -245,13 +251,11 @@ def _paragraph(text: str) -> str:
 def _latex_grid(grid: Grid, hide: bool) -> str:
     lines = [[(name,) for name in grid.header], *grid.rows]
     size = size_for([max(_width(cell, hide) for cell in column) for column in zip(*lines, strict=True)])
-    header = [escaped(name) for name in grid.header]
-    rows = [[_line(cell, hide) for cell in row] for row in grid.rows]
     return "\n".join(
         [
             r"\begin{center}",
             rf"{size}\renewcommand{{\arraystretch}}{{1.4}}",
-            *simple_tabular(header, rows),
+            *simple_tabular(grid.table(partial(_line, hide=hide))),
             r"\end{center}",
         ]
     )
