@@ -140,8 +140,9 @@ class CountClassifier(BaseClassifier):
         Parameters
         ----------
         X : array, frame, sparse matrix, iterator of batches, :class:`bayeskit.Batches`, path, or DuckDB relation
-            A batch is (X, y), (X, y, weights), or rows that include the target column. DuckDB counts a
-            relation in place, without reading rows, so the model must not need to choose anything from rows.
+            A path may be a pattern (``"part-*.parquet"``), and several paths a list. A batch is (X, y),
+            (X, y, weights), or rows that include the target column. DuckDB counts a relation in place, without
+            reading rows, so the model must not need to choose anything from rows.
         y : array of shape (n,), optional
             The class of each row. Alternatively, pass ``target``. With ``semi_supervised=True`` labels may be
             missing: None, NaN, or −1 if the labels are integers.

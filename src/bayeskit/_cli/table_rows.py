@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from bayeskit._cli.options import STANDARD_INPUT, Reading
 from bayeskit._cli.row_writing import RowWriter, opened_text
 from bayeskit._data.file_rows import FileRows
-from bayeskit._data.files import FileSource
+from bayeskit._data.file_set import open_files
 from bayeskit._messages import Message, did_you_mean
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SourceNote
 
@@ -34,7 +34,7 @@ def opened(path: str, reading: Reading) -> Iterator[FileRows]:
     """Open a table; standard input, where the path is ``-``, and pipes are spooled first."""
     with _spooled(path) as file:
         separator = {"tab": "\t", "\\t": "\t"}.get(reading.sep or "", reading.sep)
-        source = FileSource(
+        source = open_files(
             file,
             encoding=reading.encoding,
             separator=separator,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +14,7 @@ from bayeskit._comparison.suspect_columns import hint, is_present, reason
 from bayeskit._comparison.trials import Columns
 from bayeskit._data.class_labels import as_labels
 from bayeskit._data.frames import as_frame
+from bayeskit._data.source import names_files
 from bayeskit._data.table import Table, open_table
 from bayeskit._messages import Joined, Message, did_you_mean
 from bayeskit._report.comparison_report.comparison import Table as TableRead
@@ -156,8 +155,7 @@ class FileTableSource:
         return {}
 
     def told(self, rows: int, unlabelled: int) -> TableRead:
-        with open(self.rows.source.path, "rb") as file:
-            return TableRead(self.called, rows, unlabelled, hashlib.file_digest(file, "sha256").hexdigest())
+        return TableRead(self.called, rows, unlabelled, self.rows.source.digest())
 
 
 def given_rows(
@@ -176,16 +174,16 @@ def given_rows(
             "target names a column, and is a {kind} here. Pass the classes themselves as y=.",
             kind=type(target).__name__,
         )
-    if isinstance(data, (str, os.PathLike)):
+    if names_files(data):
         from bayeskit._data.file_rows import FileRows
-        from bayeskit._data.files import FileSource
+        from bayeskit._data.file_set import open_files
 
-        path = os.fspath(data)
+        path = ", ".join(map(str, data)) if isinstance(data, (list, tuple)) else str(data)
         if target is None or y is not None:
             raise DataError(
                 'Say which column of {path!r} is the class: target="...", and leave y out.', path=path
             )
-        source = FileSource(path, encoding=encoding, missing=("", *missing))
+        source = open_files(data, encoding=encoding, missing=("", *missing))
         return FileTableSource(FileRows(source, repr(path)), path), target
     if (target is None) is (y is None):
         raise DataTypeError("Give the classes either as y= or as target=, the name of their column.")

@@ -1,4 +1,4 @@
-"""Reads the rows of one file: checks columns by name, applies the given kinds, stops at a limit."""
+"""Reads the rows of a file or several: checks columns by name, applies the given kinds, stops at a limit."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._data.files import FileSource
+from bayeskit._data.file_set import TableFiles
 from bayeskit._data.source import Batches
+from bayeskit._data.table import ColumnBatch
 from bayeskit._messages import Message, did_you_mean
 from bayeskit.errors import ColumnError, DataError
 
@@ -24,13 +25,14 @@ class FileRows:
     Examples
     --------
     >>> import tempfile, pathlib
+    >>> from bayeskit._data.files import FileSource
     >>> path = pathlib.Path(tempfile.mkdtemp(), "melons.csv")
     >>> _ = path.write_text("x,y\n1,a\n2,b\n")
     >>> FileRows(FileSource(path), "the melons", limit=1).columns()
     {'x': array([1]), 'y': array(['a'], dtype=object)}
     """
 
-    source: FileSource
+    source: TableFiles
     shown: str
     limit: int | None = None
 
@@ -38,7 +40,7 @@ class FileRows:
     def names(self) -> tuple[str, ...]:
         return self.source.names
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator[ColumnBatch]:
         """Read the rows from the beginning, up to the limit."""
         left = self.limit
         for batch in self.source.batches():
@@ -47,7 +49,7 @@ class FileRows:
                 yield batch
                 left = None if left is None else left - n
             elif left:
-                yield {name: column[:left] for name, column in batch.items()}
+                yield batch.first(left)
                 left = 0
             if left == 0:
                 return

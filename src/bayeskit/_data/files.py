@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 
 from bayeskit._data.formats import LOOKS, Field, Parquet, Text
 from bayeskit._data.spelling import note_spellings
+from bayeskit._data.table import ColumnBatch
 from bayeskit._messages import Joined, Message, Term
 from bayeskit.errors import ColumnError, DataError, SettingError
 
@@ -95,7 +98,6 @@ def rebatched(parts: Iterable[Arrays], size: int) -> Iterator[Arrays]:
         yield [np.concatenate(column) for column in zip(*held, strict=True)]
 
 
-Batch = dict[str, NDArray[Any]]
 _USABLE = ("int64", "float64", "bool", "str")
 # To plan a query takes DuckDB a time that grows with the square of what is asked.
 _COLUMNS_AT_ONCE = 128
@@ -114,7 +116,8 @@ class FileSource:
     Parameters
     ----------
     path : path
-        CSV or TSV (also packed with gzip), or Parquet. It is taken literally: no patterns, no addresses.
+        CSV or TSV (also packed with gzip), or Parquet. It is taken literally: no patterns, no addresses. Patterns and
+        lists are for :func:`bayeskit._data.file_set.open_files`.
     columns, exclude : sequence of str, optional
         The columns to read, in this order; the columns to leave out.
     encoding : str, optional
@@ -134,6 +137,8 @@ class FileSource:
         The columns that are read, in order.
     dtypes : dict of str to str
         For each of them ``int64``, ``float64``, ``bool``, ``str``, or a kind that `batches` refuses.
+    text : frozenset of str
+        The columns that hold words somewhere, though perhaps not in every batch.
     rows : int
 
     Examples
@@ -163,7 +168,7 @@ class FileSource:
             )
         self.path, self.rows_per_batch = Path(path).absolute(), rows_per_batch
         self._most_columns = most_columns
-        self._shown = shown = repr(os.fspath(path))
+        self.shown = shown = repr(os.fspath(path))
         texts = (missing,) if isinstance(missing, str) else tuple(missing)
         self._format: Text | Parquet
         if not _is_parquet(self.path, shown):
@@ -174,7 +179,7 @@ class FileSource:
             raise SettingError(
                 "encoding= and separator= are for text, and {shown} is Parquet: leave them out.", shown=shown
             )
-        self._stamp = _stamp(self.path)
+        self._stamp = file_stamp(self.path)
         self._fields, self.rows = self._survey(columns, exclude)
         note_spellings([(field.name, field.spelling) for field in self._fields], shown)
         if self.rows == 0:
@@ -182,13 +187,18 @@ class FileSource:
                 "{shown} has the names of columns and no rows. Give a file with at least one row.",
                 shown=shown,
             )
+        self._describe()
+
+    def _describe(self) -> None:
         self.names = tuple(field.name for field in self._fields)
         self.dtypes = {field.name: field.kind for field in self._fields}
+        words = [field for field in self._fields if field.kind in ("str", "bool") and not field.empty]
+        self.text = frozenset(field.name for field in words)
 
     def __repr__(self) -> str:
-        return f"FileSource({self._shown}: {self.rows:,} rows, {len(self.names)} columns, {self._format})"
+        return f"FileSource({self.shown}: {self.rows:,} rows, {len(self.names)} columns, {self._format})"
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator[ColumnBatch]:
         """Read the file once from its beginning, `rows_per_batch` rows at a time (at the end, what is left).
 
         Returns
@@ -211,13 +221,13 @@ class FileSource:
                 raise ColumnError(
                     "Column {name!r} of {shown} {what}. {way_out}",
                     name=field.name,
-                    shown=self._shown,
+                    shown=self.shown,
                     what=what,
                     way_out=way_out,
                 )
-        if _stamp(self.path) != self._stamp:
+        if file_stamp(self.path) != self._stamp:
             raise DataError(
-                "{shown} has changed since it was opened. Make a new FileSource of it.", shown=self._shown
+                "{shown} has changed since it was opened. Make a new FileSource of it.", shown=self.shown
             )
         return self._read()
 
@@ -234,22 +244,43 @@ class FileSource:
             A column of text that is to be numbers fails when a batch holds a cell that is none.
         """
         wanted = dict(kinds or {})
-        fields = self._fields if columns is None else _chosen(self._fields, columns, None, self._shown)
-        source = copy(self)
-        source._fields = [
+        fields = self._fields if columns is None else _chosen(self._fields, columns, None, self.shown)
+        return self._with(
             self._format.read_as(field, wanted[field.name]) if field.name in wanted else field
             for field in fields
-        ]
-        source.names = tuple(field.name for field in source._fields)
-        source.dtypes = {field.name: field.kind for field in source._fields}
+        )
+
+    def with_kinds(self, names: Sequence[str], kinds: Mapping[str, Field]) -> FileSource:
+        """Return the same rows with columns in this order, each of this kind, perhaps with missing cells."""
+
+        def read_so(field: Field, like: Field) -> Field:
+            field = replace(field, nulls=like.nulls, empty=like.empty)
+            same = field.kind == like.kind and field.kind in ("str", "bool")
+            return field if same or like.kind not in _USABLE else self._format.read_as(field, like.kind)
+
+        return self._with(read_so(self.field(name), kinds[name]) for name in names)
+
+    def field(self, name: str) -> Field:
+        """Return what is known of a column."""
+        return next(field for field in self._fields if field.name == name)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the file."""
+        with open(self.path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def _with(self, fields: Iterable[Field]) -> FileSource:
+        source = copy(self)
+        source._fields = list(fields)
+        source._describe()
         return source
 
-    def _read(self) -> Iterator[Batch]:
+    def _read(self) -> Iterator[ColumnBatch]:
         query = ", ".join(f"{field.expression} AS o{i}" for i, field in enumerate(self._fields))
         with self._opened() as (connection, table):
             parts = pieces(connection, f"SELECT {query} FROM {table}", self._fields, self.rows_per_batch)
             for arrays in rebatched(parts, self.rows_per_batch):
-                yield dict(zip(self.names, arrays, strict=True))
+                yield ColumnBatch(zip(self.names, arrays, strict=True), self.text)
 
     def _survey(
         self, columns: Sequence[Hashable] | None, exclude: Sequence[Hashable] | None
@@ -257,12 +288,12 @@ class FileSource:
         """Learn the columns, and in one pass over the rows how many there are and the kind of each column."""
         try:
             with self._opened() as (connection, table):
-                fields = _chosen(self._format.fields(connection, table), columns, exclude, self._shown)
+                fields = _chosen(self._format.fields(connection, table), columns, exclude, self.shown)
                 if self._most_columns is not None and len(fields) > self._most_columns:
                     raise ColumnError(
                         "{shown} has {n:,} columns, and {most_columns:,} at most are read. "
                         "Make a file of the columns that matter.",
-                        shown=self._shown,
+                        shown=self.shown,
                         n=len(fields),
                         most_columns=self._most_columns,
                     )
@@ -309,7 +340,7 @@ class FileSource:
         width = _WRONG_WIDTH.fullmatch(what)
         return Message(
             "{shown} cannot be read as {format}: {what}. {way_out}",
-            shown=self._shown,
+            shown=self.shown,
             format=self._format.message,
             what=what if width is None else Message(_WIDTHS, **width.groupdict()),
             way_out=Message("Mend the file there, or check separator= and encoding=.")
@@ -370,7 +401,8 @@ def _is_parquet(path: Path, shown: str) -> bool:
     return head == b"PAR1" and (named_so or tail == b"PAR1")
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def file_stamp(path: Path) -> tuple[int, int]:
+    """Return the size of a file and when it was last written."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns
 

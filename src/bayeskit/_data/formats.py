@@ -185,8 +185,8 @@ _NEVER = "\ue000\ue001\ue000"
 
 @dataclass(frozen=True)
 class Field:
-    """A column: its name, how SQL calls it, its kind, the expression that reads it as that kind, and how its
-    numbers are spelled where that is not plain."""
+    """A column: its name, how SQL calls it, its kind, whether cells are missing, the expression that reads it as that
+    kind, how its numbers are spelled where that is not plain, and whether all its cells are missing."""
 
     name: str
     column: str
@@ -194,6 +194,7 @@ class Field:
     nulls: bool = True
     expression: str = ""
     spelling: str = ""
+    empty: bool = False
 
 
 def quoted(text: str) -> str:
@@ -272,6 +273,7 @@ class Text:
 
     def typed(self, field: Field, rows: int, filled: int, passed: dict[str, int]) -> Field:
         """Decide the kind by how many cells are filled, and how many of them look like each kind."""
+        field = replace(field, empty=not filled)
         kind = next((each for each in LOOKS if filled and passed.get(each) == filled), "str")
         if kind in SPELLINGS:
             spelling = spelling_of(filled, passed, self.separator) or ""
@@ -335,7 +337,7 @@ class Parquet:
 
     def typed(self, field: Field, rows: int, filled: int, passed: dict[str, int]) -> Field:
         """Decide the kind by the column's type and whether all its cells are filled."""
-        field = replace(field, nulls=filled < rows)
+        field = replace(field, nulls=filled < rows, empty=not filled)
         if field.kind == "str":
             text = f"CAST({field.column} AS VARCHAR)"
             texts = ", ".join(map(quoted, self.missing))

@@ -12,7 +12,7 @@ from bayeskit._data.columns import refuse_beyond
 from bayeskit._data.encode import code_column, match_columns
 from bayeskit._data.encoded import CodeColumn, EncodedTable, code_moves
 from bayeskit._data.reading import Reading
-from bayeskit._data.source import Source, batch_weights, is_path
+from bayeskit._data.source import Source, batch_weights, names_files
 from bayeskit._data.table import Table
 from bayeskit._schema import Name, Schema, Variable
 from bayeskit.errors import ColumnError, DataError, TooLarge
@@ -189,7 +189,7 @@ class _Column:
 
 def _refuse_file(source: Source, max_memory: float) -> None:
     """Refuse a file whose codes and numbers would not fit, before it is read."""
-    if not is_path(source.data) or max_memory == math.inf:
+    if not names_files(source.data) or max_memory == math.inf:
         return
     file = source.file
     names = tuple(name for name in file.names if name != source.weights)

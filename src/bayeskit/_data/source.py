@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from bayeskit._messages import Joined
 from bayeskit._schema import Name
 from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource, WeightError
 from bayeskit.typing import LabelsLike, WeightsLike
+
+if TYPE_CHECKING:
+    from bayeskit._data.file_set import TableFiles
 
 
 @dataclass(frozen=True)
@@ -62,15 +66,34 @@ class Batches:
         return iter(self.make())
 
 
-def is_path(data: object) -> bool:
-    return isinstance(data, (str, os.PathLike))
+# Names that a list of texts would not have by chance: a folder in it, a pattern, or the end of a table's name.
+_LIKE_A_PATH = re.compile(r"[*?\[/\\]|\.(csv|tsv|txt|tab|data|parquet|pq)(\.gz)?$", re.IGNORECASE)
+
+
+def names_files(data: object) -> bool:
+    """Tell whether rows are given by the path of a file, a pattern, or a list of these.
+
+    >>> names_files("melons.csv"), names_files(["a.parquet", "b.parquet"]), names_files(["sweet", "ripe"])
+    (True, True, False)
+    """
+    if isinstance(data, (str, os.PathLike)):
+        return True
+    return (
+        isinstance(data, (list, tuple))
+        and len(data) > 0
+        and all(
+            isinstance(one, os.PathLike) or (isinstance(one, str) and _LIKE_A_PATH.search(one))
+            for one in data
+        )
+    )
 
 
 @dataclass(frozen=True)
 class Source:
     """Rows from anywhere, as an iterator of :class:`Rows`.
 
-    ``data`` is rows in memory, :class:`Batches`, an iterator, or the path of a CSV or Parquet file. With
+    ``data`` is rows in memory, :class:`Batches`, an iterator, or the path of a CSV or Parquet file, a pattern of such
+    paths, or a list of them. With
     ``target`` the labels are a column of the rows; ``weights`` may then name another. ``keep`` says which rows of a
     batch are given out: it returns them, or None where there are none. With ``once`` rows in memory are opened and
     their text is coded once for all passes: they must not change between them. Without ``has_class`` rows have no
@@ -94,7 +117,7 @@ class Source:
 
     @property
     def in_memory(self) -> bool:
-        return not (is_path(self.data) or isinstance(self.data, (Batches, Iterator)))
+        return not (names_files(self.data) or isinstance(self.data, (Batches, Iterator)))
 
     def need_many_passes(self, who: str) -> None:
         """Refuse a source that can be read only once."""
@@ -125,7 +148,7 @@ class Source:
         return (rows for rows in self if rows.weights is None or rows.weight > 0.0)
 
     def _all(self) -> Iterator[Rows]:
-        if is_path(self.data):
+        if names_files(self.data):
             yield from self._from_file()
         elif isinstance(self.data, (Batches, Iterator)):
             if self.y is not None:
@@ -145,9 +168,9 @@ class Source:
         return self._split(open_table(self.data), self.y, self.weights)
 
     @cached_property
-    def file(self) -> Any:
-        """The file that a path names, surveyed once for all passes."""
-        from bayeskit._data.files import FileSource
+    def file(self) -> TableFiles:
+        """The file that a path names, or the files, surveyed once for all passes."""
+        from bayeskit._data.file_set import open_files
 
         if self.has_class and self.target is None and self.y is None:
             raise DataError('Say which column of {data!r} is the class: target="...".', data=str(self.data))
@@ -155,7 +178,7 @@ class Source:
         if self.columns is not None:
             named = (self.target, self.weights if isinstance(self.weights, str) else None)
             columns = [*self.columns, *(n for n in named if n is not None and n not in self.columns)]
-        return FileSource(self.data, columns=columns, exclude=self.exclude, encoding=self.encoding)
+        return open_files(self.data, columns=columns, exclude=self.exclude, encoding=self.encoding)
 
     def reopen(self) -> None:
         """Forget what was found out about a file: the next pass surveys it anew."""
@@ -199,7 +222,7 @@ class Source:
         """Return the columns that are attributes: those asked for, or all, without the target and the weights."""
         keep = list(names) if self.columns is None else list(self.columns)
         for name in [*keep, *(self.exclude or ())]:
-            if name not in names and not (is_path(self.data) or self.data is None):
+            if name not in names and not (names_files(self.data) or self.data is None):
                 raise ColumnError(
                     "There is no column {name!r}. The columns are {names}.",
                     name=name,

@@ -26,12 +26,25 @@ from bayeskit.errors import ColumnError, DataError, DataTypeError
 from bayeskit.typing import RowSource, TableLike
 
 
+class ColumnBatch(dict[str, NDArray[Any]]):
+    """Columns by name, of which some are known to be text although all their cells here may be missing."""
+
+    def __init__(self, columns: Iterable[tuple[str, NDArray[Any]]], text: frozenset[str]) -> None:
+        super().__init__(columns)
+        self.text = text
+
+    def first(self, n: int) -> ColumnBatch:
+        """Return the first rows."""
+        return ColumnBatch(((name, column[:n]) for name, column in self.items()), self.text)
+
+
 @dataclass(frozen=True)
 class Table:
     """Columns of equal length.
 
     Exactly one of ``matrix`` (a NumPy array of one dtype), ``frame`` (a narwhals frame), ``arrays`` (one
-    array a column) and ``block`` (a SciPy sparse matrix) holds the cells.
+    array a column) and ``block`` (a SciPy sparse matrix) holds the cells. ``text`` are columns that are known to be
+    text although all their cells here may be missing.
     """
 
     n_rows: int
@@ -41,6 +54,7 @@ class Table:
     frame: Any = None
     arrays: Sequence[NDArray[Any]] | None = None
     block: Any = None
+    text: frozenset[Name] = frozenset()
     _coded: dict[Name, CodedColumn] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -58,7 +72,7 @@ class Table:
             return "block"
         if self.frame is not None:
             return series_kind(self.frame.get_column(self.names[j]), self.names[j])
-        return array_kind(self.raw(j), self.names[j])
+        return "categorical" if self.names[j] in self.text else array_kind(self.raw(j), self.names[j])
 
     def factorize(self, j: int) -> CodedColumn:
         """Code a column. Codes of text are kept: to find them takes longer than anything that is done with them."""
@@ -125,7 +139,7 @@ class Table:
         if self.frame is not None:
             return Table(self.n_rows, names, self.named, frame=self.frame.select(list(names)))
         arrays = tuple(self.raw(place[name]) for name in names)
-        return Table(self.n_rows, names, self.named, arrays=arrays)
+        return Table(self.n_rows, names, self.named, arrays=arrays, text=self.text)
 
     def take(self, rows: NDArray[np.intp]) -> Table:
         """Return the table of these rows, in this order."""
@@ -248,7 +262,8 @@ def _open_mapping(data: Mapping[Any, Any]) -> Table:
     lengths = arrays.lengths
     if len(lengths) > 1:
         raise DataError("The columns have different lengths: {lengths}.", lengths=sorted(lengths))
-    return _checked(Table(lengths.pop() if lengths else 0, names, True, arrays=arrays))
+    text = data.text if isinstance(data, ColumnBatch) else frozenset()
+    return _checked(Table(lengths.pop() if lengths else 0, names, True, arrays=arrays, text=text))
 
 
 class _Columns(Sequence[NDArray[Any]]):

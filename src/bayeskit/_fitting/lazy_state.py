@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import OrderedDict
@@ -13,7 +12,7 @@ import numpy as np
 
 from bayeskit._counting.backend import Tally, backend_of
 from bayeskit._data.encode import Policy, encode, match_columns
-from bayeskit._data.source import Rows, Source, is_path
+from bayeskit._data.source import Rows, Source, names_files
 from bayeskit._data.table import Table
 from bayeskit._fitting.fitted_state import FittedState, without_idle_states
 from bayeskit._fitting.model import Model, estimate, plan_for
@@ -154,7 +153,7 @@ class LazyState:
     def _looks_for(self, needed: frozenset[Name]) -> list[LazyCounts]:
         known = frozenset().union(*self._looks) if self._looks else frozenset()
         absent = needed - known
-        if absent and self._looks and self._file_stamp() != self._stamp:
+        if absent and self._looks and self._file_stamps() != self._stamp:
             self.drop()  # the file was written anew: nothing remembered goes with what is counted now
             absent = needed
         if absent or not self._looks:
@@ -165,7 +164,7 @@ class LazyState:
                 look = self._look(needed)
                 absent = needed
             self._looks[absent] = look
-            self._stamp = self._file_stamp()
+            self._stamp = self._file_stamps()
         wanted = [look for names, look in self._looks.items() if names & needed]
         wanted = wanted or [next(iter(self._looks.values()))]
         self._evict()
@@ -214,18 +213,16 @@ class LazyState:
         while len(self._looks) > 1 and sum(held.n_bytes for held in self._looks.values()) > self.max_memory:
             self._looks.popitem(last=False)
 
-    def _file_stamp(self) -> tuple[int, int] | None:
-        """When and how large the file was written, None for what is no file."""
-        if not is_path(self.source.data):
+    def _file_stamps(self) -> tuple[object, ...] | None:
+        """When and how large each file was written, None for what is no file."""
+        if not names_files(self.source.data):
             return None
-        try:
-            status = os.stat(self.source.data)
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size
+        from bayeskit._data.file_set import stamps_of
+
+        return stamps_of(self.source.data)
 
     def _drop_if_stale(self) -> None:
-        stamp = self._file_stamp()
+        stamp = self._file_stamps()
         old = isinstance(self.refresh, (int, float)) and time.monotonic() - self._since > self.refresh
         moved = self._looks and stamp != self._stamp and self.refresh != "manual"
         if self.refresh == "always" or old or moved:

@@ -29,6 +29,8 @@ _U = np.uintp
 # A share below the least is kept as share · 2⁶⁰⁰, and how often that was done: none ever underflows, so a class
 # that looked hopeless after a hundred attributes can still come back.
 _LEAST, _MOST, _STEP = 2.0**-600, 2.0**600, 600.0 * np.log(2.0)
+# Classes whose shares differ by no more than rounding are tied, and the first of them is the answer.
+_TIE = 1.0 + 2.0**-40
 
 
 @kernel
@@ -135,7 +137,7 @@ def add_losses(
                 for c in range(k):
                     if steps[i, m, c] == lowest:
                         total += shares[i, m, c]
-            answer, best, of_own = 0, -1.0, 0.0
+            answer, best, of_own = 0, 0.0, 0.0
             if lowest < 0:
                 # Every class is impossible: the answer is the class prior.
                 taken = 0.0 if held else own[i]
@@ -146,7 +148,7 @@ def add_losses(
                         if left > 0.0
                         else 1.0 / k
                     )
-                    if share > best:
+                    if share > best * _TIE:
                         answer, best = c, share
                     if c == y:
                         of_own = share
@@ -161,7 +163,7 @@ def add_losses(
                     shares[i, m, c] = share
                     if is_small and steps[i, m, c] > 0:
                         share = 0.0
-                    if share > best:
+                    if share > best * _TIE:
                         answer, best = c, share
                     if c == y:
                         of_own = share

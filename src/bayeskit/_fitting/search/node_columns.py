@@ -18,7 +18,7 @@ from bayeskit._data.encode import code_intervals
 from bayeskit._data.encoded import EncodedTable
 from bayeskit._data.reading import Reading, check_states, cut_variable
 from bayeskit._data.row_store import gather
-from bayeskit._data.source import Source, as_weights, is_path
+from bayeskit._data.source import Source, as_weights, names_files
 from bayeskit._data.table import open_table
 from bayeskit._fitting.cut_points import frequency_cut_points
 from bayeskit._schema import Name, Variable
@@ -218,7 +218,7 @@ def read_source(
     source = Source(data, weights=sample_weight if in_source else None, columns=only, has_class=False)
     rows = gather(source, reading, EVERYTHING, max_memory=max_memory)
     weights = rows.weights if in_source else as_weights(sample_weight, rows.n_rows)
-    if is_path(data) and for_all is None:
+    if names_files(data) and for_all is None:
         _note_gaps(rows, reading)
     return _cut(rows, reading, for_all), weights
 

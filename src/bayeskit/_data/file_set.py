@@ -1,0 +1,175 @@
+"""Several files as one source of rows: a list of paths, or a pattern such as ``part-*.parquet``."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from copy import copy
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from bayeskit._data.files import FileSource, file_stamp
+from bayeskit._data.formats import Field
+from bayeskit._data.table import ColumnBatch
+from bayeskit._messages import Joined
+from bayeskit.errors import ColumnError, DataError, SourceNote
+
+
+def paths_of(data: Any) -> list[str]:
+    """List the files that a path, a pattern or a list of these names; those of a pattern sorted by name.
+
+    A file whose own name has the signs of a pattern is taken literally.
+    """
+    if isinstance(data, (list, tuple)):
+        return [path for one in data for path in paths_of(one)]
+    path = os.fspath(data)
+    if not glob.has_magic(path) or os.path.exists(path):
+        return [path]
+    found = sorted(one for one in glob.glob(path, recursive=True) if os.path.isfile(one))
+    if not found:
+        raise DataError("No file matches {pattern!r}. Check the folder and the pattern.", pattern=path)
+    return found
+
+
+def stamps_of(data: Any) -> tuple[object, ...] | None:
+    """Tell when and how large the files of a path, a pattern or a list were written; None where one is gone."""
+    try:
+        return tuple((path, *file_stamp(Path(path))) for path in paths_of(data))
+    except (OSError, DataError):
+        return None
+
+
+class FileSet:
+    """The rows of several files, one file after the other, as if they were one.
+
+    All files have the same columns, in any order. A column has one kind in all of them: numbers where all files have
+    numbers, text (with a note) where some have words. The same path may be listed several times.
+
+    Parameters
+    ----------
+    paths : sequence of paths
+    settings : as of :class:`~bayeskit._data.files.FileSource`, for every file
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name, cells in ("a", "1"), ("b", "2.5"):
+    ...     _ = (folder / f"{name}.csv").write_text(f"x\\n{cells}\\n")
+    >>> files = FileSet([folder / "a.csv", folder / "b.csv"])
+    >>> files.rows, [batch["x"].tolist() for batch in files.batches()]
+    (2, [[1.0], [2.5]])
+    """
+
+    def __init__(self, paths: Sequence[str | os.PathLike[str]], **settings: Any) -> None:
+        opened: dict[str, FileSource] = {}
+        for path in paths:
+            if os.fspath(path) not in opened:
+                opened[os.fspath(path)] = FileSource(path, **settings)
+        first, *others = opened.values()
+        for other in others:
+            _check_columns(first, other)
+        kinds = {name: _common_kind(name, list(opened.values())) for name in first.names}
+        same = {path: file.with_kinds(first.names, kinds) for path, file in opened.items()}
+        self.files = [same[os.fspath(path)] for path in paths]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.files[0].names
+
+    @property
+    def dtypes(self) -> dict[str, str]:
+        return self.files[0].dtypes
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+    def __repr__(self) -> str:
+        return f"FileSet({len(self.files)} files: {self.rows:,} rows, {len(self.names)} columns)"
+
+    def batches(self) -> Iterator[ColumnBatch]:
+        """Read all files once, in their order; a batch is of one file."""
+        for file in self.files:
+            yield from file.batches()
+
+    def reread(self, columns: Sequence[str] | None = None, kinds: Mapping[str, str] | None = None) -> FileSet:
+        """Return a source of some of these columns, some read as another kind; no file is surveyed again."""
+        source = copy(self)
+        source.files = [file.reread(columns, kinds) for file in self.files]
+        return source
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the files' own digests."""
+        return hashlib.sha256("\n".join(file.digest() for file in self.files).encode()).hexdigest()
+
+
+# What is read from one path, a list or a pattern.
+TableFiles: TypeAlias = FileSource | FileSet
+
+
+def open_files(
+    data: Any,
+    *,
+    columns: Sequence[Hashable] | None = None,
+    exclude: Sequence[Hashable] | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    missing: Sequence[str] = ("",),
+    most_columns: int | None = None,
+) -> TableFiles:
+    """Open what a path, a pattern or a list of these names; see :class:`~bayeskit._data.files.FileSource`."""
+    paths = paths_of(data)
+    settings: dict[str, Any] = {
+        "columns": columns,
+        "exclude": exclude,
+        "encoding": encoding,
+        "separator": separator,
+        "missing": missing,
+        "most_columns": most_columns,
+    }
+    return FileSource(paths[0], **settings) if len(paths) == 1 else FileSet(paths, **settings)
+
+
+def _check_columns(first: FileSource, other: FileSource) -> None:
+    """Refuse files of which one has a column that another lacks."""
+    for file, beside in (other, first), (first, other):
+        lacking = [name for name in beside.names if name not in file.names]
+        if lacking:
+            raise ColumnError(
+                "{file} has no column {names}, and {beside} has. Files that are read together must have the same "
+                "columns: mend the file, or leave the column out with exclude=.",
+                file=file.shown,
+                names=Joined(map(repr, lacking[:12])),
+                beside=beside.shown,
+            )
+
+
+def _common_kind(name: str, files: Sequence[FileSource]) -> Field:
+    """Find one kind that a column can be read as in all files, and whether a cell is missing in any."""
+    fields = [(file, file.field(name)) for file in files]
+    filled = [(file, field) for file, field in fields if not field.empty] or fields
+    kinds = {field.kind for _, field in filled}
+    nulls = any(field.nulls for _, field in fields)
+    if kinds <= {"int64", "float64"}:
+        kind = "float64" if "float64" in kinds or nulls else "int64"
+    elif len(kinds) == 1:
+        (kind,) = kinds
+    else:
+        kind = "str"
+        one, other = (next(pair for pair in filled if pair[1].kind == k) for k in sorted(kinds)[:2])
+        warnings.warn(
+            SourceNote(
+                "Column {name!r} is of kind {kind} in {shown} and {kind2} in {shown2}: all of it is read as text.",
+                name=name,
+                kind=one[1].kind,
+                shown=one[0].shown,
+                kind2=other[1].kind,
+                shown2=other[0].shown,
+            ),
+            stacklevel=6,
+        )
+    return Field(name, "", kind, nulls, empty=all(field.empty for _, field in fields))

@@ -1,0 +1,207 @@
+"""Several files are read as if they were one: lists of paths, and patterns."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bayeskit
+from bayeskit import TAN, CountForest, NaiveBayes, comparison, learn_network
+from bayeskit.errors import ColumnError, DataError, SourceNote
+from cli_run import run
+
+
+def table(n: int, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "word": rng.choice(["u", "v", "w"], n),
+            "number": rng.normal(size=n).round(3),
+            "whole": rng.integers(0, 5, n),
+            "flag": rng.random(n) < 0.5,
+            "class": rng.choice(["no", "yes"], n),
+        }
+    )
+
+
+def write(frame: pd.DataFrame, path: Path) -> str:
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False)
+    return str(path)
+
+
+def parts(folder: Path, frame: pd.DataFrame, ends: list[int], suffix: str = ".csv") -> list[str]:
+    bounds = [0, *ends, len(frame)]
+    return [write(frame[a:b], folder / f"part-{i}{suffix}") for i, (a, b) in enumerate(pairwise(bounds))]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".csv.gz"])
+@pytest.mark.parametrize("make", [NaiveBayes, TAN, lambda: CountForest(n_trees=3)])
+def test_parts_are_the_whole(tmp_path: Path, suffix: str, make: Any) -> None:
+    frame = table(120)
+    paths = parts(tmp_path, frame, [40, 41], suffix)
+    alone = write(frame, tmp_path / ("whole.parquet" if suffix == ".parquet" else "whole.csv"))
+    whole = make().fit(alone, target="class")
+    asked = frame.drop(columns="class")
+    expected = whole.predict_proba(asked)
+    for given_ in (paths, [Path(path) for path in paths], tuple(paths), str(tmp_path / f"part-*{suffix}")):
+        found = make().fit(given_, target="class")
+        assert found.schema_ == whole.schema_
+        np.testing.assert_allclose(found.predict_proba(asked), expected, rtol=0, atol=1e-12)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    ends=st.lists(st.integers(1, 29), min_size=1, max_size=4, unique=True).map(sorted),
+    seed=st.integers(0, 99),
+)
+def test_where_a_table_is_cut_changes_nothing(
+    tmp_path_factory: pytest.TempPathFactory, ends: list[int], seed: int
+) -> None:
+    folder, frame = tmp_path_factory.mktemp("parts"), table(30, seed)
+    found = NaiveBayes().fit(parts(folder, frame, ends), target="class")
+    whole = NaiveBayes().fit(write(frame, folder / "whole.csv"), target="class")
+    assert found.schema_ == whole.schema_
+    asked = frame.drop(columns="class")
+    np.testing.assert_allclose(found.predict_proba(asked), whole.predict_proba(asked), rtol=0, atol=1e-12)
+
+
+def test_a_file_listed_twice_counts_twice(tmp_path: Path) -> None:
+    path = write(table(30), tmp_path / "a.csv")
+    twice = NaiveBayes().fit([path, path], target="class")
+    assert twice.statistics_.total == 60
+
+
+def test_formats_may_be_mixed_and_columns_stand_in_any_order(tmp_path: Path) -> None:
+    frame = table(60)
+    one = write(frame[:30], tmp_path / "a.csv")
+    other = write(frame.iloc[30:, ::-1], tmp_path / "b.parquet")
+    found = NaiveBayes().fit([one, other], target="class")
+    whole = NaiveBayes().fit(write(frame, tmp_path / "whole.csv"), target="class")
+    assert [v.name for v in found.schema_.attributes] == [v.name for v in whole.schema_.attributes]
+    asked = frame.drop(columns="class")
+    np.testing.assert_allclose(found.predict_proba(asked), whole.predict_proba(asked), rtol=0, atol=1e-12)
+
+
+def test_a_class_of_the_last_file_alone_is_learned(tmp_path: Path) -> None:
+    frame = table(40)
+    frame.loc[39, "class"] = "perhaps"
+    found = NaiveBayes().fit(parts(tmp_path, frame, [30]), target="class")
+    assert found.classes_.tolist() == ["no", "perhaps", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kind"),
+    [
+        (["1", "2"], ["2.5", "3"], "numeric"),
+        (["1", "2"], ["", "3"], "numeric"),
+        (["", ""], ["1.5", "3"], "numeric"),
+        (["", ""], ["a", "b"], "categorical"),
+        (["true", "false"], ["", "true"], "categorical"),
+        (["", ""], ["true", "false"], "categorical"),
+    ],
+)
+def test_a_column_has_the_kind_that_all_files_have_together(
+    tmp_path: Path, first: list[str], second: list[str], kind: str
+) -> None:
+    for name, cells in ("a", first), ("b", second), ("whole", first + second):
+        lines = ["x,y", *(f"{cell},{'uv'[i % 2]}" for i, cell in enumerate(cells))]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    found = NaiveBayes().fit([tmp_path / "a.csv", tmp_path / "b.csv"], target="y")
+    whole = NaiveBayes().fit(tmp_path / "whole.csv", target="y")
+    assert found.schema_ == whole.schema_
+    assert found.schema_["x"].kind == kind
+
+
+def test_a_column_that_changes_its_kind_is_text_and_noted(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,u\n2,v\n")
+    (tmp_path / "b.csv").write_text("x,y\nred,u\n2,v\n")
+    with pytest.warns(SourceNote, match=r"'x'.*a\.csv") as notes:
+        found = NaiveBayes().fit([tmp_path / "a.csv", tmp_path / "b.csv"], target="y")
+    assert "b.csv" in str(notes[0].message)
+    assert found.schema_["x"].states == ("1", "2", "red")
+
+
+def test_words_that_come_late_in_one_file(tmp_path: Path) -> None:
+    """Batches are of 122,880 rows: in the first, all cells of the column are missing."""
+    lines = ["x,y", *[",u", ",v"] * 62_000, "red,u", "blue,v"]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    assert NaiveBayes().fit(tmp_path / "a.csv", target="y").schema_["x"].states == ("blue", "red")
+    done = run("fit", tmp_path / "a.csv", "--target", "y", "--output", tmp_path / "m.bayes")
+    assert done.exit_code == 0, done.output
+    assert bayeskit.load(tmp_path / "m.bayes").schema_["x"].states == ("blue", "red")
+
+
+def test_a_missing_column_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,z,y\n1,2,u\n2,3,v\n")
+    (tmp_path / "b.csv").write_text("x,y\n3,u\n2,v\n")
+    for given_ in ([tmp_path / "a.csv", tmp_path / "b.csv"], [tmp_path / "b.csv", tmp_path / "a.csv"]):
+        with pytest.raises(ColumnError, match=r"b\.csv.*'z'.*a\.csv.*exclude="):
+            NaiveBayes().fit(given_, target="y")
+
+
+def test_a_missing_file_of_a_list_is_named(tmp_path: Path) -> None:
+    path = write(table(10), tmp_path / "a.csv")
+    with pytest.raises(DataError, match=r"b\.csv"):
+        NaiveBayes().fit([path, str(tmp_path / "b.csv")], target="class")
+
+
+def test_a_pattern_that_matches_nothing_says_so(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"part-\*\.parquet"):
+        NaiveBayes().fit(str(tmp_path / "part-*.parquet"), target="class")
+
+
+def test_a_file_with_a_pattern_for_a_name_is_itself(tmp_path: Path) -> None:
+    frame = table(20)
+    odd = write(frame, tmp_path / "[ab].csv")
+    write(table(10, 1), tmp_path / "a.csv")
+    assert NaiveBayes().fit(odd, target="class").statistics_.total == 20
+
+
+def test_a_list_of_words_is_no_list_of_files() -> None:
+    with pytest.raises(ValueError, match="1D"):
+        NaiveBayes().fit(["sweet", "ripe"], ["yes", "no"])
+
+
+def test_lazy_reads_files_that_come_later(tmp_path: Path) -> None:
+    frame = table(60)
+    parts(tmp_path, frame[:40], [20])
+    model = NaiveBayes().lazy(str(tmp_path / "part-*.csv"), target="class", refresh=3600)
+    asked = frame.drop(columns="class")
+    first = NaiveBayes().fit(frame[:40].drop(columns="class"), frame["class"][:40])
+    np.testing.assert_allclose(model.predict_proba(asked), first.predict_proba(asked), rtol=0, atol=1e-12)
+    write(frame[40:], tmp_path / "part-9.csv")
+    all_rows = NaiveBayes().fit(asked, frame["class"])
+    np.testing.assert_allclose(model.predict_proba(asked), all_rows.predict_proba(asked), rtol=0, atol=1e-12)
+
+
+def test_networks_and_comparisons_take_them(tmp_path: Path) -> None:
+    frame = table(80)
+    paths = parts(tmp_path, frame, [30])
+    network = learn_network(paths)
+    whole = learn_network(write(frame, tmp_path / "whole.csv"))
+    assert sorted(network.edges) == sorted(whole.edges)
+    told = comparison.compare(paths, target="class", models=["nb"], baselines=False)
+    assert told.table.rows == 80
+
+
+def test_the_command_takes_a_pattern(tmp_path: Path) -> None:
+    parts(tmp_path, table(60), [30])
+    done = run(
+        "fit", str(tmp_path / "part-*.csv"), "--target", "class", "--output", str(tmp_path / "m.bayes")
+    )
+    assert done.exit_code == 0, done.output
+    assert os.path.exists(tmp_path / "m.bayes")
+    missed = run("fit", str(tmp_path / "x-*.csv"), "--target", "class", "--output", str(tmp_path / "n.bayes"))
+    assert missed.exit_code != 0
+    assert "x-*.csv" in missed.output
