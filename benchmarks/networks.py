@@ -242,7 +242,7 @@ def time_reading(report: Report, scale: float) -> None:
         timing = time_calls(lambda: read_network(path), 1)  # noqa: B023
         for _ in range(min(3, report.given.repeats) - 1):
             timing = timing.best(time_calls(lambda: read_network(path), 1))  # noqa: B023
-        mine = np.array([len(case.nodes), len(case.network.edges)])
+        mine = np.array([len(case.nodes), len(case.network.arcs)])
         stage = f"{label(case)}: reading {path.name}"
         runs = [partial(pyagrum, "load", "loadBN", path=str(case.path), turns=min(3, report.given.repeats))]
         compare(report, stage, timing, mine, runs, "best", None)

@@ -46,7 +46,7 @@ def compare(
     stage, mine = f"{sample.title}: {method}", f'bayeskit method="{method}"'
     run = partial(learn_network, sample.frame, method=method, **settings)
     found = report.race(stage, {mine: run}, repeats=repeats)[mine]
-    _tell(report, graded(sample, mine, found.edges))
+    _tell(report, graded(sample, mine, found.arcs))
     theirs: dict[str, float] = {}
     for task in tasks:
         try:

@@ -62,7 +62,7 @@ def graded(sample: Sample, learner: str, arcs: Iterable[Any], cpu: float | None 
 def ours(sample: Sample, learner: str) -> Graded:
     begin = time.process_time()
     found = learn_network(sample.frame, method=OURS[learner])
-    return graded(sample, learner, found.edges, time.process_time() - begin)
+    return graded(sample, learner, found.arcs, time.process_time() - begin)
 
 
 def learned(report: Report, samples: list[Sample], learners: Iterable[str] = (*OURS, *PEERS)) -> list[Graded]:

@@ -39,7 +39,7 @@ table = [
 for method, chinese in methods.items():
     found = learn_network(rows, method=method)
     below = abs(score(clinic, rows) - score(found, rows))
-    table.append((say.text(method, chinese), str(len(found.edges)), str(shd(found, clinic)), f"{below:.1f}"))
+    table.append((say.text(method, chinese), str(len(found.arcs)), str(shd(found, clinic)), f"{below:.1f}"))
 print("\n".join(f"  {line}" for line in aligned(table)))
 say("\nHow many rows does it take? Distance to the truth:", "\n需要多少行？与真网络的结构距离：")
 for n in (100, 300, 1_000, 3_000, 10_000):
@@ -59,7 +59,7 @@ say(
 )
 times = [["asia", "smoke"], ["tub", "lung", "bronc"], ["either"], ["xray", "dysp"]]
 dated = learn_network(rows, tiers=times)
-same = sorted(dated.edges) == sorted(clinic.edges)
+same = sorted(dated.arcs) == sorted(clinic.arcs)
 say(
     f"   Told what comes first in time, it {'finds all the true arcs' if same else 'still misses some'}.",
     f"   告诉它时间上的先后，{'所有的边和方向就都对了' if same else '仍有几条不对'}。",

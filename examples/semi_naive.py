@@ -10,7 +10,7 @@ say = Story("semi_naive")
 melon = datasets.load_dataset("melon2")
 tree = TAN().fit(melon.X, melon.y)
 say("1. TAN finds a tree in seventeen melons:\n", "1. TAN 在十七个西瓜中找到的树：\n")
-for parent, child, information in tree.edges_:
+for parent, child, information in tree.arcs_:
     print(f"   {parent} → {child}   I = {information:.4f}")
 good = AODE().fit(melon.X, melon.y).predict_proba(melon.X[:1])[0, 1]
 plain = NaiveBayes().fit(melon.X, melon.y).predict_proba(melon.X[:1])[0, 1]

@@ -136,7 +136,7 @@ def of_classifier(verb):
 DRAWS = {
     "network.sample": sampled,
     "network.approximate": lambda r: wet_grass().approximate("rain", random_state=r, n_samples=50).values,
-    "learn_network": lambda r: learn_network(ROWS, "hill-climbing", restarts=2, random_state=r).edges,
+    "learn_network": lambda r: learn_network(ROWS, "hill-climbing", restarts=2, random_state=r).arcs,
     "network.fit": lambda r: (
         wet_grass().fit({"wet": ["yes", "no"] * 5}, method="em", n_init=2, random_state=r).cpt("rain").values
     ),
@@ -177,12 +177,12 @@ def test_an_edit_returns_none_and_a_copy_stays_as_it_was():
         network.set_states("rain", ["dry", "wet"]),
         network.rename({"joe": "neighbour"}),
         network.add_node("cat", ["in", "out"]),
-        network.add_edge("rain", "cat"),
+        network.add_arc("rain", "cat"),
         network.set_cpt("cat", [[0.5, 0.5], [1, 0]]),
         network.set_deterministic("cat", lambda rain: "in"),
         network.set_noisy_max("cat", {"rain": {"wet": [0.5, 0.5]}}),
         network.set_noisy_or("cat", {"rain": 0.5}),
-        network.remove_edge("rain", "cat"),
+        network.remove_arc("rain", "cat"),
         network.remove_node("cat"),
     ]
     assert edits == [None] * len(edits)

@@ -11,6 +11,7 @@ _HOMES = {
     "SPODE": "bayeskit._classifiers.spode",
     "TAN": "bayeskit._classifiers.tan",
     "AnDE": "bayeskit._classifiers.ande",
+    "ArcInformation": "bayeskit._classifiers.structures",
     "AutoBayes": "bayeskit._classifiers.auto_bayes",
     "BayesDecision": "bayeskit._classifiers.bayes_decision",
     "BayesNetClassifier": "bayeskit._classifiers.bayes_net",
@@ -21,7 +22,6 @@ _HOMES = {
     "CountForest": "bayeskit._classifiers.count_forest",
     "DependentTable": "bayeskit._classifiers.labelled_tables",
     "Discretizer": "bayeskit._classifiers.discretizer",
-    "Edge": "bayeskit._classifiers.structures",
     "FamilyChoice": "bayeskit._classifiers.naive_bayes",
     "GaussianBayes": "bayeskit._classifiers.gaussian_bayes",
     "GaussianNB": "bayeskit._classifiers.gaussian_nb",
@@ -41,6 +41,7 @@ __all__ = [
     "SPODE",
     "TAN",
     "AnDE",
+    "ArcInformation",
     "AutoBayes",
     "BayesDecision",
     "BayesNetClassifier",
@@ -51,7 +52,6 @@ __all__ = [
     "CountForest",
     "DependentTable",
     "Discretizer",
-    "Edge",
     "FamilyChoice",
     "GaussianBayes",
     "GaussianNB",
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.naive_bayes import FamilyChoice, NaiveBayes
     from bayeskit._classifiers.selective_kdb import SelectiveKDB
     from bayeskit._classifiers.spode import SPODE
-    from bayeskit._classifiers.structures import Edge
+    from bayeskit._classifiers.structures import ArcInformation
     from bayeskit._classifiers.tan import TAN
     from bayeskit._classifiers.weighted_nb import WeightedNB
     from bayeskit._fitting.cut_points import mdl_cut_points

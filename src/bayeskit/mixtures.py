@@ -18,9 +18,9 @@ _HOMES = {
     "MixtureNotConverged": "bayeskit._mixtures.mixture_em",
     "Problem": "bayeskit._fitting.em",
     "StoppingRule": "bayeskit._fitting.em",
+    "match_labels": "bayeskit._mixtures.label_matching",
     "run_em": "bayeskit._fitting.em",
     "run_em_from_starts": "bayeskit._fitting.em",
-    "match_labels": "bayeskit._mixtures.label_matching",
 }
 
 __all__ = [

@@ -144,7 +144,7 @@ def test_selective_kdb_tells_its_choice(melons):
     assert model.loo_score_ == losses.min() == losses[model.k_, len(model.attributes_)]
     assert set(model.structure_) == set(model.attributes_)
     assert all(len(parents) <= model.k_ for parents in model.structure_.values())
-    assert {(e.parent, e.child) for e in model.edges_} == {
+    assert {(e.parent, e.child) for e in model.arcs_} == {
         (p, child) for child, parents in model.structure_.items() for p in parents
     }
 

@@ -73,7 +73,7 @@ def test_it_does_what_all_others_do(settings: dict[str, Any], tmp_path: Path) ->
     assert len(drawn) == len(classes) == 50 and set(classes) <= set(y)
     assert model.markov_blanket_ == tuple(c for c in X if c in model.network_.markov_blanket(model.target_))
     assert set(model.structure_) == set(model.network_.nodes)
-    assert {(e[0], e[1]) for e in model.edges_} == {(p, c) for c, ps in model.structure_.items() for p in ps}
+    assert {(e[0], e[1]) for e in model.arcs_} == {(p, c) for c, ps in model.structure_.items() for p in ps}
     model.save(tmp_path / "m.bayes")
     np.testing.assert_array_equal(
         bayeskit.load(tmp_path / "m.bayes").predict_proba(X), model.predict_proba(X)

@@ -244,7 +244,7 @@ def test_tables_are_those_of_the_model_with_the_class_first():
             np.testing.assert_array_equal(network.cpt(name).values, table.probabilities)
             assert network.cpt(name).states == (tuple(model.classes_), *table.parent_states, table.states)
     network = fitted(NaiveBayes(), columns, y).network_
-    assert set(network.edges) == {("y", name) for name in columns}
+    assert set(network.arcs) == {("y", name) for name in columns}
     assert network.cpt("a")[1, "a0"] == pytest.approx(
         NaiveBayes().fit(columns, y).table("a")[1, "a0"], rel=1e-15
     )

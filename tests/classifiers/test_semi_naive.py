@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from bayeskit import AODE, KDB, SPODE, TAN, AnDE, Batches, NaiveBayes, load
 from bayeskit._conditionals.averaged import memory
-from bayeskit.classifiers import Edge
+from bayeskit.classifiers import ArcInformation
 from bayeskit.errors import (
     ColumnError,
     DataError,
@@ -210,7 +210,7 @@ def test_a_given_structure_is_the_one_used(numeric):
     full = {"s": (), "t": ("s",), "x": (), "z": ("s",)}
     model = TAN(structure=structure, numeric=numeric).fit(X, Y)
     assert model.structure_ == full
-    assert [edge[:2] for edge in model.edges_] == [("s", "t"), ("s", "z")]
+    assert [arc[:2] for arc in model.arcs_] == [("s", "t"), ("s", "z")]
     same(SPODE(structure=structure, numeric=numeric, smoothing=BackOff()).fit(X, Y), model)
     kdb = KDB(structure=structure, numeric=numeric).fit(X, Y)
     assert kdb.structure_ == full
@@ -244,20 +244,20 @@ def test_learned_structures_and_what_their_arcs_carry():
     roots = [name for name, parents in model.structure_.items() if not parents]
     assert roots == ["s"]
     pairs = model.statistics_.parts["pairs"]
-    for edge in model.edges_:
-        assert isinstance(edge, Edge)
-        i, j = NAMES.index(edge.parent), NAMES.index(edge.child)
-        assert edge.information == pytest.approx(
+    for arc in model.arcs_:
+        assert isinstance(arc, ArcInformation)
+        i, j = NAMES.index(arc.parent), NAMES.index(arc.child)
+        assert arc.information == pytest.approx(
             float(conditional_mutual_information(pairs.table(i, j))), abs=1e-12
         )
-        assert model.structure_[edge.child] == (edge.parent,)
+        assert model.structure_[arc.child] == (arc.parent,)
     assert TAN(root="z").fit(X, Y).structure_["z"] == ()
     kdb = KDB(k=2).fit(X, Y)
     assert set(kdb.structure_) == set(NAMES)
     assert max(len(parents) for parents in kdb.structure_.values()) == 2
-    for edge in kdb.edges_:
-        i, j = NAMES.index(edge.parent), NAMES.index(edge.child)
-        assert edge.information == pytest.approx(
+    for arc in kdb.arcs_:
+        i, j = NAMES.index(arc.parent), NAMES.index(arc.child)
+        assert arc.information == pytest.approx(
             float(conditional_mutual_information(pairs.table(i, j))), abs=1e-12
         )
 
@@ -417,7 +417,7 @@ def test_lazy_answers_are_those_of_a_fit(cls, numeric):
     assert model.schema_ == fresh.schema_
     if hasattr(fresh, "structure_"):
         assert model.structure_ == fresh.structure_
-        assert model.edges_ == fresh.edges_
+        assert model.arcs_ == fresh.arcs_
     warm = cls(numeric=numeric, calibration="temperature")
     fresh, model = clone(warm).fit(X, Y), clone(warm).lazy(X, Y)
     assert model.held_ == fresh.held_
@@ -442,7 +442,7 @@ def test_saved_and_loaded(cls, how, tmp_path):
     assert again.schema_ == model.schema_
     if hasattr(model, "structure_"):
         assert again.structure_ == model.structure_
-        assert again.edges_ == model.edges_
+        assert again.arcs_ == model.arcs_
     same(again.partial_fit(X[:30], Y[:30]), model.partial_fit(X[:30], Y[:30]))
 
 
@@ -502,7 +502,7 @@ def test_odd_columns_have_answers(model, what):
     empty = pd.DataFrame({name: np.array([None], object) for name in rows})
     empty = empty.astype({name: float for name in rows if rows[name].dtype == float})
     assert np.isfinite(model.predict_proba(empty)).all()
-    for name in ("structure_", "edges_", "cut_points_", "weights_", "super_parents_", "loo_score_"):
+    for name in ("structure_", "arcs_", "cut_points_", "weights_", "super_parents_", "loo_score_"):
         getattr(model, name, None)
 
 

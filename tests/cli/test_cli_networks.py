@@ -59,11 +59,11 @@ def test_sample_learn_show_and_convert(grass: Path, tmp_path: Path) -> None:
     assert sorted(map(tuple, told["arcs"]))[-1] == ("sprinkler", "wet")
     more = ("--forbidden", "sprinkler,wet", "--forbidden", "wet,sprinkler")
     done("network", "learn", tmp_path / "rows.csv", "-o", tmp_path / "f.json", *more)
-    assert ("sprinkler", "wet") not in read_network(tmp_path / "f.json").edges
+    assert ("sprinkler", "wet") not in read_network(tmp_path / "f.json").arcs
     for level in ("0.9", "1e-9"):
         more = ("--method", "pc", "--significance", level)
         done("network", "learn", tmp_path / "rows.csv", "-o", tmp_path / f"{level}.json", *more)
-    assert len(read_network(tmp_path / "0.9.json").edges) > len(read_network(tmp_path / "1e-9.json").edges)
+    assert len(read_network(tmp_path / "0.9.json").arcs) > len(read_network(tmp_path / "1e-9.json").arcs)
     (tmp_path / "numbers.csv").write_text(
         "many,few,real\n" + "".join(f"{i},{i % 3},{i / 7}\n" for i in range(60)), "utf-8"
     )

@@ -147,11 +147,11 @@ def test_the_learned_tree(problem):
     sheet = problem.sheet
     fitted = problem.fit("TAN", smoothing="laplace")
     weights = {pair: sheet.information(*pair) for pair in combinations(NAMES, 2)}
-    for parent, child, information in fitted.edges_:
+    for parent, child, information in fitted.arcs_:
         assert information == pytest.approx(weights[min(parent, child), max(parent, child)], abs=1e-12)
-    assert len({frozenset(edge[:2]) for edge in fitted.edges_}) == len(fitted.edges_) == 2
+    assert len({frozenset(arc[:2]) for arc in fitted.arcs_}) == len(fitted.arcs_) == 2
     heaviest = sum(weights.values()) - min(weights.values())
-    assert sum(edge[2] for edge in fitted.edges_) == pytest.approx(heaviest, abs=1e-12)
+    assert sum(arc[2] for arc in fitted.arcs_) == pytest.approx(heaviest, abs=1e-12)
     structure = {name: list(fitted.structure_.get(name, ())) for name in NAMES}
     assert not structure["a"]  # the root is the first attribute
     check(fitted, sheet, problem.queries, lambda query, c: sheet.network(structure, query, c, add(1)))

@@ -586,7 +586,7 @@ def test_the_graph_of_a_long_chain(chain, tmp_path):
     chain.write(tmp_path / "chain.bif")
     again = read_network(tmp_path / "chain.bif")
     assert [str(name) for name in again.nodes] == [str(i) for i in range(LONG)]
-    assert len(again.edges) == LONG - 1
+    assert len(again.arcs) == LONG - 1
     assert pickle.loads(pickle.dumps(chain)) == chain
     assert chain.copy() == chain
     assert len(repr(chain)) < 200

@@ -61,7 +61,7 @@ def check_same(network, other):
     for name in NAMES:
         mine, theirs = (n.query(name) for n in (network, other))
         assert mine.values == pytest.approx(theirs.values, abs=1e-3)
-    if sorted(network.edges) == sorted(other.edges):
+    if sorted(network.arcs) == sorted(other.arcs):
         for name in NAMES:
             np.testing.assert_array_equal(network.cpt(name).values, other.cpt(name).values)
 
@@ -93,7 +93,7 @@ def test_an_order_weights_and_limits_are_taken_too():
 
 def test_shuffled_columns_change_nothing():
     shuffled = relation().project(", ".join(NAMES[::-1]))
-    assert sorted(learn_network(shuffled).edges) == sorted(learn_network(relation()).edges)
+    assert sorted(learn_network(shuffled).arcs) == sorted(learn_network(relation()).arcs)
 
 
 def test_numbers_can_be_declared_or_cut():
@@ -103,7 +103,7 @@ def test_numbers_can_be_declared_or_cut():
     how = {"states": {"k": [0, 1]}, "discretize": {"u": [0.5]}}
     found, plain = learn_network(relation(rows), **how), learn_network(rows, **how)
     assert found.cpdag() == plain.cpdag() and found.n_rows_ == 400
-    assert {frozenset(edge) for edge in found.edges} >= {frozenset(("k", "u"))}
+    assert {frozenset(edge) for edge in found.arcs} >= {frozenset(("k", "u"))}
     with refuses(CannotCount, "k"):
         learn_network(relation(rows), discretize={"u": [0.5]})
     with pytest.raises(NeedsRows) as caught:

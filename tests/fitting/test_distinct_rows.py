@@ -110,7 +110,7 @@ def test_a_search_finds_the_same_with_rows_joined_or_not(method, monkeypatch):
     joined = learn_network(rows, method)
     monkeypatch.setattr(joining, "FEWEST_ROWS", 10**9)
     plain = learn_network(rows, method)
-    assert sorted(joined.edges) == sorted(plain.edges) and plain == joined
+    assert sorted(joined.arcs) == sorted(plain.arcs) and plain == joined
 
 
 ROWS = wet_grass().sample(400, random_state=3)
@@ -122,7 +122,7 @@ def test_a_row_of_weight_w_is_w_rows(method):
     """Zero is none. The column of weights may be named."""
     wanted = learn_network(ROWS.loc[ROWS.index.repeat(TIMES)], method)
     found = learn_network(ROWS, method, sample_weight=TIMES)
-    assert sorted(found.edges) == sorted(wanted.edges) and found.n_rows_ == TIMES.sum()
+    assert sorted(found.arcs) == sorted(wanted.arcs) and found.n_rows_ == TIMES.sum()
     for node in wanted.nodes:
         assert found.distribution(node).table() == pytest.approx(wanted.distribution(node).table(), rel=1e-12)
     assert learn_network(ROWS.assign(times=TIMES), method, sample_weight="times") == found
@@ -139,7 +139,7 @@ def test_weights_of_numbers():
     for method in joined:
         # Directions that rows cannot tell are told by a digest of the cells.
         found = learn_network(data, method, sample_weight=times), learn_network(more, method)
-        assert [{frozenset(arc) for arc in network.edges} for network in found] == [joined[method]] * 2
+        assert [{frozenset(arc) for arc in network.arcs} for network in found] == [joined[method]] * 2
 
 
 @pytest.mark.parametrize(

@@ -134,9 +134,9 @@ def test_odd_columns_have_an_answer():
 @pytest.mark.parametrize("method", ["pc", "mmhc"])
 def test_searches_by_tests_take_columns_of_every_kind(method):
     data = mixed(2000)
-    found = {frozenset(arc) for arc in learn_network(data, method).edges}
+    found = {frozenset(arc) for arc in learn_network(data, method).arcs}
     assert found == {frozenset("ax"), frozenset("bx"), frozenset("xy")}
-    assert {("a", "x"), ("b", "x")} <= {*learn_network(data, method).edges}
+    assert {("a", "x"), ("b", "x")} <= {*learn_network(data, method).arcs}
     numbers = {name: data[name] for name in "xyu"}
     for test in ("cor", "zf", "mi-g"):
-        assert len(learn_network(numbers, method, test=test).edges) == 1
+        assert len(learn_network(numbers, method, test=test).arcs) == 1

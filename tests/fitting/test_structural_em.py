@@ -198,7 +198,7 @@ def test_asia_with_holes(share, seed):
     assert found.history_[-1] >= of_complete - 0.1
     # Of eight true arcs, asia → tub is too weak for 2,000 rows.
     assert found.shd(asia()) <= 4
-    assert {frozenset(arc) for arc in found.edges} >= {
+    assert {frozenset(arc) for arc in found.arcs} >= {
         frozenset(pair) for pair in [("tub", "either"), ("lung", "either"), ("either", "xray")]
     }
 
@@ -244,7 +244,7 @@ def test_neither_order_nor_names_of_columns_matter():
         order = rng.permutation(list(rows))
         new = dict(zip(order, rng.permutation([f"c{k}" for k in range(8)]), strict=True))
         again = learned({new[name]: rows[name] for name in order})
-        assert {(new[a], new[b]) for a, b in first.edges} == {*again.edges}
+        assert {(new[a], new[b]) for a, b in first.arcs} == {*again.arcs}
         np.testing.assert_allclose(again.history_, first.history_, rtol=1e-9)
         for name in rows:
             assert again.query(new[name]).values == pytest.approx(first.query(name).values, abs=1e-6)
@@ -256,11 +256,11 @@ def test_empty_rows_and_rows_without_weight_say_nothing():
     more = {name: np.concatenate([column, column[:50], [None] * 30]) for name, column in rows.items()}
     weights = np.concatenate([np.ones(400), np.zeros(50), np.ones(30)])
     again = learned(more, sample_weight=weights)
-    assert again.edges == first.edges and again.history_ == pytest.approx(first.history_, rel=1e-9)
+    assert again.arcs == first.arcs and again.history_ == pytest.approx(first.history_, rel=1e-9)
     twice = {name: np.concatenate([column, column]) for name, column in rows.items()}
     doubled = learned(rows, sample_weight=np.full(400, 2.0))
     again = learned(twice)
-    assert doubled.edges == again.edges and doubled.history_ == pytest.approx(again.history_, rel=1e-9)
+    assert doubled.arcs == again.arcs and doubled.history_ == pytest.approx(again.history_, rel=1e-9)
 
 
 def latent(n=1500, seed=0):
@@ -273,25 +273,25 @@ def latent(n=1500, seed=0):
 def test_a_hidden_node_takes_part():
     rows = latent()
     found = learned(rows, states={"h": ["a", "b"]}, random_state=1)
-    joined = {frozenset(arc) for arc in found.edges}
+    joined = {frozenset(arc) for arc in found.arcs}
     assert joined == {frozenset(("h", name)) for name in rows}  # the graph the rows were drawn from
     assert found.history_[-1] > learned(rows).history_[-1] + 10 and len(found.starts_) == 10
     empty = learned(rows | {"h": [None] * 1500}, states={"h": ["a", "b"]}, random_state=1)
     assert empty == found
     # None is invented, and one that begins alone stays alone.
     alone = learned(rows, states={"h": ["a", "b"]}, start={})
-    assert not any("h" in arc for arc in alone.edges)
+    assert not any("h" in arc for arc in alone.arcs)
 
 
 def test_limits_are_kept():
     rows = holed(asia().sample(600, random_state=2), 0.15)
     required, forbidden = [("asia", "xray")], [("either", "xray"), ("xray", "either")]
     found = learned(rows, required=required, forbidden=forbidden, restarts=2)
-    assert ("asia", "xray") in found.edges and not {*forbidden} & {*found.edges}
+    assert ("asia", "xray") in found.arcs and not {*forbidden} & {*found.arcs}
     tiers = [["asia", "smoke"], ["tub", "lung", "bronc", "either"], ["xray", "dysp"]]
     level = {name: k for k, tier in enumerate(tiers) for name in tier}
     found = learned(rows, tiers=tiers)
-    assert found.edges and all(level[a] <= level[b] for a, b in found.edges)
+    assert found.arcs and all(level[a] <= level[b] for a, b in found.arcs)
     crowded = {"dysp": ["asia", "tub", "smoke", "lung"]}
     assert max(len(learned(rows, criterion="loglik").parents(node)) for node in rows) == 3
     for start, limits, message in [
@@ -369,10 +369,10 @@ def test_only_learn_network_takes_it():
 
 
 def test_small_tables_are_learned():
-    assert learned({"a": ["x", "y", None]}).edges == []
-    assert len(learned({"a": ["x", "x", None], "b": ["u", None, "v"]}).edges) == 0  # one state
+    assert learned({"a": ["x", "y", None]}).arcs == []
+    assert len(learned({"a": ["x", "x", None], "b": ["u", None, "v"]}).arcs) == 0  # one state
     never_both = learned({"a": ["x", None, "y", None], "b": [None, "u", None, "v"]})
-    assert never_both.edges == [] and never_both.converged_
+    assert never_both.arcs == [] and never_both.converged_
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="needs BAYESKIT_DATA")

@@ -144,7 +144,7 @@ def test_given_their_tree(name, peer):
     data.compare(model, peer)
     found = {child: list(parents) for child, parents in model.structure_.items() if parents}
     assert found == {child: parents for child, parents in structure.items() if parents}
-    total = math.fsum(edge[2] for edge in model.edges_)
+    total = math.fsum(arc[2] for arc in model.arcs_)
     assert total == pytest.approx(data.models[peer]["tree_cmi_nats"], abs=1e-9)
 
 
@@ -159,11 +159,11 @@ def test_kdb_given_a_tree(name):
 def test_the_heaviest_tree(name):
     data = case(name)
     model = data.fit("TAN")
-    assert len(model.edges_) == len(data.columns) - 1
-    for parent, child, information in model.edges_:
+    assert len(model.arcs_) == len(data.columns) - 1
+    for parent, child, information in model.arcs_:
         assert information == pytest.approx(data.information(parent, child), abs=1e-11)
         assert tuple(model.structure_[child]) == (parent,)
-    total = math.fsum(edge[2] for edge in model.edges_)
+    total = math.fsum(arc[2] for arc in model.arcs_)
     for peer in HEAVIEST:
         assert total == pytest.approx(data.models[peer]["tree_cmi_nats"], abs=1e-9)
     assert total >= data.models["weka39_tan_BAYES"]["tree_cmi_nats"] - 1e-9
@@ -176,7 +176,7 @@ def test_our_own_tree_from_their_root(name, peer):
     tree = data.models[peer]["tree_child_to_parent"]
     [root] = [column for column in data.columns if column not in tree]
     model = data.fit("TAN", root=root, smoothing=TAN[peer])
-    assert undirected(model.edges_) == undirected(tree.items())
+    assert undirected(model.arcs_) == undirected(tree.items())
     data.compare(model, peer)
 
 
@@ -191,8 +191,8 @@ def test_forests(name, penalty):
         for pair in combinations(sorted(data.columns), 2)
     }
     model = data.fit("TAN", criterion=penalty, smoothing="laplace")
-    found, expected = undirected(model.edges_), undirected(tree.items())
-    assert len(model.edges_) == len(found) == len(expected)
+    found, expected = undirected(model.arcs_), undirected(tree.items())
+    assert len(model.arcs_) == len(found) == len(expected)
     assert all(worth[edge] > 0 for edge in found)
     assert math.fsum(worth[edge] for edge in found) == pytest.approx(
         math.fsum(worth[edge] for edge in expected), abs=1e-9

@@ -66,8 +66,8 @@ def test_the_averaged_network_has_the_strong_arcs_and_no_cycle():
     found = arc_strengths(rows, 8, random_state=0)
     network = found.averaged(0.5)
     strong = {frozenset((a.parent, a.child)) for a in found if a.strength >= 0.5}
-    assert {frozenset(edge) for edge in network.edges} <= strong
-    assert len(network.edges) >= len(strong) - 1
+    assert {frozenset(edge) for edge in network.arcs} <= strong
+    assert len(network.arcs) >= len(strong) - 1
     assert network.query(network.nodes[0]).values.sum() == pytest.approx(1.0)
     assert found.averaged(1.0).n_parameters <= network.n_parameters
     assert "→" in repr(found)

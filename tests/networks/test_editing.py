@@ -64,13 +64,13 @@ def test_arcs_come_and_go_and_take_the_childs_table_with_them():
     network = wet()
     network.add_node("sprinkler", ["off", "on"])
     network.set_cpt("sprinkler", [0.5, 0.5])
-    assert network.add_edge("sprinkler", "wet") is None
+    assert network.add_arc("sprinkler", "wet") is None
     assert network.parents("wet") == ("rain", "sprinkler")
     with refuses(UsageError, "wet", "set_cpt"):
         network.cpt("wet")
     assert network.cpt("rain")["yes"] == 0.2 and network.cpt("sprinkler")["on"] == 0.5
     network.set_cpt("wet", np.full((2, 2, 2), 0.5))
-    network.remove_edge("rain", "wet")
+    network.remove_arc("rain", "wet")
     assert network.parents("wet") == ("sprinkler",) and network._network["wet"].distribution is None
 
 
@@ -125,19 +125,19 @@ FAILING = [
     (lambda n: n.add_node("x", ["a"], ["nowhere"]), SettingError, ["nowhere", "x"]),
     (lambda n: n.add_node("x", ["a"], ["x"]), SettingError, ["cycle", "'x' → 'x'"]),
     (lambda n: n.add_node("x", ["a"], 3), SettingError, [3, "x"]),
-    (lambda n: n.add_edge("rain", "wet"), SettingError, ["arc", "rain", "wet", "already"]),
-    (lambda n: n.add_edge("wet", "rain"), CyclicGraph, ["cycle", "'rain' → 'wet' → 'rain'"]),
-    (lambda n: n.add_edge("rain", "rain"), CyclicGraph, ["cycle", "'rain' → 'rain'"]),
-    (lambda n: n.add_edge("rain", "x"), SettingError, ["x", "rain", "wet"]),
-    (lambda n: n.add_edge("x", "rain"), SettingError, ["x", "rain", "wet"]),
-    (lambda n: n.add_edge(["x"], "rain"), SettingError, ["['x']", "rain", "wet"]),
+    (lambda n: n.add_arc("rain", "wet"), SettingError, ["arc", "rain", "wet", "already"]),
+    (lambda n: n.add_arc("wet", "rain"), CyclicGraph, ["cycle", "'rain' → 'wet' → 'rain'"]),
+    (lambda n: n.add_arc("rain", "rain"), CyclicGraph, ["cycle", "'rain' → 'rain'"]),
+    (lambda n: n.add_arc("rain", "x"), SettingError, ["x", "rain", "wet"]),
+    (lambda n: n.add_arc("x", "rain"), SettingError, ["x", "rain", "wet"]),
+    (lambda n: n.add_arc(["x"], "rain"), SettingError, ["['x']", "rain", "wet"]),
     (
-        lambda n: n.add_edge("heat", "wet"),
+        lambda n: n.add_arc("heat", "wet"),
         SettingError,
         ["wet", "heat", "continuous"],
     ),
-    (lambda n: n.remove_edge("wet", "rain"), SettingError, ["arc", "wet", "rain"]),
-    (lambda n: n.remove_edge("x", "rain"), SettingError, ["x", "rain", "wet"]),
+    (lambda n: n.remove_arc("wet", "rain"), SettingError, ["arc", "wet", "rain"]),
+    (lambda n: n.remove_arc("x", "rain"), SettingError, ["x", "rain", "wet"]),
     (lambda n: n.remove_node("x"), SettingError, ["x", "rain", "wet"]),
     (lambda n: n.rename({"x": "y"}), SettingError, ["x", "rain", "wet"]),
     (lambda n: n.rename({"rain": "wet"}), SettingError, ["nodes", "wet"]),
@@ -215,7 +215,7 @@ def test_what_is_not_equal():
     assert wet() != after(wet(), "rename", {"rain": "snow"})
     assert wet() != after(wet(), "set_states", "rain", ["nein", "ja"])
     assert wet() != after(wet(), "remove_node", "wet")
-    assert wet() != after(wet(), "remove_edge", "rain", "wet")
+    assert wet() != after(wet(), "remove_arc", "rain", "wet")
     assert wet() != BayesianNetwork({"wet": [], "rain": ["wet"]}, states=["no", "yes"])
     assert wet() != BayesianNetwork({"rain": [], "wet": ["rain"]}, states=["no", "yes"])
     assert wet() != "wet" and not wet() == None  # noqa: E711, SIM201
@@ -311,5 +311,5 @@ def test_a_chain_of_ten_thousand_is_set_and_compared():
         network.set_cpt(name, [[0.5, 0.5], [0.25, 0.75]] if network.parents(name) else [0.5, 0.5])
     assert network == after(after(network.copy(), "rename", {0: "first"}), "rename", {"first": 0})
     with pytest.raises(CyclicGraph) as caught:
-        network.add_edge(10_000, 0)
+        network.add_arc(10_000, 0)
     assert len(caught.value.cycle) == 10_002

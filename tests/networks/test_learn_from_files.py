@@ -151,7 +151,7 @@ def test_mixed_columns_of_a_file(tmp_path):
     path = tmp_path / "mixed.csv"
     frame.to_csv(path, index=False)
     found, wanted = learn_network(path), learn_network(frame)
-    assert found.edges == wanted.edges == [("a", "x")] and found.states("n") == (0, 1, 2)
+    assert found.arcs == wanted.arcs == [("a", "x")] and found.states("n") == (0, 1, 2)
     np.testing.assert_allclose(
         found.distribution("x").intercept, wanted.distribution("x").intercept, rtol=1e-12
     )

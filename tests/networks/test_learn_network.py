@@ -33,7 +33,7 @@ def test_structure_and_tables(method):
     network = learn_network(ROWS, method, smoothing="mle")
     assert set(network.nodes) == set(ROWS.columns) and network.n_rows_ == 1000
     again = learn_network(ROWS, method, smoothing="laplace")
-    assert again.edges == network.edges
+    assert again.arcs == network.arcs
     again.fit(ROWS, smoothing="mle")
     for node in network.nodes:
         assert (network.distribution(node).table() == again.distribution(node).table()).all()
@@ -47,14 +47,14 @@ def test_shuffled_and_renamed_columns_give_the_same_network():
         order = [str(name) for name in rng.permutation(ROWS.columns)]
         names = dict(zip(order, (f"z{k}" for k in rng.permutation(4)), strict=True))
         other = learn_network(ROWS[order].rename(columns=names))
-        assert {(names[a], names[b]) for a, b in network.edges} == set(other.edges)
+        assert {(names[a], names[b]) for a, b in network.arcs} == set(other.arcs)
         for node in network.nodes:
             mine = network.query(node)
             assert other.query(names[node]).values == pytest.approx(mine.values, abs=1e-12)
 
 
 def test_the_same_twice():
-    assert learn_network(ROWS, random_state=1).edges == learn_network(ROWS, random_state=1).edges
+    assert learn_network(ROWS, random_state=1).arcs == learn_network(ROWS, random_state=1).arcs
 
 
 def test_missing_cells():
@@ -62,7 +62,7 @@ def test_missing_cells():
     holes = ROWS.astype(object).copy()
     holes.loc[:99, "wet"] = None
     network = learn_network(holes, smoothing="mle")
-    assert network.edges == learn_network(ROWS[100:]).edges
+    assert network.arcs == learn_network(ROWS[100:]).arcs
     rain = (ROWS["rain"] == "yes").mean()
     assert network.query("rain")["yes"] == pytest.approx(rain)
 
@@ -95,7 +95,7 @@ def test_ctrl_c_gives_a_network_and_says_so(monkeypatch):
 
 
 def test_progress(capsys):
-    assert learn_network(ROWS, progress=True).edges == learn_network(ROWS).edges
+    assert learn_network(ROWS, progress=True).arcs == learn_network(ROWS).arcs
 
 
 RNG = np.random.default_rng(0)
@@ -140,7 +140,7 @@ def test_nothing_is_learned_from_nothing():
         "one row",
         "more states than rows",
     ):
-        assert not learn_network(ODD[odd]).edges, odd
+        assert not learn_network(ODD[odd]).arcs, odd
 
 
 def test_levels_and_declared_states_are_kept():
@@ -170,14 +170,14 @@ def test_tables_that_would_not_fit():
 
 
 def test_max_parents():
-    assert not learn_network(ROWS, max_parents=0).edges
+    assert not learn_network(ROWS, max_parents=0).arcs
     one = learn_network(ROWS, max_parents=1)
-    assert one.edges and all(len(one.parents(node)) <= 1 for node in one.nodes)
+    assert one.arcs and all(len(one.parents(node)) <= 1 for node in one.nodes)
 
 
 def test_cut_columns():
     network = learn_network({"x": X, "y": X + RNG.normal(size=50) / 10}, discretize=3)
-    assert len(network.edges) == 1 and len(network.states("x")) == 3
+    assert len(network.arcs) == 1 and len(network.states("x")) == 3
 
 
 def test_no_graph_is_better_by_the_score_that_was_asked_for():

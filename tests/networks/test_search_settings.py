@@ -46,23 +46,23 @@ def test_a_method_takes_a_setting_or_says_who_does(method):
 @pytest.mark.parametrize("method", TAKEN_BY["max_parents"][0])
 def test_max_parents_is_kept(method):
     network = learned(method, max_parents=1)
-    assert network.edges and max(len(network.parents(node)) for node in network.nodes) == 1
+    assert network.arcs and max(len(network.parents(node)) for node in network.nodes) == 1
 
 
 @pytest.mark.parametrize("method", TAKEN_BY["criterion"][0])
 def test_the_score_matters(method):
     # The tests of mmhc leave little to the score.
     how = {"max_parents": 3, "significance": 0.9, "max_given": 0} if method == "mmhc" else {"max_parents": 3}
-    assert len(learned(method, criterion="bic", **how).edges) < len(
-        learned(method, criterion="loglik", **how).edges
+    assert len(learned(method, criterion="bic", **how).arcs) < len(
+        learned(method, criterion="loglik", **how).arcs
     )
 
 
 @pytest.mark.parametrize("method", ["auto", "hill-climbing", "tabu", "order", "exact", "k2", "pc", "mmhc"])
 def test_what_is_known_is_kept(method):
     network = learned(method, required=[("asia", "xray")], forbidden=[("either", "xray"), ("xray", "either")])
-    assert ("asia", "xray") in network.edges
-    assert not {("either", "xray"), ("xray", "either")} & {*network.edges}
+    assert ("asia", "xray") in network.arcs
+    assert not {("either", "xray"), ("xray", "either")} & {*network.arcs}
 
 
 @pytest.mark.parametrize("method", ["ges", "chow-liu"])
@@ -78,9 +78,9 @@ def test_what_is_known_is_refused(method):
 
 @pytest.mark.parametrize("method", ["pc", "mmhc"])
 def test_the_settings_of_tests_matter(method):
-    assert len(learned(method, significance=0.5).edges) > len(learned(method, significance=1e-6).edges)
-    assert len(learned(method, max_given=0).edges) > len(learned(method, max_given=3).edges)
-    assert len(learned(method, test="g2").edges) != len(learned(method, test="mi-sh", significance=0.3).edges)
+    assert len(learned(method, significance=0.5).arcs) > len(learned(method, significance=1e-6).arcs)
+    assert len(learned(method, max_given=0).arcs) > len(learned(method, max_given=3).arcs)
+    assert len(learned(method, test="g2").arcs) != len(learned(method, test="mi-sh", significance=0.3).arcs)
 
 
 @pytest.mark.parametrize(
@@ -98,4 +98,4 @@ def test_the_settings_of_tests_matter(method):
 def test_settings_that_contradict_each_other(settings, says):
     with refuses(SettingError, *says):
         learn_network(ROWS, **settings)
-    assert learn_network(ROWS, "exact", max_memory=2**30, max_parents=2).edges
+    assert learn_network(ROWS, "exact", max_memory=2**30, max_parents=2).arcs

@@ -43,7 +43,7 @@ MELON = binary({"x1": [], "x2": [], "x3": ["x1"], "x4": ["x1", "x2"], "x5": ["x2
 
 def test_what_it_tells():
     assert GRASS.nodes == ("rain", "sprinkler", "joe", "wet")
-    assert GRASS.edges == [("rain", "joe"), ("rain", "wet"), ("sprinkler", "wet")]
+    assert GRASS.arcs == [("rain", "joe"), ("rain", "wet"), ("sprinkler", "wet")]
     assert GRASS.parents("wet") == ("rain", "sprinkler")
     assert GRASS.children("rain") == ("joe", "wet")
     assert GRASS.ancestors("wet") == ("rain", "sprinkler")
@@ -190,7 +190,7 @@ def test_what_is_refused(ask, says):
 
 def test_an_empty_network():
     empty = Net(Network(()))
-    assert empty.nodes == () and empty.edges == [] and empty.topological_order() == ()
+    assert empty.nodes == () and empty.arcs == [] and empty.topological_order() == ()
     assert empty.n_parameters == 0 and empty.moral_graph() == {} and len(empty) == 0
     with refuses(SettingError, "node", "a"):
         empty.parents("a")
@@ -224,5 +224,5 @@ def test_to_networkx(monkeypatch):
 def test_the_real_networkx_agrees():
     networkx = pytest.importorskip("networkx")
     graph = SEVEN.to_networkx()
-    assert list(graph.nodes) == list(SEVEN.nodes) and set(graph.edges) == set(SEVEN.edges)
+    assert list(graph.nodes) == list(SEVEN.nodes) and set(graph.edges) == set(SEVEN.arcs)
     assert set(networkx.ancestors(graph, "x7")) == set(SEVEN.ancestors("x7"))

@@ -190,7 +190,7 @@ def compelled(network):
             left -= tops
         return True
 
-    edges, shared = list(network.edges), set(network.edges)
+    edges, shared = list(network.arcs), set(network.arcs)
     for turned in itertools.product([False, True], repeat=len(edges)):
         arcs = [(b, a) if turn else (a, b) for turn, (a, b) in zip(turned, edges, strict=True)]
         # What is turned in no member so far is all that matters.
@@ -212,7 +212,7 @@ def test_independence_equivalence_and_blankets_are_the_same(tmp_path):
             {
                 "task": "graphs",
                 "nodes": list(network.nodes),
-                "arcs": list(network.edges),
+                "arcs": list(network.arcs),
                 "questions": asked,
             }
         )
@@ -232,6 +232,6 @@ def test_independence_equivalence_and_blankets_are_the_same(tmp_path):
     assert 0.1 < np.mean(answers) < 0.9
     # EssentialGraph of pyAgrum 3.3 directs some arcs that are not compelled; counting decides, where that can be done.
     assert len(unlike) < 0.05 * len(networks)
-    few = [pair for pair in unlike if len(pair[0].edges) <= 14]
+    few = [pair for pair in unlike if len(pair[0].arcs) <= 14]
     for network, directed in few:
         assert set(network.cpdag().directed) == compelled(network) != directed

@@ -73,7 +73,7 @@ def test_an_answer_of_a_long_chain_shows_some_tables_and_the_answer() -> None:
     chain.set_cpt("n0", [0.5, 0.5])
     for j in range(1, 40):
         chain.add_node(f"n{j}", ["a", "b"])
-        chain.add_edge(f"n{j - 1}", f"n{j}")
+        chain.add_arc(f"n{j - 1}", f"n{j}")
         chain.set_cpt(f"n{j}", [[0.9, 0.1], [0.2, 0.8]])
     page = chain.explain("n39", {"n0": "a"})
     html, whole = page._repr_html_(), page.to_html()

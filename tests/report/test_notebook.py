@@ -150,7 +150,7 @@ CASES: Cases = {
     "unfitted": (lambda: bayeskit.NaiveBayes(states={EVIL: ["a"]}), ["NaiveBayes(states="]),
     "unfitted mixture": (lambda: bayeskit.LatentClass(families={EVIL: "table"}), ["LatentClass(families="]),
     "table": (lambda: naive().table(EVIL), ["class", "(0)"]),
-    "table with parents": (lambda: tree().table(tree().edges_[0].child), ["P(", "(class)"]),
+    "table with parents": (lambda: tree().table(tree().arcs_[0].child), ["P(", "(class)"]),
     "network": (lambda: network(), ["2 nodes, 1 arc", "3 free parameters", "0.9375"]),
     "Markov network": (lambda: MarkovNetwork.of(network()), ["2 variables, 2 factors", "0.9375"]),
     "factor": (lambda: network().cpt("wet"), ["wet = yes", "0.0625"]),

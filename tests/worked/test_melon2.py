@@ -168,7 +168,7 @@ def test_the_tree():
     assert taken == list(TREE)
     assert refused[0] == ("根蒂", "纹理")  # heavier than 色泽–纹理, but both ends hang on 脐部 already
     assert WHOLE.information("根蒂", "纹理") == pytest.approx(0.300421, abs=5e-7)
-    found = {tuple(sorted(edge[:2])): edge[2] for edge in fit("TAN").edges_}
+    found = {tuple(sorted(arc[:2])): arc[2] for arc in fit("TAN").arcs_}
     assert found.keys() == {tuple(sorted(edge)) for edge in TREE}
     for edge, information in TREE.items():
         assert found[tuple(sorted(edge))] == pytest.approx(information, abs=5e-7)
@@ -181,7 +181,7 @@ def test_roots(root):
     structure = directed(list(TREE), root or "色泽")
     model = fit("TAN", root=root, smoothing="laplace")
     assert with_parents(model.structure_) == with_parents(structure)
-    assert {(parent, child) for parent, child, _ in model.edges_} == {
+    assert {(parent, child) for parent, child, _ in model.arcs_} == {
         (parents[0], child) for child, parents in structure.items() if parents
     }
     check(model, WHOLE.rows, lambda query, c: WHOLE.network(structure, query, c, add(1)))
@@ -223,7 +223,7 @@ def test_penalties(penalty, left):
     taken, _ = spanning(sorted((edge for edge in worth if edge[0] > 0), reverse=True))
     assert set(taken) == left
     model = fit("TAN", criterion=penalty, smoothing="laplace")
-    assert {tuple(sorted(edge[:2])) for edge in model.edges_} == {tuple(sorted(edge)) for edge in left}
+    assert {tuple(sorted(arc[:2])) for arc in model.arcs_} == {tuple(sorted(arc)) for arc in left}
     structure = {name: tuple(model.structure_.get(name, ())) for name in WHOLE.names}
     check(model, WHOLE.rows, lambda query, c: WHOLE.network(structure, query, c, add(1)))
 
@@ -291,7 +291,7 @@ def test_tan_with_holes():
     assert set(taken) == set(TREE)
     assert refused[0] == ("根蒂", "纹理")
     model = fit("TAN", HOLED, smoothing="laplace")
-    found = {tuple(sorted(edge[:2])): edge[2] for edge in model.edges_}
+    found = {tuple(sorted(arc[:2])): arc[2] for arc in model.arcs_}
     assert found.keys() == {tuple(sorted(edge)) for edge in taken}
     for edge in taken:
         assert found[tuple(sorted(edge))] == pytest.approx(HOLED.information(*edge), rel=1e-12)

@@ -135,7 +135,7 @@ def test_the_fully_connected_five():
     joint = shares(5)
     made = chain_rule(names, names, joint)
     network = made.network()
-    assert len(network.edges) == 10
+    assert len(network.arcs) == 10
     assert network.n_parameters == sum(2**i for i in range(5)) == 2**5 - 1
     assert made.rows == joint
     check_joint(network, made)
@@ -231,7 +231,7 @@ def test_the_melon_network():
     """P(x1) P(x2) P(x3|x1) P(x4|x1,x2) P(x5|x2): 10 numbers in the place of 31, and the book's table of 根蒂."""
     network = examples.melon()
     assert network.n_parameters == 1 + 1 + 2 + 4 + 2 == 10
-    assert network.edges == [("好瓜", "敲声"), ("好瓜", "色泽"), ("甜度", "色泽"), ("甜度", "根蒂")]
+    assert network.arcs == [("好瓜", "敲声"), ("好瓜", "色泽"), ("甜度", "色泽"), ("甜度", "根蒂")]
     table = network.cpt("根蒂")
     assert [table[s, t] for s in ("高", "低") for t in ("硬挺", "蜷缩")] == [0.1, 0.9, 0.7, 0.3]
     check_joint(network, MELON)

@@ -12,7 +12,7 @@ from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of
 from bayeskit._classifiers.labelled_tables import DependentTable, LabelledTable
 from bayeskit._classifiers.semi_naive import GraphClassifier
-from bayeskit._classifiers.structures import Edge, network_edges
+from bayeskit._classifiers.structures import ArcInformation, network_arcs
 from bayeskit._data.encode import Unseen
 from bayeskit._data.source import Source
 from bayeskit._fitting.fitted_state import FittedState
@@ -91,7 +91,7 @@ class BayesNetClassifier(GraphClassifier):
     target_ : the name of the class in ``network_``: its own name, or "class" if a column already has that
     name
     structure_ : dict from node to the tuple of its parents, the class among them
-    edges_ : list of (parent, child, I(parent; child | the other parents of the child) in nats)
+    arcs_ : list of (parent, child, I(parent; child | the other parents of the child) in nats)
     held_ : the learned structure and the cut points, which later batches keep
 
     Examples
@@ -188,14 +188,14 @@ class BayesNetClassifier(GraphClassifier):
         return self._dag.as_mapping()
 
     @property
-    def edges_(self) -> list[Edge]:
+    def arcs_(self) -> list[ArcInformation]:
         """The arcs, each with I(parent; child | the other parents of the child), in nats."""
-        fitted = self._reader("edges_")
+        fitted = self._reader("arcs_")
         assert fitted.spec is not None
         statistics, dag = weighted_classes(self.statistics_, fitted.spec), self._dag
         has_numbers = bool(statistics.schema.numeric)
         numbers = Graphical(dag).factors(statistics, fitted.spec).numbers if has_numbers else ()
-        return network_edges(dag, self.target_, statistics, numbers)
+        return network_arcs(dag, self.target_, statistics, numbers)
 
     def table(self, name: Name) -> LabelledTable | DependentTable:
         """Return P(x | c, parents) and the counts behind it, as a labelled table: classes × parents × states."""

@@ -50,7 +50,7 @@ class KDB(GraphClassifier):
     Attributes
     ----------
     structure_ : dict from attribute to the tuple of its parents (the class, a parent of all, is not named)
-    edges_ : list of (parent, child, I(x_i; x_j | y) in nats)
+    arcs_ : list of (parent, child, I(x_i; x_j | y) in nats)
     held_ : the cut points and the structure, which later batches keep
 
     References

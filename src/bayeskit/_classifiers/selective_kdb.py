@@ -59,7 +59,7 @@ class SelectiveKDB(GraphClassifier):
         The leave-one-out loss of the choice (for "mcc", one minus the correlation).
     losses_ : array of shape (max_k + 1, attributes + 1)
         The leave-one-out loss of every k (rows) with every number of attributes (columns).
-    structure_, edges_, held_
+    structure_, arcs_, held_
         As in :class:`~bayeskit.KDB`.
 
     References

@@ -13,7 +13,7 @@ from bayeskit._classifiers.as_network import is_network
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of
 from bayeskit._classifiers.labelled_tables import DependentTable, LabelledTable, table_with_parents
-from bayeskit._classifiers.structures import Edge, edges_of
+from bayeskit._classifiers.structures import ArcInformation, attribute_arcs
 from bayeskit._data.encode import Unseen
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
@@ -220,9 +220,9 @@ class GraphClassifier(SemiNaive):
         return self._dag.as_mapping()
 
     @property
-    def edges_(self) -> list[Edge]:
+    def arcs_(self) -> list[ArcInformation]:
         """The arcs, each with the conditional mutual information of its ends given the class, in nats."""
-        return edges_of(self.structure_, self.statistics_)
+        return attribute_arcs(self.structure_, self.statistics_)
 
     def table(self, name: Name) -> LabelledTable | DependentTable:
         """Return P(x | c, parents) and the counts behind it, as a labelled table: classes × parents × states."""

@@ -50,7 +50,7 @@ class SPODE(GraphClassifier):
     super_parent_ : the super-parent
     losses_ : dict from attribute to its held-out log-loss as the super-parent, if one was chosen
     loo_score_ : the loss of the chosen super-parent
-    structure_, edges_, held_
+    structure_, arcs_, held_
         As in :class:`~bayeskit.TAN`. The super-parent is kept together with the cut points.
 
     Examples

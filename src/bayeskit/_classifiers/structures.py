@@ -18,7 +18,7 @@ from bayeskit.errors import SettingError
 from bayeskit.typing import Floats
 
 
-class Edge(NamedTuple):
+class ArcInformation(NamedTuple):
     """An arc between two attributes, with I(x_i; x_j | y) in nats."""
 
     parent: Name
@@ -76,7 +76,9 @@ def check_discrete(setting: str, name: object, schema: Schema) -> None:
     )
 
 
-def edges_of(structure: Mapping[Name, tuple[Name, ...]], statistics: Statistics) -> list[Edge]:
+def attribute_arcs(
+    structure: Mapping[Name, tuple[Name, ...]], statistics: Statistics
+) -> list[ArcInformation]:
     """Return the arcs of a structure with the mutual information of their ends."""
     schema = statistics.schema
     number = {v.name: j for j, v in enumerate(schema.categorical)}
@@ -92,13 +94,13 @@ def edges_of(structure: Mapping[Name, tuple[Name, ...]], statistics: Statistics)
                     cells: Any = statistics.parts["cell_moments"]
                     shared = gaussian_information(cells, statistics.moments, schema)
                 value = float(np.asarray(shared)[number[parent], schema.numeric_index[child]])
-            found.append(Edge(parent, child, value))
+            found.append(ArcInformation(parent, child, value))
     return found
 
 
-def network_edges(
+def network_arcs(
     dag: Dag, target: Name, statistics: Statistics, numbers: Sequence[LinearFamily]
-) -> list[Edge]:
+) -> list[ArcInformation]:
     """Return all arcs of a graph over the class and the attributes: each with I(parent; child | other parents).
 
     Parameters
@@ -123,7 +125,7 @@ def network_edges(
             else:
                 table = np.moveaxis(counts, (place, len(parents)), (0, 1))
                 value = float(conditional_mutual_information(table.reshape(*table.shape[:2], -1)))
-            found.append(Edge(parent, child, value))
+            found.append(ArcInformation(parent, child, value))
     return found
 
 

@@ -308,7 +308,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
         node = Node(variable_of(name, states), parent_names(name, parents, network.dag.position))
         self._become(replace(network, nodes=(*network.nodes, node)))
 
-    def add_edge(self, parent: Name, child: Name) -> None:
+    def add_arc(self, parent: Name, child: Name) -> None:
         """Add an arc. The parent becomes the last of the child's parents, and the child loses its table.
 
         An arc that would create a cycle is an error, which names the cycle.
@@ -321,7 +321,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
             )
         self._become(network.with_node(replace(node, parents=(*node.parents, name), distribution=None)))
 
-    def remove_edge(self, parent: Name, child: Name) -> None:
+    def remove_arc(self, parent: Name, child: Name) -> None:
         """Remove an arc. The child loses its table."""
         network = self._network
         node, name = network[child], network[parent].name

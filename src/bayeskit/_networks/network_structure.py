@@ -182,7 +182,7 @@ class Structure:
         return self._network.dag.nodes
 
     @property
-    def edges(self) -> list[tuple[Name, Name]]:
+    def arcs(self) -> list[tuple[Name, Name]]:
         """(parent, child) of every arc."""
         return list(self._network.dag.arcs)
 

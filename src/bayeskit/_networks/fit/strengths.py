@@ -185,7 +185,7 @@ def arc_strengths(
     >>> found = arc_strengths(wet_grass().sample(500, random_state=1), 10, method="hill-climbing")
     >>> found.strength("rain", "joe"), found.strength("sprinkler", "joe") < 0.5
     (1.0, True)
-    >>> sorted(found.averaged().edges)[-2:]
+    >>> sorted(found.averaged().arcs)[-2:]
     [('rain', 'wet'), ('sprinkler', 'wet')]
     """
     columns, limits, settings = read_search(data, random_state=random_state, **how)

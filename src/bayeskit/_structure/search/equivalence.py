@@ -43,15 +43,15 @@ class PartialGraph:
 
     def has_path(self, source: int, target: int, without: int) -> bool:
         """Tell whether a path leads along arcs and undirected edges, never against an arc, past a set of variables."""
-        goal, seen, edge = 1 << target, 1 << source | without, 1 << source
-        while edge:
+        goal, seen, frontier = 1 << target, 1 << source | without, 1 << source
+        while frontier:
             step = 0
-            for v in members(edge):
+            for v in members(frontier):
                 step |= self.children[v] | self.near[v]
             if step & goal:
                 return True
-            edge = step & ~seen
-            seen |= edge
+            frontier = step & ~seen
+            seen |= frontier
         return False
 
 
@@ -186,15 +186,15 @@ def extended(graph: Graph, arcs: Arcs) -> tuple[int, ...]:
 
 def _reaches(parents: list[int], source: int, target: int) -> bool:
     """Tell whether a path of arcs leads from one variable to another."""
-    seen = edge = 1 << target
-    while edge:
+    seen = frontier = 1 << target
+    while frontier:
         step = 0
-        for v in members(edge):
+        for v in members(frontier):
             step |= parents[v]
         if step >> source & 1:
             return True
-        edge = step & ~seen
-        seen |= edge
+        frontier = step & ~seen
+        seen |= frontier
     return False
 
 

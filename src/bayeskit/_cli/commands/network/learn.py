@@ -97,13 +97,13 @@ def _tell(network: BayesianNetwork, n: int, path: str, common: Common) -> None:
 
     if common.as_json:
         print_json(
-            {"nodes": list(network.nodes), "arcs": [list(arc) for arc in network.edges], "rows": n}
+            {"nodes": list(network.nodes), "arcs": [list(arc) for arc in network.arcs], "rows": n}
             | {"parameters": network.n_parameters, "written": path}
         )
         return
-    sizes = {"nodes": len(network), "arcs": len(network.edges), "parameters": network.n_parameters}
+    sizes = {"nodes": len(network), "arcs": len(network.arcs), "parameters": network.n_parameters}
     show(common.say(WORDS["learned"], n=n, **sizes))
-    if network.edges:
+    if network.arcs:
         show(common.say(WORDS["class"], cpdag=network.cpdag()))
     show(common.say(WORDS["written"], path=path))
 

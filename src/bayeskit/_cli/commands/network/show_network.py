@@ -44,7 +44,7 @@ def show(
     from bayeskit.errors import UsageError
 
     network = open_network(net)
-    directed = hasattr(network, "edges")
+    directed = hasattr(network, "arcs")
     if given and svg is None:
         raise UsageError("--given changes the bars of a picture: say where to draw it, --svg FILE.")
     if svg is not None:
@@ -71,7 +71,7 @@ def described(network: Any) -> dict[str, Any]:
     from bayeskit._cli.saved_models import variables_of
     from bayeskit._visible import plain
 
-    directed = hasattr(network, "edges")
+    directed = hasattr(network, "arcs")
     nodes = []
     for name, variable in variables_of(network).items():
         states = plain(variable.states) if variable.kind == "categorical" else None
@@ -79,7 +79,7 @@ def described(network: Any) -> dict[str, Any]:
         nodes.append({"name": name, "states": states, **({"parents": parents} if directed else {})})
     sizes: dict[str, Any] = {"name": network.name, "directed": directed, "nodes": nodes}
     if directed:
-        return sizes | {"arcs": len(network.edges), "parameters": network.n_parameters}
+        return sizes | {"arcs": len(network.arcs), "parameters": network.n_parameters}
     return sizes | {"factors": [[str(name) for name in factor.names] for factor in network.factors]}
 
 
