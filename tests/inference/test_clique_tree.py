@@ -200,7 +200,7 @@ def test_what_keeping_a_tree_costs_is_counted():
     made = Made(3)
     arrays = [*vars(made.shape).values(), *vars(made.problem).values(), *vars(made.tree).values()]
     assert made.tree.nbytes == sum(a.nbytes for a in arrays if isinstance(a, np.ndarray))
-    assert made.tree.maps.nbytes == made.shape.bytes_kept
+    assert made.tree.maps.nbytes == made.shape.bytes_of_maps
 
 
 def test_nothing_has_an_empty_tree():

@@ -37,8 +37,10 @@ def test_every_family_has_the_margin_of_the_joint_table(monkeypatch, small_tree)
 def test_the_entropy_of_a_long_chain_takes_one_round_of_messages(monkeypatch):
     n = 10_000
     chain = BayesianNetwork(long_chain(n))
-    rounds, asked = [], Exact._asked
-    monkeypatch.setattr(Exact, "_asked", lambda *given, **how: rounds.append(1) or asked(*given, **how))
+    rounds, propagate = [], Exact._propagate
+    monkeypatch.setattr(
+        Exact, "_propagate", lambda *given, **how: rounds.append(1) or propagate(*given, **how)
+    )
     step = -(0.9 * math.log(0.9) + 0.1 * math.log(0.1))
     assert chain.entropy() == pytest.approx(math.log(2) + (n - 1) * step, rel=1e-10)
     assert len(rounds) == 1

@@ -232,7 +232,7 @@ def test_the_shape_is_refused_by_maps_and_separators_too():
     triangulation = triangulate(problem)
     shape = guarded_shape(p, problem, triangulation, math.inf)
     tables = 8 * int(shape.table_cells.sum())
-    needed = shape.bytes_kept + shape.bytes_used()
+    needed = shape.bytes_of_maps + shape.bytes_used()
     assert tables < needed
     with pytest.raises(TooLarge) as caught:
         guarded_shape(p, problem, triangulation, tables)

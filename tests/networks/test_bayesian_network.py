@@ -83,11 +83,11 @@ def test_pickled_and_copied_networks_are_equal(seed):
 def test_pickling_drops_what_is_kept_and_keeps_the_rest():
     network = examples.asia()
     network.query("lung")
-    assert network._kept._values
+    assert network._cache._values
     network.remark = "mine"
     made = again(network)
-    assert made.name == "asia" and made.remark == "mine" and not made._kept._values
-    assert not copy.copy(network)._kept._values
+    assert made.name == "asia" and made.remark == "mine" and not made._cache._values
+    assert not copy.copy(network)._cache._values
     assert made.query("lung")["yes"] == pytest.approx(0.055)
     with pytest.raises(ValueError, match="read-only"):
         made.distribution("lung").values[0, 0] = 1.0

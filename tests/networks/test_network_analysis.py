@@ -35,7 +35,7 @@ class Net(Structure):
     parameter_sensitivity = measures.parameter_sensitivity
 
     def __init__(self, network):
-        self._network, self._kept = network, DerivedCache(network)
+        self._network, self._cache = network, DerivedCache(network)
 
     _of = classmethod(lambda cls, network: cls(network))
 
@@ -308,11 +308,11 @@ def test_ranges_agree_with_values():
         target, {net.nodes[1]: net._network[net.nodes[1]].variable.states[0]}
     ):
         for threshold in (0.1, one.posterior, 0.6):
-            kept = one.above(threshold)
+            region = one.above(threshold)
             for x in np.linspace(0, 1, 11):
                 gap = one.at(x) - threshold
                 if abs(gap) > 1e-12:
-                    assert (gap > 0) is (kept is not None and kept[0] <= x <= kept[1])
+                    assert (gap > 0) is (region is not None and region[0] <= x <= region[1])
 
 
 def test_excluded_states_reach_the_parameters():

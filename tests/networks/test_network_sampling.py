@@ -239,7 +239,7 @@ def test_conditioning_agrees_with_the_exact_engine(seed):
     network = BayesianNetwork._of(Network(tuple(nodes)))
     row = network.sample(1, random_state=seed).iloc[0]
     seen = {k: float(row[k]) for k in range(n) if rng.random() < 0.5}
-    adapter = sampling_adapter_of(network._kept)
+    adapter = sampling_adapter_of(network._cache)
     found, known = adapter.read(seen, None, 2**30)
     _, parts = adapter._given(found, known, 2**30)
     exact_density = network.log_probability(seen)

@@ -199,7 +199,7 @@ def test_a_change_is_seen_by_the_next_question():
     grass = wet_grass()
     grass.posteriors()
     changed = grass._network.with_node(node("R", [], [0.5, 0.5]))
-    grass._network, grass._kept = changed, DerivedCache(changed)
+    grass._network, grass._cache = changed, DerivedCache(changed)
     assert abs(grass.query("R")["yes"] - 0.5) < 1e-15 and abs(grass.posteriors()["J"][1] - 0.6) < 1e-15
 
 

@@ -20,7 +20,7 @@ from refusals import refuses
 
 class Net(Structure):
     def __init__(self, network):
-        self._network, self._kept = network, DerivedCache(network)
+        self._network, self._cache = network, DerivedCache(network)
 
 
 def binary(parents, size=2):

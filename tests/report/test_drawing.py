@@ -33,7 +33,7 @@ class Drawn:
     plot, _repr_html_ = drawing.plot, drawing.page
 
     def __init__(self, network, answers=None):
-        self._network, self._kept = network, DerivedCache(network)
+        self._network, self._cache = network, DerivedCache(network)
         self.answers, self.asked = answers, []
 
     def posteriors(self, evidence=None, soft=None):

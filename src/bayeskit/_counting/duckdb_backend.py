@@ -228,13 +228,13 @@ class _Rows:
 
     def check(self, schema: Schema) -> None:
         """Refuse rows without a class, weights that are none, and infinite cells; all in one pass."""
-        asked = {"rows": "count(*)"}
+        checks = {"rows": "count(*)"}
         if self.target is not None:
-            asked["unlabelled"] = f"count(*) - count({self.relation.label(self.target, _ALONE)})"
+            checks["unlabelled"] = f"count(*) - count({self.relation.label(self.target, _ALONE)})"
         if self.weights is not None:
             weight = self.relation.number(self.weights)
             finite = f"({weight}) IS NULL OR isinf({weight})"
-            asked |= {
+            checks |= {
                 "strange": f"count(CASE WHEN {finite} THEN 1 END)",
                 "negative": f"count(CASE WHEN ({weight}) < 0 THEN 1 END)",
                 "fractional": f"count(CASE WHEN ({weight}) <> trunc({weight}) THEN 1 END)",
@@ -243,12 +243,12 @@ class _Rows:
         place = {v.name: j for j, v in enumerate(schema.attributes)}
         floats = [v.name for v in schema.attributes if self.attributes.may_be_infinite(place[v.name])]
         for name in floats:
-            asked[f"infinite {place[name]}"] = (
+            checks[f"infinite {place[name]}"] = (
                 f"count(CASE WHEN isinf({self.attributes.number(place[name])}) THEN 1 END)"
             )
         with self.relation.explained():
-            (answer,) = self.relation.native.aggregate(", ".join(asked.values())).fetchall()
-        found = dict(zip(asked, answer, strict=True))
+            (answer,) = self.relation.native.aggregate(", ".join(checks.values())).fetchall()
+        found = dict(zip(checks, answer, strict=True))
         self._refuse(found)
         for name in floats:
             if found[f"infinite {place[name]}"]:
@@ -314,9 +314,9 @@ class _Rows:
             number = {
                 each: sum(1 << k for k, c in enumerate(columns[::-1]) if c not in each) for each in some
             }
-            asked = f"grouping({listed}), {listed}, {', '.join(sums)}"
+            aggregates = f"grouping({listed}), {listed}, {', '.join(sums)}"
             with self.relation.explained():
-                answer = base.aggregate(asked, f"GROUPING SETS ({wanted})").fetchall()
+                answer = base.aggregate(aggregates, f"GROUPING SETS ({wanted})").fetchall()
             cells: dict[int, list[tuple[Any, ...]]] = {}
             for cell in answer:
                 cells.setdefault(cell[0], []).append(cell)

@@ -335,8 +335,8 @@ class FileSource:
     def _explained(self, error: str) -> Message:
         lines = [line for line in error.partition("Possible")[0].splitlines() if line.strip()]
         # DuckDB says where, shows the record, which may be long, and says last what is wrong with it.
-        told = " | ".join(dict.fromkeys([*lines[:2], lines[-1]]))[:300]
-        what = re.sub(r"^(\w+ )*Error: ", "", told).rstrip(".")
+        short = " | ".join(dict.fromkeys([*lines[:2], lines[-1]]))[:300]
+        what = re.sub(r"^(\w+ )*Error: ", "", short).rstrip(".")
         width = _WRONG_WIDTH.fullmatch(what)
         return Message(
             "{shown} cannot be read as {format}: {what}. {way_out}",
@@ -442,12 +442,12 @@ def _count(
     rows, counts = 0, []
     for first in range(0, len(fields), _COLUMNS_AT_ONCE):
         some, kept = fields[first : first + _COLUMNS_AT_ONCE], tests[first : first + _COLUMNS_AT_ONCE]
-        asked = ["count(*)"]
+        counted = ["count(*)"]
         for field, kinds in zip(some, kept, strict=True):
-            asked.append(f"count({field.column})")
+            counted.append(f"count({field.column})")
             # Not FILTER: each such aggregate holds a buffer for all columns (500 of them took 5 GB).
-            asked += [f"count(CASE WHEN {LOOKS[kind].format(field.column)} THEN 1 END)" for kind in kinds]
-        [(rows, *answers)] = connection.execute(f"SELECT {', '.join(asked)} FROM {table}").fetchall()
+            counted += [f"count(CASE WHEN {LOOKS[kind].format(field.column)} THEN 1 END)" for kind in kinds]
+        [(rows, *answers)] = connection.execute(f"SELECT {', '.join(counted)} FROM {table}").fetchall()
         answer = iter(answers)
         counts += [(next(answer), {kind: next(answer) for kind in kinds}) for kinds in kept]
     return rows, counts

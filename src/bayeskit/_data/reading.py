@@ -78,7 +78,7 @@ class Reading:
     as_written: bool = False
     largest: float = np.inf
 
-    def tells(self, name: Name) -> bool:
+    def has_settings(self, name: Name) -> bool:
         """Whether the user has settings for a column, so that its cells do not determine its kind."""
         return any(name in given for given in (self.states, self.kinds, self.cuts, self.known))
 

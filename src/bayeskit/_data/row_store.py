@@ -142,7 +142,7 @@ class _Column:
             )
 
     def _kind_in(self, table: Table, j: int, wanted: Variable) -> str | None:
-        if self._reading.tells(self.name):
+        if self._reading.has_settings(self.name):
             return "numbers" if wanted.kind == "numeric" else "states"
         if table.kind(j) == "categorical":
             return "states"

@@ -18,12 +18,12 @@ class Spelling:
     ----------
     looks : SQL that tells whether a cell is written so; ``{0}`` is the cell
     plain : SQL that writes the cell as every program reads it
-    told : what a note says of such columns
+    note : what a warning says about such columns
     """
 
     looks: str
     plain: str
-    told: Message
+    note: Message
 
 
 def _matches(pattern: str) -> str:
@@ -90,9 +90,9 @@ def note_spellings(columns: Sequence[tuple[str, str]], shown: str) -> None:
             # From here up: FileSource, and its caller, who should be named.
             warnings.warn(
                 SourceNote(
-                    "Numbers of {shown} are written {told} ({names}).",
+                    "Numbers of {shown} are written {note} ({names}).",
                     shown=shown,
-                    told=each.told,
+                    note=each.note,
                     names=listed(names, 8),
                 ),
                 stacklevel=3,

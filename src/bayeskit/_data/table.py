@@ -257,7 +257,7 @@ def _check_row_pointers(block: Any) -> None:
 
 
 def _open_mapping(data: Mapping[Any, Any]) -> Table:
-    names = _kept_names(data)
+    names = _column_names(data)
     arrays = _Columns(_one_column(name, column) for name, column in data.items())
     lengths = arrays.lengths
     if len(lengths) > 1:
@@ -300,14 +300,14 @@ def _one_column(name: Name, column: Any) -> Any:
 def _open_frame(data: Any) -> Table:
     columns = list(data.columns) if hasattr(data, "columns") and not callable(data.columns) else []
     columns = list(getattr(data, "column_names", columns)) if not _plain_names(columns) else columns
-    names = _kept_names(columns)
+    names = _column_names(columns)
     if len(set(names)) < len(names):
         raise ColumnError("Two columns are named {name!r}. Rename one of them.", name=first_twice(names))
     frame = open_frame(data)
     return _checked(Table(frame.shape[0], names or tuple(frame.columns), True, frame=frame))
 
 
-def _kept_names(columns: Iterable[Any]) -> tuple[Name, ...]:
+def _column_names(columns: Iterable[Any]) -> tuple[Name, ...]:
     """Return the names of columns as they are kept: text as it is, others if they can be found again."""
     return tuple(name if type(name) is str else column_name(name) for name in columns)
 

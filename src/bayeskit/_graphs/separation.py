@@ -307,10 +307,10 @@ class PathStep:
     @property
     def reason(self) -> str:
         """Why it blocks, or does not."""
-        return self.reason_told.told_in("en")
+        return self.reason_message.told_in("en")
 
     @property
-    def reason_told(self) -> Message:
+    def reason_message(self) -> Message:
         """The reason, for a text in any language."""
         if self.is_observed:
             return Message("is observed")

@@ -61,7 +61,7 @@ class TreeShape:
         return self.cells - int(self.table_cells.sum())
 
     @property
-    def bytes_kept(self) -> int:
+    def bytes_of_maps(self) -> int:
         """What the tree itself holds."""
         return 4 * self.entries
 
@@ -290,7 +290,7 @@ def guarded_shape(
     if triangulation.cells > BEYOND:
         raise _refusal(potentials, problem, triangulation, 8.0 * triangulation.cells * rows, max_memory)
     shape = shape_tree(problem, triangulation, root)
-    needed = shape.bytes_kept + (shape.bytes_one_way if one_way else shape.bytes_used(rows))
+    needed = shape.bytes_of_maps + (shape.bytes_one_way if one_way else shape.bytes_used(rows))
     needed += _bytes_of_rules(potentials, problem)
     if needed > max_memory:
         raise _refusal(potentials, problem, triangulation, needed, max_memory)

@@ -117,7 +117,7 @@ SMALL_TREE = 1e5
 # Below this share of the cells, slicing the evidence out pays for planning anew.
 WORTH_SLICING = 0.5
 # The filled tables of a larger tree are made again for each question instead of being kept beside.
-LARGEST_KEPT = 2e7
+LARGEST_CACHED = 2e7
 _NOTHING = np.empty(0, np.int64)
 
 
@@ -131,7 +131,7 @@ class Exact:
         self.potentials = potentials
         self.plans = Plans()
         self._lock = threading.RLock()
-        self._loaded: dict[int, FilledTree] = {}
+        self._filled: dict[int, FilledTree] = {}
         free = np.full(potentials.n_variables, -1, np.int64)
         self._problem = make_problem(potentials, free, None)
         self._free = free
@@ -147,7 +147,7 @@ class Exact:
             log_p, found, _ = self._whole(max_memory).ask(evidence.codes, evidence.likelihoods)
             return found, log_p
         p, codes = self.potentials, evidence.codes
-        tree, log_p, found, _ = self._asked(evidence, max_memory, take_max=False)
+        tree, log_p, found, _ = self._propagate(evidence, max_memory, take_max=False)
         if log_p == -np.inf or len(found) == p.offsets[-1]:
             return found, log_p
         out = np.zeros(int(p.offsets[-1]))
@@ -209,7 +209,7 @@ class Exact:
         """
         for f in self.potentials.rules:
             require_table(self.potentials, self.potentials.scope_of(f), max_memory)
-        tree, log_p, _, pot = self._asked(evidence, max_memory, take_max=False)
+        tree, log_p, _, pot = self._propagate(evidence, max_memory, take_max=False)
         if log_p == -np.inf:
             return [], log_p
         return list(family_margins(tree, pot, self.potentials, evidence)), log_p
@@ -219,7 +219,7 @@ class Exact:
     ) -> tuple[Tree, float, Floats, Floats]:
         """Return a tree of the free variables, the log of the largest joint probability, and relative to it the
         largest with each state of each variable, and with each cell of the tree's tables."""
-        return self._asked(evidence, max_memory, take_max=True)
+        return self._propagate(evidence, max_memory, take_max=True)
 
     def mpe(self, evidence: Evidence, max_memory: float = MAX_MEMORY) -> Assignment:
         """Return the most probable state of everything; ties go to the lowest states, variables in order."""
@@ -285,8 +285,8 @@ class Exact:
         made.potentials = replace(self.potentials, values=values)
         made._lock = threading.RLock()
         with self._lock:
-            trees = {target: loaded.tree for target, loaded in self._loaded.items()}
-        made._loaded = {
+            trees = {target: filled.tree for target, filled in self._filled.items()}
+        made._filled = {
             target: FilledTree.of(tree, made.potentials, self._free) for target, tree in trees.items()
         }
         return made
@@ -300,7 +300,7 @@ class Exact:
         except TooLarge:
             return None
 
-    def _asked(
+    def _propagate(
         self, evidence: Evidence, max_memory: float, *, take_max: bool
     ) -> tuple[Tree, float, Floats, Floats]:
         """Ask the whole tree, or where that pays one without the observed variables."""
@@ -310,8 +310,8 @@ class Exact:
             whole = self._whole(max_memory)
             keep = self.is_small or self._keeps_tables
             return whole.tree, *whole.ask(codes, weights, take_max=take_max, keep=keep)
-        loaded = FilledTree.of(tree, self.potentials, codes)
-        return tree, *loaded.ask(_NOTHING, weights, take_max=take_max, keep=False)
+        filled = FilledTree.of(tree, self.potentials, codes)
+        return tree, *filled.ask(_NOTHING, weights, take_max=take_max, keep=False)
 
     def _sliced_tree(self, codes: Ints, max_memory: float) -> Tree | None:
         """Return the tree of what is left when the observed variables are gone; None: the whole tree will do."""
@@ -338,10 +338,10 @@ class Exact:
         return tree
 
     def _problem_for(self, free: tuple[int, ...], evidence: Evidence) -> Problem:
-        asked = evidence.codes >= 0
-        asked[list(free)] = True
-        asked[list(evidence.likelihoods)] = True
-        return make_problem(self.potentials, evidence.codes, asked, free)
+        required = evidence.codes >= 0
+        required[list(free)] = True
+        required[list(evidence.likelihoods)] = True
+        return make_problem(self.potentials, evidence.codes, required, free)
 
     def _planned(self, problem: Problem, free: Sequence[int], max_memory: float) -> Tree:
         triangulation = triangulate(problem)
@@ -355,34 +355,34 @@ class Exact:
         tree = self.plans.get(key)
         if tree is not None:
             shape = tree.shape
-            needed = shape.bytes_kept + (shape.bytes_one_way if one_way else shape.bytes_used())
+            needed = shape.bytes_of_maps + (shape.bytes_one_way if one_way else shape.bytes_used())
             require(self.potentials, needed, max_memory, tree.shape)
         return tree
 
     @property
     def _keeps_tables(self) -> bool:
-        return self._triangulation.cells <= LARGEST_KEPT
+        return self._triangulation.cells <= LARGEST_CACHED
 
     def _whole(self, max_memory: float, target: int = -1) -> FilledTree:
         """Return the tree of the whole network, filled; the target's clique on top."""
-        loaded = self._loaded.get(target)
-        if loaded is None:
+        filled = self._filled.get(target)
+        if filled is None:
             with self._lock:
-                if target in self._loaded:  # made while this thread waited
+                if target in self._filled:  # made while this thread waited
                     return self._whole(max_memory, target)
                 rows = 2 if self._keeps_tables else 1  # what is not kept is worked on in place
                 shape = guarded_shape(
                     self.potentials, self._problem, self._triangulation, max_memory, root=target, rows=rows
                 )
-                loaded = FilledTree.of(make_tree(shape), self.potentials, self._free)
-                if len(self._loaded) > 8:
-                    self._loaded.clear()
+                filled = FilledTree.of(make_tree(shape), self.potentials, self._free)
+                if len(self._filled) > 8:
+                    self._filled.clear()
                 if self._keeps_tables:
-                    self._loaded[target] = loaded
-        elif loaded.nbytes > max_memory:
+                    self._filled[target] = filled
+        elif filled.nbytes > max_memory:
             # The same question under a lower limit than before.
             guarded_shape(self.potentials, self._problem, self._triangulation, max_memory, rows=2)
-        return loaded
+        return filled
 
 
 ROWS_TRIED = 4096

@@ -74,17 +74,17 @@ class BatchTree:
     Rows whose numbers lie too far apart for plain products are answered one by one.
     """
 
-    def __init__(self, engine: RowByRow, loaded: FilledTree, max_memory: float, n_jobs: int | None) -> None:
-        tree, shape = loaded.tree, loaded.tree.shape
+    def __init__(self, engine: RowByRow, filled: FilledTree, max_memory: float, n_jobs: int | None) -> None:
+        tree, shape = filled.tree, filled.tree.shape
         # The tables of 16 rows and their sums, for each thread.
         room = 8 * LANES * (2 * shape.cells + shape.widest) * thread_count(n_jobs)
-        require(engine.potentials, shape.bytes_kept + 8 * shape.cells + room, max_memory, shape)
-        self.engine, self.loaded, self.max_memory, self.n_jobs = engine, loaded, max_memory, n_jobs
+        require(engine.potentials, shape.bytes_of_maps + 8 * shape.cells + room, max_memory, shape)
+        self.engine, self.filled, self.max_memory, self.n_jobs = engine, filled, max_memory, n_jobs
         seats, seat_start = grouped(tree.seat_clique, shape.n_cliques)
         children, child_start = grouped(shape.parent, shape.n_cliques)
         self._walk = Walk(
-            loaded.tables,
-            loaded.bound,
+            filled.tables,
+            filled.bound,
             tree.seat,
             seats,
             seat_start,
@@ -101,7 +101,7 @@ class BatchTree:
 
     def expected(self, rows: Ints, weights: Floats) -> tuple[Floats, Floats]:
         """Return the expected counts of all families, laid out as the tables are, and log P(row) of each row."""
-        shape, p = self.loaded.tree.shape, self.engine.potentials
+        shape, p = self.filled.tree.shape, self.engine.potentials
         logs, cells = np.empty(len(rows)), shape.cells - shape.between
 
         def task(start: int, stop: int) -> Floats:
@@ -114,7 +114,7 @@ class BatchTree:
         possible = weights[logs > -np.inf].sum()
         counts = np.empty(len(p.values))
         nothing = Evidence.nothing(p.n_variables)
-        for f, margin in enumerate(family_margins(self.loaded.tree, sums, p, nothing)):
+        for f, margin in enumerate(family_margins(self.filled.tree, sums, p, nothing)):
             # A family whose nodes all have one state is in no clique.
             counts[p.value_start[f] : p.value_start[f + 1]] = margin.ravel() if margin.size > 1 else possible
         apart = np.isnan(logs)
@@ -125,7 +125,7 @@ class BatchTree:
 
     def margins(self, rows: Ints) -> tuple[Floats, Floats]:
         """Return P(v | row) of every variable, one after the other, and log P(row) of each row."""
-        tree, sizes = self.loaded.tree, self.engine.potentials.sizes
+        tree, sizes = self.filled.tree, self.engine.potentials.sizes
         out, logs = np.zeros((len(rows), tree.n_marginals)), np.empty(len(rows))
 
         def task(start: int, stop: int) -> None:
@@ -142,7 +142,7 @@ class BatchTree:
 
     def completed(self, rows: Ints) -> tuple[Ints, Floats]:
         """Return every row with its most probable states in the missing cells, and the logs of these probabilities."""
-        shape, sizes = self.loaded.tree.shape, self.engine.potentials.sizes
+        shape, sizes = self.filled.tree.shape, self.engine.potentials.sizes
         out, logs = np.zeros(rows.shape, np.int64), np.empty(len(rows))
 
         def task(start: int, stop: int) -> None:
@@ -168,7 +168,7 @@ class BatchTree:
 
     def _run(self, task: Callable[[int, int], T], logs: Floats) -> list[T]:
         """Run a task over all rows; add to their logs what was taken out of the tables."""
-        taken, n = self.loaded.taken, len(logs)
+        taken, n = self.filled.taken, len(logs)
         if not np.isfinite(taken):
             logs[:] = taken
             return []
@@ -178,7 +178,7 @@ class BatchTree:
         return found
 
     def _room(self) -> Room:
-        shape = self.loaded.tree.shape
+        shape = self.filled.tree.shape
         return Room(
             np.empty((shape.cells, LANES)),
             np.empty(shape.n_cliques),

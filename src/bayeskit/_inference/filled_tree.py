@@ -297,7 +297,7 @@ class FilledTree:
     @property
     def nbytes(self) -> int:
         """What a question to it holds: these tables and its own."""
-        return self.tree.shape.bytes_kept + self.tree.shape.bytes_used(2)
+        return self.tree.shape.bytes_of_maps + self.tree.shape.bytes_used(2)
 
     def ask(
         self,

@@ -230,19 +230,19 @@ class _Maxima:
     def max_tables(self, evidence: Evidence, max_memory: float) -> tuple[Tree, float, Floats, Floats]:
         problem = make_problem(self.potentials, evidence.codes, None)
         tree = make_tree(guarded_shape(self.potentials, problem, triangulate(problem), max_memory))
-        loaded = FilledTree.of(tree, self.potentials, evidence.codes)
+        filled = FilledTree.of(tree, self.potentials, evidence.codes)
         none = np.empty(0, np.int64)
-        return tree, *loaded.ask(none, {}, take_max=True, keep=False)
+        return tree, *filled.ask(none, {}, take_max=True, keep=False)
 
 
 def _sum_out(
     p: Potentials, targets: list[int], codes: Ints, evidence: Evidence, max_memory: float
 ) -> tuple[list[LogFactor], float]:
     """Return the logs of factors over the targets, by their places among them, and the log of the rest."""
-    asked = evidence.codes >= 0
-    asked[targets] = True
-    asked[list(evidence.likelihoods)] = True
-    problem = make_problem(p, codes, asked)
+    required = evidence.codes >= 0
+    required[targets] = True
+    required[list(evidence.likelihoods)] = True
+    problem = make_problem(p, codes, required)
     place = problem.place
     late = np.zeros(len(problem.sizes), np.bool_)
     late[place[targets]] = True

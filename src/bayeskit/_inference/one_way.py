@@ -277,7 +277,7 @@ def _top_table(
     )
     if math.isnan(log_p):
         # Numbers that lie too far apart: the slow way, in logs and with all tables.
-        require(p, shape.bytes_kept + shape.bytes_used(), max_memory, shape)
+        require(p, shape.bytes_of_maps + shape.bytes_used(), max_memory, shape)
         log_p, _, pot = FilledTree.of(tree, p, evidence.codes).ask(
             _NOTHING, evidence.likelihoods, marginals=False, keep=False
         )

@@ -148,20 +148,20 @@ class Joint(Protocol):
 
 
 def answer_whole(
-    engine: Joint, loaded: FilledTree, rows: Ints, target: int, max_memory: float
+    engine: Joint, filled: FilledTree, rows: Ints, target: int, max_memory: float
 ) -> tuple[Floats, Floats]:
     """Answer all rows from one tree whose root holds the target; patterns of missing cells do not matter."""
-    tree, shape, p = loaded.tree, loaded.tree.shape, engine.potentials
+    tree, shape, p = filled.tree, filled.tree.shape, engine.potentials
     inside, between = int(shape.table_cells.max(initial=1)), shape.between
-    require(p, shape.bytes_kept + 8 * (shape.cells + (inside + between) * LANES), max_memory, shape)
+    require(p, shape.bytes_of_maps + 8 * (shape.cells + (inside + between) * LANES), max_memory, shape)
     rows = np.ascontiguousarray(rows)
     out, logs = np.empty((len(rows), int(p.sizes[target]))), np.empty(len(rows))
-    if np.isfinite(loaded.taken):
+    if np.isfinite(filled.taken):
         seats, seat_start = grouped(tree.seat_clique, shape.n_cliques)
         children, child_start = grouped(shape.parent, shape.n_cliques)
         answer_rows(
-            loaded.tables,
-            loaded.bound,
+            filled.tables,
+            filled.bound,
             np.empty((inside, LANES)),
             np.empty((between, LANES)),
             np.empty(shape.n_cliques),
@@ -184,9 +184,9 @@ def answer_whole(
             out,
             logs,
         )
-        logs += loaded.taken
+        logs += filled.taken
     else:
-        logs[:] = loaded.taken
+        logs[:] = filled.taken
     for i in np.flatnonzero(np.isnan(logs)):
         row = rows[i].copy()
         row[target] = p.sizes[target]

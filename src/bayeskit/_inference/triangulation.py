@@ -20,7 +20,7 @@ from bayeskit.typing import Floats, Ints
 
 @kernel
 def mark_relevant(
-    scope: Any, scope_start: Any, child: Any, table_of: Any, asked: Any, needed: Any, kept: Any, stack: Any
+    scope: Any, scope_start: Any, child: Any, table_of: Any, required: Any, needed: Any, kept: Any, stack: Any
 ) -> None:
     """Mark the variables asked or observed and their ancestors, and the factors that matter to them.
 
@@ -32,8 +32,8 @@ def mark_relevant(
     for v in range(needed.shape[0]):
         needed[v] = False
     top = 0
-    for v in range(asked.shape[0]):
-        if asked[v] or table_of[v] < 0:
+    for v in range(required.shape[0]):
+        if required[v] or table_of[v] < 0:
             needed[v] = True
             stack[top] = v
             top += 1
@@ -115,26 +115,26 @@ class Problem:
 
 
 def make_problem(
-    potentials: Potentials, observed: Ints, asked: NDArray[np.bool_] | None, joined: tuple[int, ...] = ()
+    potentials: Potentials, observed: Ints, required: NDArray[np.bool_] | None, joined: tuple[int, ...] = ()
 ) -> Problem:
     """Prune, slice, number.
 
     Parameters
     ----------
     observed : codes, −1 where free (only which are free matters)
-    asked : the variables that must stay: those asked for and those with evidence of any kind; None for all
+    required : the variables that must stay: those asked for and those with evidence of any kind; None for all
     joined : variables that are to stand in one clique
     """
     n = potentials.n_variables
     kept = np.ones(potentials.n_factors, np.bool_)
     needed = np.ones(n, np.bool_)
-    if asked is not None:
+    if required is not None:
         mark_relevant(
             potentials.scope,
             potentials.scope_start,
             potentials.child,
             potentials.table_of_variable,
-            asked,
+            required,
             needed,
             kept,
             np.empty(n, np.int64),
@@ -165,7 +165,7 @@ def numbered(
 # The rules: what is least goes first; the second number breaks ties.
 MIN_FILL, WEIGHTED_MIN_FILL, MIN_WEIGHT, MIN_DEGREE = 0, 1, 2, 3
 # A rule says at most so much of a variable: less than what keeps late variables behind all others.
-MOST_SAID = 1e280
+LARGEST_COST = 1e280
 
 
 @kernel
@@ -206,7 +206,7 @@ def _score(
     else:
         first[v] = degree
         second[v] = weight
-    first[v] = min(first[v], MOST_SAID) + after[v]
+    first[v] = min(first[v], LARGEST_COST) + after[v]
 
 
 @kernel
@@ -323,8 +323,8 @@ class Triangulation:
 
     def first_of(self, variables: list[int]) -> int:
         """Return which of these goes first; its clique holds all of them if they are joined. −1 of none."""
-        asked = set(variables)
-        return next((v for v in self.order.tolist() if v in asked), -1)
+        wanted = set(variables)
+        return next((v for v in self.order.tolist() if v in wanted), -1)
 
     def largest(self, sizes: NDArray[np.int64]) -> tuple[list[int], int]:
         """Return the variables of the largest clique and its cells, which may be beyond any machine number."""

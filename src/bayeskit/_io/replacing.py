@@ -24,7 +24,7 @@ LONGEST_NAME = 190
 # What a process of another machine left is swept when nobody can be writing it any more.
 OLD = 7 * 24 * 3600.0
 # So many files of a folder are looked at: whoever saves among a million of them does not want to wait for it.
-MOST_LOOKED_AT = 20_000
+MOST_ENTRIES = 20_000
 
 # The temporary files that this process is writing now.
 _WRITING: set[str] = set()
@@ -93,7 +93,7 @@ def sweep(folder: Path, name: str) -> None:
     """
     pattern = re.compile(rf"\.bayeskit-([0-9a-f]{{8}})-(\d+)-[0-9a-f]{{8}}-{re.escape(_short(name))}")
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in islice(entries, MOST_LOOKED_AT):
+        for entry in islice(entries, MOST_ENTRIES):
             found = pattern.fullmatch(entry.name)
             if found is None or entry.path in _WRITING:
                 continue

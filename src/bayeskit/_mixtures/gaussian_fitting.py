@@ -70,11 +70,11 @@ class ComponentTable:
 
     def frame(self) -> Any:
         """Return a data frame: component, weight, and two columns (mean and sd) for each of the data."""
-        found = self.components
-        spreads = np.sqrt(found.variances)
-        columns: dict[str, Any] = {"component": np.arange(len(found.weights)), "weight": found.weights}
+        fitted = self.components
+        spreads = np.sqrt(fitted.variances)
+        columns: dict[str, Any] = {"component": np.arange(len(fitted.weights)), "weight": fitted.weights}
         for j, name in enumerate(self.names):
-            columns[f"mean of {name}"] = found.means[:, j]
+            columns[f"mean of {name}"] = fitted.means[:, j]
             columns[f"sd of {name}"] = spreads[:, j]
         return to_native(columns)
 
@@ -85,24 +85,24 @@ class ComponentTable:
         return as_html(self._page())
 
     def _page(self) -> DisplayTable:
-        found, names = self.components, self.names[:MOST_SHOWN]
-        variances, w = found.variances, found.weights
+        fitted, names = self.components, self.names[:MOST_SHOWN]
+        variances, w = fitted.variances, fitted.weights
         rows = tuple(
             (
-                str(k) + (" (collapsed)" if k in found.collapsed else ""),
+                str(k) + (" (collapsed)" if k in fitted.collapsed else ""),
                 f"{w[k]:.4f}",
-                *(_cell(found.means[k, j], variances[k, j]) for j in range(len(names))),
+                *(_cell(fitted.means[k, j], variances[k, j]) for j in range(len(names))),
             )
             for k in range(len(w))
         )
         # Σ = Σ_k w_k (Σ_k + (μ_k − μ)(μ_k − μ)ᵀ), of which the table shows the diagonal.
-        mean = w @ found.means
-        variance = w @ (variances + (found.means - mean) ** 2)
+        mean = w @ fitted.means
+        variance = w @ (variances + (fitted.means - mean) ** 2)
         last = ("all", f"{w.sum():.4f}", *(_cell(mean[j], variance[j]) for j in range(len(names))))
         more = len(self.names) - len(names)
         notes = (f"{more} more columns are not shown; frame() has them.",) if more else ()
         many = "component" if len(rows) == 1 else "components"
-        title = f"{len(rows)} Gaussian {many}, {found.covariance_type} covariances"
+        title = f"{len(rows)} Gaussian {many}, {fitted.covariance_type} covariances"
         return DisplayTable(title, ("component", "weight", *map(str, names)), rows, (last,), notes)
 
 
@@ -142,9 +142,9 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
 
     def score(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> float:
         """Return the mean log-density of the rows."""
-        found = self.score_samples(X)
-        weights = as_weights(sample_weight, len(found))
-        return float(found.mean() if weights is None else weights @ found / weights.sum())
+        scores = self.score_samples(X)
+        weights = as_weights(sample_weight, len(scores))
+        return float(scores.mean() if weights is None else weights @ scores / weights.sum())
 
     def bic(self, X: TableLike, sample_weight: WeightsLike | None = None) -> float:
         """Return the BIC on these rows, −2 log L + p log n. Lower is better."""
@@ -163,13 +163,13 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
         n = whole("n_samples", n_samples, 1)
         rng = random_state_of(self.random_state)
         counts = rng.multinomial(n, self.weights_)
-        found, (_, d) = self._components(), self.means_.shape
+        fitted, (_, d) = self._components(), self.means_.shape
         drawn = []
         for k, count in enumerate(counts.tolist()):
-            if found.matrices:
-                drawn.append(rng.multivariate_normal(found.means[k], found.full_covariances[k], count))
+            if fitted.matrices:
+                drawn.append(rng.multivariate_normal(fitted.means[k], fitted.full_covariances[k], count))
             else:
-                drawn.append(found.means[k] + rng.standard_normal((count, d)) * np.sqrt(found.variances[k]))
+                drawn.append(fitted.means[k] + rng.standard_normal((count, d)) * np.sqrt(fitted.variances[k]))
         return np.vstack(drawn), np.repeat(np.arange(len(counts)), counts)
 
     def describe(self) -> ComponentTable:
@@ -208,7 +208,7 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
         """
         from bayeskit._report.mixtures.mixture_picture import mixture_picture
 
-        components, found = self.predict(X), self._components()
+        components, fitted = self.predict(X), self._components()
         pair = self._columns.two(columns)
         values, _ = read_numbers(X, type(self).__name__, self._columns)
         if labels is not None:
@@ -219,20 +219,27 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
                     n=len(values),
                     n_labels=len(labels),
                 )
-        spread = found.full_covariances[:, pair][:, :, pair]
+        spread = fitted.full_covariances[:, pair][:, :, pair]
         names = (self._columns.labels[pair[0]], self._columns.labels[pair[1]])
         picture = mixture_picture(
-            values[:, pair], components, found.weights, found.means[:, pair], spread, names, labels, lang=lang
+            values[:, pair],
+            components,
+            fitted.weights,
+            fitted.means[:, pair],
+            spread,
+            names,
+            labels,
+            lang=lang,
         )
         if path is not None:
             picture.save(path)
         return picture
 
     def _criteria(self, X: TableLike, sample_weight: WeightsLike | None) -> Any:
-        found = self.score_samples(X)
-        weights = as_weights(sample_weight, len(found))
-        total = float(len(found) if weights is None else weights.sum())
-        value = float(found.sum() if weights is None else weights @ found)
+        scores = self.score_samples(X)
+        weights = as_weights(sample_weight, len(scores))
+        total = float(len(scores) if weights is None else weights.sum())
+        value = float(scores.sum() if weights is None else weights @ scores)
         return candidate(len(self.weights_), "", value, self._n_parameters(), total, True)
 
     def _n_parameters(self) -> int:
@@ -274,7 +281,7 @@ def n_parameters(n_components: int, n_columns: int, covariance_type: str) -> int
 
 
 INITS = ("weights_init", "means_init", "precisions_init")
-Found = tuple[EmResult[Components], list[float]]
+_EmOutcome = tuple[EmResult[Components], list[float]]
 
 
 class GaussianFitting(GaussianAnswers):
@@ -346,7 +353,7 @@ class GaussianFitting(GaussianAnswers):
                 n=len(values),
             )
 
-        def found(k: int, kind: str, left: float | None) -> tuple[Found, Candidate]:
+        def run_candidate(k: int, kind: str, left: float | None) -> tuple[_EmOutcome, Candidate]:
             within = replace(settings, time_limit=left)
             result, reached = self._run_em(within, values, weights, total, k, kind)
             return (result, reached), self._judged(result, values, weights, total, k, kind)
@@ -357,7 +364,7 @@ class GaussianFitting(GaussianAnswers):
         else:
             self._refuse_fixed()
             (result, reached), self.choice_ = choose(
-                found, numbers, types, criterion or "bic", settings.time_limit
+                run_candidate, numbers, types, criterion or "bic", settings.time_limit
             )
         store_em_result(self, result, reached, total)
         self._keep(result.parameters)
@@ -381,7 +388,7 @@ class GaussianFitting(GaussianAnswers):
         total: float,
         k: int,
         kind: str,
-    ) -> Found:
+    ) -> _EmOutcome:
         problem = self._problem(values, weights, kind)
         given = {name: getattr(self, name) for name in INITS}
         makers: list[Callable[[], Components]]
@@ -460,11 +467,11 @@ class GaussianFitting(GaussianAnswers):
         if columns.names is not None and all(isinstance(name, str) for name in columns.names):
             self.feature_names_in_ = np.array(columns.names, dtype=object)
 
-    def _keep(self, found: Components) -> None:
-        self.weights_, self.means_, self.covariances_ = found.weights, found.means, found.covariances
-        self.precisions_, self.precisions_cholesky_ = found.precisions, found.precisions_cholesky
-        self.covariance_type_, self.collapsed_ = found.covariance_type, found.collapsed
-        self.n_components_ = len(found.weights)
+    def _keep(self, fitted: Components) -> None:
+        self.weights_, self.means_, self.covariances_ = fitted.weights, fitted.means, fitted.covariances
+        self.precisions_, self.precisions_cholesky_ = fitted.precisions, fitted.precisions_cholesky
+        self.covariance_type_, self.collapsed_ = fitted.covariance_type, fitted.collapsed
+        self.n_components_ = len(fitted.weights)
 
 
 def _generator(seeds: np.random.RandomState) -> np.random.Generator:

@@ -81,8 +81,8 @@ class LatentAnswers(DensityMixin, BaseEstimator):
 
     def score(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> float:
         """Return the mean of log P(x) over the rows."""
-        found, weights = self._weighed(X, sample_weight)
-        return float(_total(found, weights) / weights.sum())
+        scores, weights = self._scores_and_weights(X, sample_weight)
+        return float(_total(scores, weights) / weights.sum())
 
     def bic(self, X: TableLike, sample_weight: WeightsLike | None = None) -> float:
         """Return the BIC on these rows, −2 log L + p log n. Lower is better."""
@@ -159,15 +159,15 @@ class LatentAnswers(DensityMixin, BaseEstimator):
             )
         return self._fitted
 
-    def _weighed(self, X: TableLike, sample_weight: WeightsLike | None) -> tuple[Floats, Floats]:
-        found = self.score_samples(X)
-        weights = as_weights(sample_weight, len(found))
-        return found, np.ones(len(found)) if weights is None else weights
+    def _scores_and_weights(self, X: TableLike, sample_weight: WeightsLike | None) -> tuple[Floats, Floats]:
+        scores = self.score_samples(X)
+        weights = as_weights(sample_weight, len(scores))
+        return scores, np.ones(len(scores)) if weights is None else weights
 
     def _criteria(self, X: TableLike, sample_weight: WeightsLike | None) -> Candidate:
-        found, weights = self._weighed(X, sample_weight)
+        scores, weights = self._scores_and_weights(X, sample_weight)
         total = float(weights.sum())
-        return candidate(self.n_components_, "", _total(found, weights), self.n_parameters_, total, True)
+        return candidate(self.n_components_, "", _total(scores, weights), self.n_parameters_, total, True)
 
     def _card(self) -> str:
         shown: str = self.profiles_._repr_html_()
@@ -184,13 +184,13 @@ class LatentAnswers(DensityMixin, BaseEstimator):
         return tags
 
 
-def _total(found: Floats, weights: Floats) -> float:
+def _total(scores: Floats, weights: Floats) -> float:
     """Σ w log P(x): a row without weight counts for nothing, also where it is impossible."""
     there = weights > 0.0
-    return float(weights[there] @ found[there])
+    return float(weights[there] @ scores[there])
 
 
-Found = tuple[LatentProblem, EmResult[Model], list[float]]
+_EmOutcome = tuple[LatentProblem, EmResult[Model], list[float]]
 
 
 class LatentFitting(LatentAnswers):
@@ -299,7 +299,7 @@ class LatentFitting(LatentAnswers):
             )
         seed = self._seed()
 
-        def found(k: int, kind: str, left: float | None) -> tuple[Found, Candidate]:
+        def run_candidate(k: int, kind: str, left: float | None) -> tuple[_EmOutcome, Candidate]:
             problem = LatentProblem(
                 rows, spec, k, hard=bool(self.hard), floor=float(self.variance_floor), n_jobs=self.n_jobs
             )
@@ -313,7 +313,7 @@ class LatentFitting(LatentAnswers):
 
         choice: dict[str, Any] = {}
         if criterion is None:
-            (problem, result, reached), _ = found(numbers[0], "", settings.time_limit)
+            (problem, result, reached), _ = run_candidate(numbers[0], "", settings.time_limit)
         else:
             if start is not None:
                 raise SettingError(
@@ -322,7 +322,7 @@ class LatentFitting(LatentAnswers):
                     n_components=self.n_components,
                 )
             (problem, result, reached), choice["choice_"] = choose(
-                found, numbers, ("",), criterion, settings.time_limit
+                run_candidate, numbers, ("",), criterion, settings.time_limit
             )
         model = permuted(result.parameters, by_weight(result.parameters))
         statistics, _ = problem.expect(model)

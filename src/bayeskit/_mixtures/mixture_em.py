@@ -136,9 +136,9 @@ def run_mixture_em(
         settings.tol * total, settings.max_iter, settings.time_limit, settings.accelerate, one_more=True
     )
     with progress_of(settings.progress, "steps") as show:
-        telling = _ProgressPrinter(settings, total, show)
-        makers = [telling.announced(place, make) for place, make in enumerate(starts)]
-        result, reached = run_em_from_starts(problem, makers, how, telling)
+        printer = _ProgressPrinter(settings, total, show)
+        makers = [printer.announced(place, make) for place, make in enumerate(starts)]
+        result, reached = run_em_from_starts(problem, makers, how, printer)
     if settings.verbose:
         print(f"Initialization {'converged' if result.converged else 'did not converge'}.")
     return result, reached

@@ -85,7 +85,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
     """
 
     _network: Network
-    _kept: DerivedCache
+    _cache: DerivedCache
 
     # Functions over a network, taken by name.
     sample = sampling_adapter.sample
@@ -121,7 +121,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
         Questions under way go on with the value they began with.
         """
         self._network = network
-        self._kept = DerivedCache(network)
+        self._cache = DerivedCache(network)
         # Counts belong to the network they were counted for.
         self._learned: NetworkCounts | EmRecord | None = None
         self._prior: dict[str, Any] = {}
@@ -333,8 +333,8 @@ class BayesianNetwork(Fitting, Structure, Queries):
         """Remove a node and its arcs. Its children lose their tables."""
         network = self._network
         gone = network[name].name
-        kept = (node for node in network.nodes if node.name != gone)
-        self._become(replace(network, nodes=tuple(_without(node, gone) for node in kept)))
+        others = (node for node in network.nodes if node.name != gone)
+        self._become(replace(network, nodes=tuple(_without(node, gone) for node in others)))
 
     def rename(self, names: Mapping[Any, Name]) -> None:
         """Rename nodes, all at once: {"a": "b", "b": "a"} swaps two names."""
@@ -417,7 +417,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
         return visible(f"BayesianNetwork{called}: {' '.join(terms)}")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "_kept"}
+        return {key: value for key, value in self.__dict__.items() if key != "_cache"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

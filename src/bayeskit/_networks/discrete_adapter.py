@@ -56,7 +56,7 @@ class CachingNetwork(Protocol):
     """A network of any kind, with a cache of what is derived from it."""
 
     _network: Any
-    _kept: DerivedCache
+    _cache: DerivedCache
 
 
 class MostProbable(dict[Name, Label]):
@@ -185,24 +185,24 @@ class QueryAdapter(ABC):
             hard = {name: (evidence or {})[name] for is_soft, name in some if not is_soft}
             return hard, {name: (soft or {})[name] for is_soft, name in some if is_soft}
 
-        asked = itertools.count(1)
+        n_queries = itertools.count(1)
 
         def is_impossible(some: list[tuple[bool, Name]]) -> bool:
-            if next(asked) > MOST_QUESTIONS:
+            if next(n_queries) > MOST_QUESTIONS:
                 return False
             try:
                 return self.log_evidence(*part(some), limit) == -math.inf
             except TooLarge:  # less evidence can mean larger tables
                 return False
 
-        hard, weighed = part(minimal_conflict(items, is_impossible))
-        if not hard and not weighed:
+        hard, soft_part = part(minimal_conflict(items, is_impossible))
+        if not hard and not soft_part:
             return SettingError(
                 "The factors multiply to zero in every cell, so there is no distribution. Give some cell that no "
                 "factor forbids."
             )
-        both = {name: (hard[name], likelihoods) for name, likelihoods in weighed.items() if name in hard}
-        return ImpossibleEvidence({**hard, **weighed, **both})
+        both = {name: (hard[name], likelihoods) for name, likelihoods in soft_part.items() if name in hard}
+        return ImpossibleEvidence({**hard, **soft_part, **both})
 
 
 # NumPy has no arrays of more axes.
@@ -212,14 +212,14 @@ MOST_AXES = 64 if int(np.__version__.split(".")[0]) >= 2 else 32
 class DiscreteAdapter(QueryAdapter):
     """Questions to a discrete Bayesian network, or to a Markov network."""
 
-    def __init__(self, network: Network | FactorGraph, kept: DerivedCache) -> None:
+    def __init__(self, network: Network | FactorGraph, cache: DerivedCache) -> None:
         if isinstance(network, FactorGraph):
             super().__init__(network.variables)
         else:
             super().__init__([node.variable for node in network.nodes])
         self._network = network
-        self._kept = kept
-        self.exact: Exact = kept.get("exact", lambda: Exact(Potentials.of(network)))
+        self._cache = cache
+        self.exact: Exact = cache.get("exact", lambda: Exact(Potentials.of(network)))
         self.has_rules = bool(self.exact.potentials.rules)
         bounds = self.exact.potentials.offsets.tolist()
         self._parts = [
@@ -231,30 +231,30 @@ class DiscreteAdapter(QueryAdapter):
         if isinstance(self._network, Network):
             return 0.0
         nothing = Evidence.nothing(len(self.variables))
-        total: float = self._kept.get("log total", lambda: self.exact.log_probability(nothing, limit))
+        total: float = self._cache.get("log total", lambda: self.exact.log_probability(nothing, limit))
         if total == -math.inf:
             raise self.impossible(None, None, limit)
         return total
 
     def log_evidence(self, evidence: Given, soft: Given, limit: float) -> float:
-        found, log_scale = self.reader.read(evidence, soft)
+        observed, log_scale = self.reader.read(evidence, soft)
         if log_scale == -math.inf:
             return log_scale
-        if isinstance(self._network, Network) and found.is_empty:
+        if isinstance(self._network, Network) and observed.is_empty:
             return log_scale  # every table sums to one: no need to find it out
-        return self.exact.log_probability(found, limit) + log_scale
+        return self.exact.log_probability(observed, limit) + log_scale
 
     def posteriors(self, evidence: Given, soft: Given, limit: float) -> dict[Name, Any]:
-        found, log_scale = self.reader.read(evidence, soft)
-        flat, log_p = self.exact.marginals(found, limit)
+        observed, log_scale = self.reader.read(evidence, soft)
+        flat, log_p = self.exact.marginals(observed, limit)
         if log_p + log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
         return {name: flat[part] for name, part in self._parts}
 
     def family_margins(self, evidence: Given, limit: float) -> tuple[list[Floats], float]:
         """Return P(parents, node | evidence) of every node, and log P(evidence)."""
-        found, log_scale = self.reader.read(evidence, None)
-        margins, log_p = self.exact.family_margins(found, limit)
+        observed, log_scale = self.reader.read(evidence, None)
+        margins, log_p = self.exact.family_margins(observed, limit)
         if log_p + log_scale == -math.inf:
             raise self.impossible(evidence, None, limit)
         return margins, log_p + log_scale
@@ -267,25 +267,25 @@ class DiscreteAdapter(QueryAdapter):
                 n=len(places),
                 most_axes=MOST_AXES,
             )
-        found, log_scale = self.reader.read(evidence, soft)
-        asked = [self.variables[place] for place in places]
-        codes = found.codes
+        observed, log_scale = self.reader.read(evidence, soft)
+        variables = [self.variables[place] for place in places]
+        codes = observed.codes
         free = tuple(place for place in places if codes[place] < 0)
         if free:
-            values = self.exact.posterior(free, found, limit)
+            values = self.exact.posterior(free, observed, limit)
         else:
             values = np.ones(()) if self.log_evidence(evidence, soft, limit) > -math.inf else None
         if values is None or log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
         if len(free) < len(places):
-            whole = np.zeros([v.size for v in asked])
+            whole = np.zeros([v.size for v in variables])
             whole[tuple(slice(None) if codes[p] < 0 else codes[p] for p in places)] = values
             values = whole
-        return Factor((v.name for v in asked), (v.states for v in asked), values)
+        return Factor((v.name for v in variables), (v.states for v in variables), values)
 
     def mpe(self, evidence: Given, soft: Given, limit: float) -> MostProbable:
-        found, log_scale = self.reader.read(evidence, soft)
-        best = self.exact.mpe(found, limit)
+        observed, log_scale = self.reader.read(evidence, soft)
+        best = self.exact.mpe(observed, limit)
         if best.log_probability + log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
         states = {v.name: v.states[code] for v, code in zip(self.variables, best.codes.tolist(), strict=True)}
@@ -293,19 +293,19 @@ class DiscreteAdapter(QueryAdapter):
 
     def map(self, targets: Any, evidence: Given, soft: Given, limit: float) -> MostProbable:
         places = self.targets(targets)
-        found, log_scale = self.reader.read(evidence, soft)
-        codes = found.codes.copy()
+        observed, log_scale = self.reader.read(evidence, soft)
+        codes = observed.codes.copy()
         free = tuple(place for place in places if codes[place] < 0)
         if free:
-            best = self.exact.map(free, found, limit)
+            best = self.exact.map(free, observed, limit)
             codes[list(free)] = best.codes
             log_p = best.log_probability + log_scale
         else:
             log_p = self.log_evidence(evidence, soft, limit)
         if log_p == -math.inf:
             raise self.impossible(evidence, soft, limit)
-        told = [place for place in range(len(codes)) if codes[place] >= 0 and place not in places]
-        shown = [(self.variables[place], int(codes[place])) for place in (*places, *told)]
+        also_observed = [place for place in range(len(codes)) if codes[place] >= 0 and place not in places]
+        shown = [(self.variables[place], int(codes[place])) for place in (*places, *also_observed)]
         return MostProbable({v.name: v.states[code] for v, code in shown}, log_p - self.log_total(limit))
 
     def predict(self, rows: Rows, target: int, limit: float) -> Floats:
@@ -313,7 +313,7 @@ class DiscreteAdapter(QueryAdapter):
 
         Rows whose Markov blanket of the target is complete are looked up; their other cells cannot matter.
         """
-        lookup: Lookup = self._kept.get(("lookup", target), lambda: Lookup(self.exact.potentials, target))
+        lookup: Lookup = self._cache.get(("lookup", target), lambda: Lookup(self.exact.potentials, target))
         codes = rows.matrix(lookup.blanket)
         sizes = self.exact.potentials.sizes
         whole = (codes < sizes[list(lookup.blanket)]).all(axis=1)
@@ -326,8 +326,8 @@ class DiscreteAdapter(QueryAdapter):
         for place in range(len(self.variables)):
             if place != target:
                 rest[:, place] = rows.codes(place).take(left)
-        found, log_p = self.exact.batch(rest, target, limit)
-        out[left] = np.where((log_p == -math.inf)[:, None], 0.0, found)
+        posteriors, log_p = self.exact.batch(rest, target, limit)
+        out[left] = np.where((log_p == -math.inf)[:, None], 0.0, posteriors)
         return out
 
     def prior(self, target: int, limit: float) -> Floats:

@@ -183,12 +183,12 @@ def read_evidence(variables: Sequence[Variable], evidence: Given, soft: Given) -
     reader = Reader(variables)
     found, log_scale = reader.read(evidence, soft)
     if log_scale == -math.inf:
-        raise ImpossibleEvidence(_told_twice(reader, evidence or {}, soft or {}))
+        raise ImpossibleEvidence(_contradicted(reader, evidence or {}, soft or {}))
     return found
 
 
-def _told_twice(reader: Reader, evidence: Mapping[Any, Any], soft: Mapping[Any, Any]) -> dict[Name, Any]:
-    """Return a node that one kind of evidence tells what the other excludes."""
+def _contradicted(reader: Reader, evidence: Mapping[Any, Any], soft: Mapping[Any, Any]) -> dict[Name, Any]:
+    """Return a node whose hard evidence and soft evidence exclude each other."""
     for name in soft:
         if name in evidence and reader.read({name: evidence[name]}, {name: soft[name]})[1] == -math.inf:
             return {name: (evidence[name], soft[name])}
@@ -201,19 +201,19 @@ class Reader:
     def __init__(self, variables: Sequence[Variable]) -> None:
         self.variables = tuple(variables)
         # Node → its place and its states by label: one look-up where a state is given as it is written.
-        self._doors = {v.name: (place, v.codes) for place, v in enumerate(self.variables)}
+        self._codes_of = {v.name: (place, v.codes) for place, v in enumerate(self.variables)}
         self._free = np.full(len(self.variables), -1, np.int64)
 
     def place(self, name: Name, where: str | Message = "") -> int:
         """Return the place of a node."""
         try:
-            return self._doors[name][0]
+            return self._codes_of[name][0]
         except (KeyError, TypeError):
-            raise unknown_node(name, self._doors, where) from None
+            raise unknown_node(name, self._codes_of, where) from None
 
     def __contains__(self, name: object) -> bool:
         try:
-            return name in self._doors
+            return name in self._codes_of
         except TypeError:  # a tuple that holds a list
             return False
 
@@ -227,10 +227,10 @@ class Reader:
         codes = self._free.copy()
         negative: dict[int, Floats] = {}
         if evidence:
-            doors = self._doors
+            codes_of = self._codes_of
             for name, value in _items(evidence, "evidence"):
                 try:
-                    place, known = doors[name]
+                    place, known = codes_of[name]
                     codes[place] = known[value]
                 except (KeyError, TypeError):
                     place = self.place(name, "evidence names it")

@@ -86,7 +86,7 @@ class MarkovNetwork(Queries):
 
     def _become(self, field: FactorGraph) -> None:
         self._network: FactorGraph = field
-        self._kept = DerivedCache(field)
+        self._cache = DerivedCache(field)
 
     @property
     def name(self) -> str:

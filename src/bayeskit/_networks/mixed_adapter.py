@@ -111,12 +111,14 @@ class MixedAdapter(QueryAdapter):
         return 0.0
 
     def log_evidence(self, evidence: Given, soft: Given, limit: float) -> float:
-        found, log_scale = self._read(evidence, soft)
-        return log_scale if log_scale == -math.inf else self.hybrid.log_probability(found, limit) + log_scale
+        observed, log_scale = self._read(evidence, soft)
+        return (
+            log_scale if log_scale == -math.inf else self.hybrid.log_probability(observed, limit) + log_scale
+        )
 
     def posteriors(self, evidence: Given, soft: Given, limit: float) -> dict[Name, Any]:
-        found, log_scale = self._read(evidence, soft)
-        answers = self.hybrid.posteriors(found, limit)
+        observed, log_scale = self._read(evidence, soft)
+        answers = self.hybrid.posteriors(observed, limit)
         if answers.log_density + log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
         both: dict[int, Any] = {**answers.discrete, **answers.continuous}
@@ -125,21 +127,21 @@ class MixedAdapter(QueryAdapter):
     def query(self, targets: Any, evidence: Given, soft: Given, limit: float) -> Any:
         """Return a Factor of discrete targets, a GaussianMixturePosterior of continuous ones."""
         places = self.targets(targets)
-        found, log_scale = self._read(evidence, soft)
-        asked = [self.variables[place] for place in places]
-        if any(v.kind != "categorical" for v in asked):
-            mixture, log_density = self.hybrid.joint(places, found, limit)
+        observed, log_scale = self._read(evidence, soft)
+        variables = [self.variables[place] for place in places]
+        if any(v.kind != "categorical" for v in variables):
+            mixture, log_density = self.hybrid.joint(places, observed, limit)
             if log_density + log_scale == -math.inf:
                 raise self.impossible(evidence, soft, limit)
             return mixture
-        values = self.hybrid.posterior(places, found, limit)
+        values = self.hybrid.posterior(places, observed, limit)
         if values is None or log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
-        return Factor((v.name for v in asked), (v.states for v in asked), values)
+        return Factor((v.name for v in variables), (v.states for v in variables), values)
 
     def mpe(self, evidence: Given, soft: Given, limit: float) -> MostProbable:
-        found, log_scale = self._read(evidence, soft)
-        best = self.hybrid.mpe(found, limit)
+        observed, log_scale = self._read(evidence, soft)
+        best = self.hybrid.mpe(observed, limit)
         log_p = best.log_density + log_scale
         if log_p == -math.inf:
             raise self.impossible(evidence, soft, limit)
@@ -154,22 +156,22 @@ class MixedAdapter(QueryAdapter):
                 "distribution, or mpe for the most probable states and values of all nodes.",
                 name=self.variables[numeric].name,
             )
-        found, log_scale = self._read(evidence, soft)
+        observed, log_scale = self._read(evidence, soft)
         order = tuple(sorted(places))  # ties by the order of the nodes, not of the asking
-        table, log_density = self.hybrid.joint(order, found, limit)
+        table, log_density = self.hybrid.joint(order, observed, limit)
         if log_density + log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
         assert isinstance(table, np.ndarray)
         best = np.unravel_index(int(table.argmax()), table.shape)
-        codes = found.codes.copy()
+        codes = observed.codes.copy()
         codes[list(order)] = best
-        told = [
+        also_observed = [
             p
             for p in range(len(codes))
-            if p not in places and (codes[p] >= 0 or not np.isnan(found.values[p]))
+            if p not in places and (codes[p] >= 0 or not np.isnan(observed.values[p]))
         ]
         log_p = math.log(table[best]) + log_density + log_scale
-        return MostProbable(self._named((*places, *told), codes, found.values), log_p)
+        return MostProbable(self._named((*places, *also_observed), codes, observed.values), log_p)
 
     def predict(self, rows: Rows, target: int, limit: float) -> Floats:
         """Return P(target | row) of each row, zeros where a row is impossible.
@@ -186,11 +188,11 @@ class MixedAdapter(QueryAdapter):
         if not whole.all():
             codes, values = self._cells(rows, [p for p in range(len(self.variables)) if p != target])
             for row in np.flatnonzero(~whole).tolist():
-                found, log_density = self.hybrid.joint(
+                table, log_density = self.hybrid.joint(
                     (target,), HybridEvidence.of_row(codes[row], values[row], self._sizes), limit
                 )
                 if log_density > -math.inf:
-                    out[row] = np.asarray(found)
+                    out[row] = np.asarray(table)
         return out
 
     def prior(self, target: int, limit: float) -> Floats:
@@ -212,8 +214,8 @@ class MixedAdapter(QueryAdapter):
         return out
 
     def _read(self, evidence: Given, soft: Given) -> tuple[HybridEvidence, float]:
-        found, values, log_scale = self.reader.read_mixed(evidence, soft)
-        return HybridEvidence(found.codes, values, found.likelihoods), log_scale
+        observed, values, log_scale = self.reader.read_mixed(evidence, soft)
+        return HybridEvidence(observed.codes, values, observed.likelihoods), log_scale
 
     def _cells(self, rows: Rows, places: Iterable[int]) -> tuple[Ints, Floats]:
         """Return codes and numbers with a column for each node, those of some nodes filled in, others missing."""

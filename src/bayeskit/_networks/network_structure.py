@@ -65,18 +65,18 @@ class Independence:
     def _title(self) -> Message:
         names = {key: Joined(map(visible, getattr(self, key))) for key in ("a", "b", "given")}
         if self.given:
-            told = (
+            template = (
                 "{a} and {b} are independent when {given} is observed."
                 if self.independent
                 else "{a} and {b} may depend on each other when {given} is observed."
             )
         else:
-            told = (
+            template = (
                 "{a} and {b} are independent when nothing is observed."
                 if self.independent
                 else "{a} and {b} may depend on each other when nothing is observed."
             )
-        return Message(told, **names)
+        return Message(template, **names)
 
     def _summary(self) -> Message:
         if not self.paths:
@@ -88,10 +88,10 @@ class Independence:
         some = Message("{n} {_are} open", n=n_open, _are="are" if n_open > 1 else "is")
         found = some if n_open else Message("none is open")
         if not self.complete:
-            told = Message("all blocked" if self.independent else "not all blocked")
+            verdict = Message("all blocked" if self.independent else "not all blocked")
             return Message(
-                "There are more paths between them than are listed, {told}. Of the {n} listed, {found}.",
-                told=told,
+                "There are more paths between them than are listed, {verdict}. Of the {n} listed, {found}.",
+                verdict=verdict,
                 n=n,
                 found=found,
             )
@@ -151,7 +151,7 @@ def _reasons(path: Path) -> list[Message]:
             else "{node} is {kind} and {reason}: it lets through.",
             node=visible(turn.node),
             kind=Message(turn.kind),
-            reason=turn.reason_told,
+            reason=turn.reason_message,
         )
         for turn in path.turns
     ]
@@ -174,7 +174,7 @@ class Structure:
     """
 
     _network: Network
-    _kept: DerivedCache
+    _cache: DerivedCache
 
     @property
     def nodes(self) -> tuple[Name, ...]:
@@ -217,8 +217,8 @@ class Structure:
 
     def topological_order(self) -> tuple[Name, ...]:
         """Return the nodes with parents before children, otherwise in their given order."""
-        kept = self._kept
-        return kept.get("topological order", lambda: relations.topological_order(kept.network.dag))
+        cache = self._cache
+        return cache.get("topological order", lambda: relations.topological_order(cache.network.dag))
 
     def markov_blanket(self, name: Name) -> tuple[Name, ...]:
         """Return the Markov blanket of a node: its parents, its children and the children's other parents."""
@@ -302,8 +302,8 @@ class Structure:
         >>> print(wet_grass().cpdag())
         rain → wet, sprinkler → wet, rain — joe
         """
-        kept = self._kept
-        return kept.get("cpdag", lambda: classes.cpdag(kept.network.dag))
+        cache = self._cache
+        return cache.get("cpdag", lambda: classes.cpdag(cache.network.dag))
 
     def shd(self, other: WithArcs, dag: bool = False) -> int:
         """Return the structural Hamming distance: the number of node pairs with different edges.

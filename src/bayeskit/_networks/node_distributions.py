@@ -243,13 +243,16 @@ def _aligned(axes: Axes, factor: Factor) -> Floats:
     for name, found, states in zip(axes.names, codes, axes.states, strict=True):
         absent = [state for code, state in enumerate(states) if code not in found]
         if absent or len(set(found)) < len(found):
-            told = (
+            problem = (
                 Message("lacks the state {absent!r}", absent=absent[0])
                 if absent
                 else Message("has a state twice")
             )
             raise SettingError(
-                "The factor for {owner!r} {told} of {name!r}.", owner=axes.owner, told=told, name=name
+                "The factor for {owner!r} {problem} of {name!r}.",
+                owner=axes.owner,
+                problem=problem,
+                name=name,
             )
     return np.asarray(values.values[np.ix_(*(np.argsort(found) for found in codes))])
 
@@ -320,14 +323,14 @@ def deterministic(network: Network, name: Name, rule: object) -> Deterministic:
     for place, state in cells:
         where = axes.where(place)
         if len(place) < len(axes.shape) or outcome[place] >= 0:
-            told = (
+            problem = (
                 Message("twice") if len(place) == len(axes.shape) else Message("for some of the parents only")
             )
             raise SettingError(
-                "The rule for {name!r} says {state!r} {told}, at {where}.",
+                "The rule for {name!r} says {state!r} {problem}, at {where}.",
                 name=name,
                 state=state,
-                told=told,
+                problem=problem,
                 where=where or "its top",
             )
         try:
@@ -369,15 +372,15 @@ def _of_parents(network: Network, name: Name, causes: object) -> list[tuple[Vari
     strange = [cause for cause in causes if cause not in axes.names[:-1]]
     absent = [parent for parent in axes.names[:-1] if parent not in causes]
     if strange or absent:
-        told = (
+        problem = (
             Message("{strange!r} is no parent of it", strange=strange[0])
             if strange
             else Message("its parent {absent!r} is left out", absent=absent[0])
         )
         raise SettingError(
-            "The causes of {name!r}: {told}. Its parents: {names}.",
+            "The causes of {name!r}: {problem}. Its parents: {names}.",
             name=name,
-            told=told,
+            problem=problem,
             names=Joined(map(repr, axes.names[:-1])),
         )
     return [(network[parent].variable, causes[parent]) for parent in network[name].parents]
@@ -515,17 +518,17 @@ def _regression(
     strange = [parent for parent in slopes if parent not in numeric]
     absent = [parent for parent in numeric if parent not in slopes]
     if strange or absent:
-        told = (
+        problem = (
             Message("{strange!r} is none of them", strange=strange[0])
             if strange
             else Message("{absent!r} is left out", absent=absent[0])
         )
         listing = ", ".join(map(repr, numeric)) or "none"
         raise SettingError(
-            "The coefficients of {name!r} are for its continuous parents ({listing}): {told}. 0 means no effect.",
+            "The coefficients of {name!r} are for its continuous parents ({listing}): {problem}. 0 means no effect.",
             name=name,
             listing=listing,
-            told=told,
+            problem=problem,
         )
     return (
         _number(name, said[0], where),

@@ -47,7 +47,7 @@ class Queries:
     """
 
     _network: Any  # a Network, or the Field of a Markov network
-    _kept: DerivedCache
+    _cache: DerivedCache
 
     def query(
         self,
@@ -359,17 +359,17 @@ class Queries:
     @property
     def _adapter(self) -> DiscreteAdapter | MixedAdapter:
         """What answers, made at the first question and kept until the network changes."""
-        kept = self._kept
-        return kept.get("adapter", lambda: _open_adapter(kept))
+        cache = self._cache
+        return cache.get("adapter", lambda: _open_adapter(cache))
 
 
-def _open_adapter(kept: DerivedCache) -> DiscreteAdapter | MixedAdapter:
-    network = kept.network
+def _open_adapter(cache: DerivedCache) -> DiscreteAdapter | MixedAdapter:
+    network = cache.network
     if isinstance(network, FactorGraph):
-        return DiscreteAdapter(network, kept)
+        return DiscreteAdapter(network, cache)
     network.require_distributions()
     if network.is_discrete:
-        return DiscreteAdapter(network, kept)
+        return DiscreteAdapter(network, cache)
     from bayeskit._networks.mixed_adapter import MixedAdapter
 
     return MixedAdapter(network)

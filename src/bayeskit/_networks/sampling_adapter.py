@@ -78,7 +78,7 @@ def sample(
     """
     rows, in_codes = whole_number(n_samples, "n_samples", 0), switch(as_codes, "as_codes")
     limit, rng = allowed(max_memory), generator_of(random_state)
-    adapter = sampling_adapter_of(self._kept)
+    adapter = sampling_adapter_of(self._cache)
     codes, values = adapter.sample(rows, rng, evidence, soft, limit)
     if in_codes:
         if not len(adapter.continuous):
@@ -168,7 +168,7 @@ def approximate(
     >>> found.converged, round(found["yes"], 6)
     (True, 0.2)
     """
-    adapter = sampling_adapter_of(self._kept)
+    adapter = sampling_adapter_of(self._cache)
     if method is None:
         method = "likelihood weighting" if adapter.directed else "gibbs"
     choice(method, "method", tuple(METHODS))
@@ -179,18 +179,18 @@ def approximate(
     most, tolerance = whole_number(max_iter, "max_iter", 1), number_below(tol, "tol")
     share = number_below(damping, "damping", 1.0)
     limit, rng = allowed(None), generator_of(random_state)
-    found, known = adapter.read(evidence, soft, limit)
+    observed, known = adapter.read(evidence, soft, limit)
     adapter.check_method(places, known, method, engine)
     try:
         return engine.answer(
-            Question(adapter, places, found, known, n, chains, before, most, tolerance, share, rng)
+            Question(adapter, places, observed, known, n, chains, before, most, tolerance, share, rng)
         )
     except Contradiction:
         raise adapter.impossible(evidence, soft, limit) from None
 
 
-def sampling_adapter_of(kept: DerivedCache) -> SamplingAdapter:
-    return kept.get("sampling", lambda: SamplingAdapter(kept.network))
+def sampling_adapter_of(cache: DerivedCache) -> SamplingAdapter:
+    return cache.get("sampling", lambda: SamplingAdapter(cache.network))
 
 
 def _states_of(variable: Variable) -> NDArray[Any]:
@@ -218,7 +218,7 @@ def _frame_of(columns: dict[Name, NDArray[Any]]) -> Any:
     return frame
 
 
-# Half-chains that disagree by more than this are told of. (Vehtari and others, 2021, ask for 1.01, which short
+# Half-chains that disagree by more than this cause a warning. (Vehtari and others, 2021, ask for 1.01, which short
 # chains of a binary variable pass by chance.)
 _R_HAT = 1.05
 # Samples worth less than so many, and less than a tenth of their number: their error is not to be relied on.
@@ -251,28 +251,28 @@ class SamplingAdapter(QueryAdapter):
 
     def read(self, evidence: Given, soft: Given, limit: float) -> tuple[Evidence, Floats]:
         """Return what is known of the discrete nodes, and the values known of the continuous ones (NaN: free)."""
-        found, values, log_scale = self.reader.read_mixed(evidence, soft)
+        observed, values, log_scale = self.reader.read_mixed(evidence, soft)
         if log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
-        return self._of_discrete(found), values[self.continuous]
+        return self._of_discrete(observed), values[self.continuous]
 
-    def _of_discrete(self, found: Evidence) -> Evidence:
+    def _of_discrete(self, observed: Evidence) -> Evidence:
         """Return the evidence with discrete nodes numbered among themselves."""
-        likelihoods = {self._place[v]: likelihood for v, likelihood in found.likelihoods.items()}
-        return Evidence(found.codes[self.discrete], likelihoods)
+        likelihoods = {self._place[v]: likelihood for v, likelihood in observed.likelihoods.items()}
+        return Evidence(observed.codes[self.discrete], likelihoods)
 
     def log_evidence(self, evidence: Given, soft: Given, limit: float) -> float:
         """Return −inf where the states observed are impossible, else 0: all that an explanation needs."""
-        found, values, log_scale = self.reader.read_mixed(evidence, soft)
+        observed, values, log_scale = self.reader.read_mixed(evidence, soft)
         if log_scale == -math.inf:
             return log_scale
         try:
-            self._given(self._of_discrete(found), values[self.continuous], limit)
+            self._given(self._of_discrete(observed), values[self.continuous], limit)
         except Contradiction:
             return -math.inf
         return 0.0
 
-    def _given(self, found: Evidence, known: Floats, limit: float) -> tuple[Forward, list[Part]]:
+    def _given(self, observed: Evidence, known: Floats, limit: float) -> tuple[Forward, list[Part]]:
         """Return how to draw the discrete nodes, and how to mend the continuous ones, given what is known."""
         parts: list[Part] = []
         if self.numeric is not None:
@@ -280,26 +280,26 @@ class SamplingAdapter(QueryAdapter):
             parts = parts_of(self.numeric, known, sizes, limit)
         if any(not part.cells and part.log_density == -math.inf for part in parts):
             raise Contradiction
-        told = [part for part in parts if part.cells]
-        if self.directed and found.is_empty and not told:
+        observed_parts = [part for part in parts if part.cells]
+        if self.directed and observed.is_empty and not observed_parts:
             return self.forward, parts
         try:
-            beside = [(part.cells, part.outweighed) for part in told]
-            return Forward.of(posterior_network(self.potentials, found, limit, beside)), parts
+            beside = [(part.cells, part.outweighed) for part in observed_parts]
+            return Forward.of(posterior_network(self.potentials, observed, limit, beside)), parts
         except Contradiction:
-            if not any(part.hits.any() for part in told):
+            if not any(part.hits.any() for part in observed_parts):
                 raise
         # What one value makes certain, something else may forbid: then densities count after all.
-        beside = [(part.cells, part.log_density) for part in told]
-        return Forward.of(posterior_network(self.potentials, found, limit, beside)), parts
+        beside = [(part.cells, part.log_density) for part in observed_parts]
+        return Forward.of(posterior_network(self.potentials, observed, limit, beside)), parts
 
     def sample(
         self, n: int, rng: np.random.Generator, evidence: Given, soft: Given, limit: float
     ) -> tuple[Ints, Floats]:
         """Return codes (rows × discrete nodes) and values (rows × continuous nodes) given the evidence."""
-        found, known = self.read(evidence, soft, limit)
+        observed, known = self.read(evidence, soft, limit)
         try:
-            forward, parts = self._given(found, known, limit)
+            forward, parts = self._given(observed, known, limit)
         except Contradiction:
             raise self.impossible(evidence, soft, limit) from None
         width, more = len(self.discrete), len(self.continuous)
@@ -329,8 +329,8 @@ class SamplingAdapter(QueryAdapter):
         return codes, values
 
     def factor(self, places: tuple[int, ...], values: Floats) -> Factor:
-        asked = [self.variables[place] for place in places]
-        return Factor((v.name for v in asked), (v.states for v in asked), values)
+        variables = [self.variables[place] for place in places]
+        return Factor((v.name for v in variables), (v.states for v in variables), values)
 
     def check_method(self, places: tuple[int, ...], known: Floats, method: str, engine: Engine) -> None:
         """Refuse what a method cannot do."""
@@ -410,30 +410,32 @@ class Engine:
     takes_numbers: bool = False
 
 
-def _weighted(asked: Question) -> Estimate:
-    n, adapter = asked.n_samples, asked.adapter
+def _weighted(question: Question) -> Estimate:
+    n, adapter = question.n_samples, question.adapter
     shares = likelihood_weighting(
-        adapter.forward, asked.cells, asked.evidence, n, asked.rng, adapter.numeric, asked.known
+        adapter.forward, question.cells, question.evidence, n, question.rng, adapter.numeric, question.known
     )
-    _tell_worth(shares.worth, n, "The evidence is improbable before it is seen: raise n_samples")
-    factor = asked.factor(shares.values)
+    _warn_of_few(shares.worth, n, "The evidence is improbable before it is seen: raise n_samples")
+    factor = question.factor(shares.values)
     return Estimate(factor, "likelihood weighting", shares.standard_error, shares.worth, n_samples=n)
 
 
-def _rejected(asked: Question) -> Estimate:
-    n = asked.n_samples
-    shares, accepted = rejection(asked.adapter.forward, asked.cells, asked.evidence, n, asked.rng)
-    factor = asked.factor(shares.values)
+def _rejected(question: Question) -> Estimate:
+    n = question.n_samples
+    shares, accepted = rejection(question.adapter.forward, question.cells, question.evidence, n, question.rng)
+    factor = question.factor(shares.values)
     return Estimate(
         factor, "rejection", shares.standard_error, shares.worth, n_samples=n, n_accepted=accepted
     )
 
 
-def _gibbs(asked: Question) -> Estimate:
-    each = max(4, math.ceil(asked.n_samples / asked.n_chains))
-    before = each // 2 if asked.burn_in is None else asked.burn_in
-    n = each * asked.n_chains
-    shares = gibbs(asked.potentials, asked.cells, asked.evidence, each, asked.n_chains, before, asked.rng)
+def _gibbs(question: Question) -> Estimate:
+    each = max(4, math.ceil(question.n_samples / question.n_chains))
+    before = each // 2 if question.burn_in is None else question.burn_in
+    n = each * question.n_chains
+    shares = gibbs(
+        question.potentials, question.cells, question.evidence, each, question.n_chains, before, question.rng
+    )
     if shares.r_hat > _R_HAT:
         warnings.warn(
             SuspectResult(
@@ -444,20 +446,20 @@ def _gibbs(asked: Question) -> Estimate:
             stacklevel=3,
         )
     else:
-        _tell_worth(shares.worth, n, "The chains move slowly: raise n_samples")
-    factor = asked.factor(shares.values)
+        _warn_of_few(shares.worth, n, "The chains move slowly: raise n_samples")
+    factor = question.factor(shares.values)
     return Estimate(factor, "gibbs", shares.standard_error, shares.worth, shares.r_hat, n)
 
 
-def _loopy(asked: Question) -> Estimate:
-    potentials, found = asked.potentials, asked.evidence
-    told = [*asked.targets, *np.flatnonzero(found.codes >= 0), *found.likelihoods]
-    factors = relevant_factors(potentials, ancestral(potentials, told))
-    tables = with_tables(potentials, found, factors)
-    beliefs = loopy(tables, found, asked.max_iter, asked.tol, asked.damping)
-    values = beliefs.joint(asked.targets)
+def _loopy(question: Question) -> Estimate:
+    potentials, observed = question.potentials, question.evidence
+    seeds = [*question.targets, *np.flatnonzero(observed.codes >= 0), *observed.likelihoods]
+    factors = relevant_factors(potentials, ancestral(potentials, seeds))
+    tables = with_tables(potentials, observed, factors)
+    beliefs = loopy(tables, observed, question.max_iter, question.tol, question.damping)
+    values = beliefs.joint(question.targets)
     if values is None:
-        names = Joined(repr(asked.adapter.variables[p].name) for p in asked.places)
+        names = Joined(repr(question.adapter.variables[p].name) for p in question.places)
         raise UsageError(
             "No one table holds {names}, so loopy belief propagation has no joint answer for them. Ask for one at a "
             'time, or use method="likelihood weighting" or "gibbs".',
@@ -472,7 +474,7 @@ def _loopy(asked: Question) -> Estimate:
             ),
             stacklevel=3,
         )
-    factor = asked.factor(values)
+    factor = question.factor(values)
     return Estimate(factor, "loopy", converged=beliefs.converged, n_iterations=beliefs.n_iterations)
 
 
@@ -485,7 +487,7 @@ METHODS: dict[str, Engine] = {
 }
 
 
-def _tell_worth(worth: float, n: int, why: str) -> None:
+def _warn_of_few(worth: float, n: int, why: str) -> None:
     if worth < min(_WORTH, n / 10):
         warnings.warn(
             SuspectResult(

@@ -281,7 +281,7 @@ def _cut(rows: EncodedTable, reading: Reading, for_all: int | None) -> NodeColum
         else:
             values = next(measured)
             many = reading.cuts.get(name)
-            if many is None and for_all is not None and not reading.tells(name):
+            if many is None and for_all is not None and not reading.has_settings(name):
                 many = for_all
             if many is not None:
                 variable = cut_variable(name, frequency_cut_points(values, many, name=name))
@@ -306,7 +306,7 @@ def _note_gaps(rows: EncodedTable, reading: Reading) -> None:
     for variable, numbers in zip(rows.schema.numeric, rows.values, strict=True):
         there = numbers[~np.isnan(numbers)]
         few = len(there) < len(numbers) and (there == np.rint(there)).all()
-        if reading.tells(variable.name) or not few or len(np.unique(there)) > MOST_INTEGERS:
+        if reading.has_settings(variable.name) or not few or len(np.unique(there)) > MOST_INTEGERS:
             continue
         warnings.warn(
             SourceNote(

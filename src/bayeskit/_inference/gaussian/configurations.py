@@ -148,20 +148,20 @@ class Configurations:
             return not (self._scaled.dropped or self._scaled.outweighed)
         return not self._scaled.dropped or log > LOWEST + 60.0
 
-    def _slow_tables(self, asked: Iterable[int], max_memory: float) -> Iterator[tuple[LogTables, float]]:
+    def _slow_tables(self, targets: Iterable[int], max_memory: float) -> Iterator[tuple[LogTables, float]]:
         """The same product in logarithms; then, should nothing be possible, without probabilities going first."""
         part, number, p = self.part, self.part.number, self.part.potentials
-        weighed_nodes = [number[v] for weight in self._weights for v in weight.scope]
-        relevant = ancestral(p, [*asked, *np.flatnonzero(self._codes >= 0), *weighed_nodes])
+        weight_nodes = [number[v] for weight in self._weights for v in weight.scope]
+        relevant = ancestral(p, [*targets, *np.flatnonzero(self._codes >= 0), *weight_nodes])
         known = []
         for f in relevant_factors(p, relevant):
             free = [v for v in p.scope_of(f) if self._codes[v] < 0]
             require_table(p, free, max_memory)
             known.append(ascending(free, p.log_slice(f, self._codes)))
         again: ScaledWeight = scaled(self._weights, outweigh=False)
-        for weighed in (self._scaled, again):
-            weights = [LogTable(tuple(number[v] for v in t.scope), t.log) for t in weighed.tables]
-            yield LogTables([*known, *weights], part.sizes, part.names), weighed.taken
+        for weight_tables in (self._scaled, again):
+            weights = [LogTable(tuple(number[v] for v in t.scope), t.log) for t in weight_tables.tables]
+            yield LogTables([*known, *weights], part.sizes, part.names), weight_tables.taken
 
     def _slow_joint(self, numbers: tuple[int, ...], max_memory: float) -> tuple[Floats, float]:
         free = tuple(sorted(v for v in numbers if self._codes[v] < 0))

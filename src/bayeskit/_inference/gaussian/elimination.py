@@ -71,7 +71,7 @@ class _Symbols:
         self.observed = {k for k, row in rows.items() if row.observed}
         self.live = 0  # floats held; the rows to begin with are views of the network's own arrays
         self.peak = 0
-        self._held: dict[int, int] = {}
+        self._cells_of: dict[int, int] = {}
         for k, row in rows.items():
             together = {*row.variables} if row.observed else {*row.variables, k}
             for v in row.variables:
@@ -94,7 +94,7 @@ class _Symbols:
         """Do to the scopes what elimination does to the numbers, and count the floats that are held."""
         children = sorted(self.users[x], key=self.rank.__getitem__)
         variables, scope = set(self.variables[x]), self.scope[x]
-        pivot = self._held.pop(x, 0)
+        pivot = self._cells_of.pop(x, 0)
         for child in children:
             variables |= self.variables[child]
             variables.discard(x)
@@ -108,8 +108,8 @@ class _Symbols:
             now = self.cells(scope) * (len(variables) + 3)
             beside = self.cells(scope) * UPDATE * (len(variables) + 3)
             self.peak = max(self.peak, self.live + made + now + beside)
-            self.live += made - self._held.get(child, 0) + now - pivot
-            self._held[child], pivot = made, now
+            self.live += made - self._cells_of.get(child, 0) + now - pivot
+            self._cells_of[child], pivot = made, now
         for v in self.variables[x]:
             self.users[v].discard(x)
         near = self.near.pop(x)

@@ -187,11 +187,11 @@ class Hybrid:
         It also answers where the log density would need too much memory, but the part of the discrete nodes that the
         targets are connected with does not.
         """
-        return self._weighed(evidence, max_memory).posterior(targets, max_memory)
+        return self._configurations(evidence, max_memory).posterior(targets, max_memory)
 
     def log_probability(self, evidence: HybridEvidence, max_memory: float = MAX_MEMORY) -> float:
         """Return the log density of the evidence: of its states a probability, of its values a density."""
-        return self._weighed(evidence, max_memory).log_density(max_memory)
+        return self._configurations(evidence, max_memory).log_density(max_memory)
 
     def mpe(self, evidence: HybridEvidence, max_memory: float = MAX_MEMORY) -> HybridAssignment:
         """Return the states and values where the joint density is largest.
@@ -214,7 +214,7 @@ class Hybrid:
     def _rows(self, nodes: Sequence[int], evidence: HybridEvidence) -> dict[int, Regression]:
         return {k: self.layout.given(k, evidence) for k in nodes}
 
-    def _weighed(self, evidence: HybridEvidence, max_memory: float) -> Configurations:
+    def _configurations(self, evidence: HybridEvidence, max_memory: float) -> Configurations:
         rows = self._rows(self.layout.needed((), evidence), evidence)
         planned = plan(self.layout, rows)
         planned.allow(self.layout, max_memory, moments=False)

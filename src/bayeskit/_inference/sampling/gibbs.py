@@ -315,8 +315,8 @@ class Sampler:
 
     @classmethod
     def of(cls, potentials: Potentials, evidence: Evidence, targets: Sequence[int]) -> Sampler:
-        told = [*targets, *np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods]
-        relevant = ancestral(potentials, told)
+        seeds = [*targets, *np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods]
+        relevant = ancestral(potentials, seeds)
         factors = relevant_factors(potentials, relevant)
         potentials = with_tables(potentials, evidence, factors)
         support = Support(potentials, factors, evidence)

@@ -115,10 +115,10 @@ def weighted_cells(
     """Return the cell and the log weight of each of n samples."""
     p = forward.potentials
     needed = [*cells.targets, *np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods]
-    weighed: list[int] = []
+    observed: list[int] = []
     if numeric is not None and known is not None:
-        weighed = [int(k) for k in np.flatnonzero(~np.isnan(known))]
-        above = numeric.ancestral(weighed)
+        observed = [int(k) for k in np.flatnonzero(~np.isnan(known))]
+        above = numeric.ancestral(observed)
         needed += [c for k in np.flatnonzero(above) for c in numeric.nodes[k][1]]
     forward = forward.only(ancestral(p, needed))
     soft = np.zeros(int(p.offsets[-1]))
@@ -126,12 +126,12 @@ def weighted_cells(
         soft[p.offsets[v] : p.offsets[v + 1]] = logs_of(likelihood)
     at, log_weights = np.zeros(n, np.int64), np.zeros(n)
     width = len(forward.order)
-    extra = len(numeric.nodes) if numeric is not None and weighed else 0
+    extra = len(numeric.nodes) if numeric is not None and observed else 0
     for start, uniforms in uniform_chunks(rng, n, width + extra):
         rows = slice(start, start + len(uniforms))
         codes = np.zeros((len(uniforms), p.n_variables), np.int64)
         _weigh(forward, evidence, soft, uniforms, codes, log_weights[rows])
-        if numeric is not None and known is not None and weighed:
+        if numeric is not None and known is not None and observed:
             log_weights[rows] += _density(numeric, known, codes, uniforms[:, width:])
         at[rows] = cells.of_rows(codes)
     return at, log_weights

@@ -32,8 +32,8 @@ def posterior_network(
     query; the tables are held together, and refused beyond ``max_memory`` bytes.
     """
     codes = np.where(potentials.sizes == 1, 0, evidence.codes)  # one state: nothing to draw
-    told = [*np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods, *(v for s, _ in beside for v in s)]
-    relevant = ancestral(potentials, told)
+    seeds = [*np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods, *(v for s, _ in beside for v in s)]
+    relevant = ancestral(potentials, seeds)
     factors = relevant_factors(potentials, relevant)
     held = {f: tuple(v for v in potentials.scope_of(f) if codes[v] < 0) for f in factors}
     wide = [f for f in factors if f in potentials.rules and held[f]]

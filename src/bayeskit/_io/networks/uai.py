@@ -124,14 +124,14 @@ def _turned(words: Words, text: str, kind: str, scopes: list[list[int]]) -> list
         return [[*scope[-2::-1], scope[-1]] for scope in scopes]
     if not _MARKOV_OF_PYAGRUM.match(text):
         return scopes
-    told = [[int(name) for name in found.split(",")][::-1] for found in _FASTEST_FIRST.findall(text)]
-    if list(map(sorted, told)) != list(map(sorted, scopes)):
+    by_comment = [[int(name) for name in found.split(",")][::-1] for found in _FASTEST_FIRST.findall(text)]
+    if list(map(sorted, by_comment)) != list(map(sorted, scopes)):
         raise words.refusal(
             "it was written by pyAgrum, which puts the order of each table into a comment, and its comments do not "
             "name the variables of the scopes. Write it anew, or take all comments out of it if its order is "
             "that of UAI."
         )
-    return told
+    return by_comment
 
 
 def _values(words: Words, scope: Sequence[Variable]) -> list[float]:

@@ -62,14 +62,14 @@ def explain_query(
     found, values, _ = adapter.reader.read_mixed(evidence, soft)
     codes = {v.name: int(code) for v, code in zip(adapter.variables, found.codes, strict=True) if code >= 0}
     numbers = {v.name: float(x) for v, x in zip(adapter.variables, values, strict=True) if not math.isnan(x)}
-    told = [adapter.variables[p].name for p in found.likelihoods]
+    soft_nodes = [adapter.variables[p].name for p in found.likelihoods]
     observed = _Observed({v.name: v for v in adapter.variables}, codes, numbers, lang)
     pieces: list[tuple[Name | None, Piece]]
     if isinstance(network, FactorGraph):
         needed = tuple(observed.variables)
         pieces = [(None, observed.table(None, f.names, f.values)) for f in network.factors]
     else:
-        needed = _needed(network, (target, *codes, *numbers, *told))
+        needed = _needed(network, (target, *codes, *numbers, *soft_nodes))
         pieces = [(name, observed.of_node(network, name)) for name in needed]
     for p, likelihood in found.likelihoods.items():
         pieces.append((adapter.variables[p].name, observed.likelihood(adapter.variables[p].name, likelihood)))

@@ -134,20 +134,20 @@ class NodeInformationTable(Sequence[NodeInformation]):
         )
 
 
-def findings(asked: QueryableNetwork, target: Name, evidence: Given) -> NodeInformationTable:
+def node_information(network: QueryableNetwork, target: Name, evidence: Given) -> NodeInformationTable:
     """Rank all unobserved nodes by their information about the target.
 
     One pass over the network for each state of the target gives P(x | target, e) of every node x at once.
     """
     known = read_mapping(evidence)
-    now = asked.posteriors(evidence=evidence)
+    now = network.posteriors(evidence=evidence)
     belief = np.asarray(now[target])
-    states = asked._network[target].variable.states
+    states = network._network[target].variable.states
     possible = [k for k in range(len(belief)) if belief[k] > 0]
-    given = [asked.posteriors(evidence={**known, target: states[k]}) for k in possible]
+    given = [network.posteriors(evidence={**known, target: states[k]}) for k in possible]
     entropy = entropy_of(belief)
     rows, left_out = [], []
-    for node in asked._network.nodes:
+    for node in network._network.nodes:
         name = node.name
         if name == target or (name in known and np.count_nonzero(now[name]) == 1):
             continue
@@ -157,10 +157,10 @@ def findings(asked: QueryableNetwork, target: Name, evidence: Given) -> NodeInfo
         joint = np.zeros((len(belief), node.variable.size))
         for k, posteriors in zip(possible, given, strict=True):
             joint[k] = belief[k] * posteriors[name]
-        told = information_of(joint)
+        information = information_of(joint)
         change, code = _largest_change(joint, belief)
-        share = min(told / entropy, 1.0) if entropy > 0 else 0.0
-        rows.append(NodeInformation(name, told, share, change, node.variable.states[code]))
+        share = min(information / entropy, 1.0) if entropy > 0 else 0.0
+        rows.append(NodeInformation(name, information, share, change, node.variable.states[code]))
     rows.sort(key=lambda row: -round(row.mutual_information, 12))  # rounding errors do not rank
     return NodeInformationTable(target, entropy, tuple(rows), tuple(left_out))
 
@@ -249,7 +249,7 @@ def sensitivity_to_findings(
     name = known_node(self._network.dag, target)
     refuse_continuous(self._network, (name,), "sensitivity to findings")
     refuse_observed(name, read_mapping(evidence))
-    return findings(self, name, evidence)
+    return node_information(self, name, evidence)
 
 
 @overload

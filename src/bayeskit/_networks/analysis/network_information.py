@@ -85,16 +85,16 @@ def information_of(joint: Floats) -> float:
     return max(float((joint[some] * np.log(joint[some] / apart[some])).sum()), 0.0)
 
 
-def whole_entropy(asked: QueryableNetwork, evidence: Given) -> float:
+def whole_entropy(queries: QueryableNetwork, evidence: Given) -> float:
     r"""Return the entropy of all nodes together, without their joint table.
 
     .. math:: H(x \mid e) = \log P(e) - \sum_v E\left[\log P(x_v \mid x_{pa(v)}) \mid e\right]
     """
-    network = asked._network
-    margins, told = asked._family_margins(evidence)
+    network = queries._network
+    margins, entropy = queries._family_margins(evidence)
     for node, joint in zip(network.nodes, margins, strict=True):
-        told -= _expected_log(joint, table_of(network, node.name))
-    return max(told, 0.0)
+        entropy -= _expected_log(joint, table_of(network, node.name))
+    return max(entropy, 0.0)
 
 
 def divergence(p: QueryableNetwork, other: Network) -> float:

@@ -111,10 +111,10 @@ class ParameterSensitivity:
         return paragraphs(str(self).splitlines())
 
     def __str__(self) -> str:
-        asked = _conditional(f"{self.target[0]} = {self.target[1]}", self.evidence)
+        conditional = _conditional(f"{self.target[0]} = {self.target[1]}", self.evidence)
         formula = f"({self.alpha:.6g} x + {self.beta:.6g})/({self.gamma:.6g} x + {self.delta:.6g})"
         return (
-            f"{asked} = {formula} with x = {self._parameter()}\n"
+            f"{conditional} = {formula} with x = {self._parameter()}\n"
             f"now x = {self.value:.6g}: {self.posterior:.6g}, changing by {self.derivative:.6g} dx"
         )
 
@@ -130,13 +130,13 @@ Target = tuple[Name, Label]
 class Parameters:
     """How P(target | evidence) depends on the tables of a network."""
 
-    def __init__(self, asked: QueryableNetwork, target: Target, evidence: Mapping[Name, Any]) -> None:
-        self._asked = asked
+    def __init__(self, queries: QueryableNetwork, target: Target, evidence: Mapping[Name, Any]) -> None:
+        self._queries = queries
         self._target = target
         self._evidence = dict(evidence)
-        self._log_evidence = asked.log_probability(self._evidence)
+        self._log_evidence = queries.log_probability(self._evidence)
         if self._log_evidence == -math.inf:
-            asked.query(target[0], evidence=self._evidence)  # names what is in conflict
+            queries.query(target[0], evidence=self._evidence)  # names what is in conflict
             raise ImpossibleEvidence(self._evidence)
 
     def of_node(self, node: Node) -> Iterator[ParameterSensitivity]:
@@ -150,7 +150,7 @@ class Parameters:
 
     def relevant(self) -> list[Node]:
         """Return the nodes with a table of two states or more on which the answer can depend at all."""
-        network, (target, _) = self._asked._network, self._target
+        network, (target, _) = self._queries._network, self._target
         found = _relevant(network, target, self._evidence)
         return [
             n
@@ -159,7 +159,7 @@ class Parameters:
         ]
 
     def _at(self, node: Node, place: tuple[int, ...], parts: tuple[Floats, ...]) -> ParameterSensitivity:
-        network = self._asked._network
+        network = self._queries._network
         given = {
             p: network[p].variable.states[code] for p, code in zip(node.parents, place[:-1], strict=True)
         }
@@ -170,7 +170,7 @@ class Parameters:
 
     def _coefficients(self, node: Node) -> tuple[Floats, ...]:
         """Return the present value, α, β, γ and δ of each cell."""
-        table = table_of(self._asked._network, node.name)
+        table = table_of(self._queries._network, node.name)
         shape, size = table.shape, table.shape[-1]
         rows = table.reshape(-1, size)
         target, state = self._target
@@ -186,13 +186,13 @@ class Parameters:
         The slope does not depend on the table, so a uniform one serves, under which no cell is zero: there
         P(cell, evidence) is the slope divided by the number of states.
         """
-        network = self._asked._network
+        network = self._queries._network
         even = replace(node, distribution=uniform(network.shape_of(node.name)))
-        asked = self._asked._of(network.with_node(even))
-        log = asked.log_probability(evidence)
+        queries = self._queries._of(network.with_node(even))
+        log = queries.log_probability(evidence)
         if log == -math.inf:
             return np.zeros(network.shape_of(node.name))
-        joint = asked.query([*node.parents, node.name], evidence=evidence).values
+        joint = queries.query([*node.parents, node.name], evidence=evidence).values
         return np.asarray(joint * (node.variable.size * math.exp(log - self._log_evidence)))
 
 

@@ -169,10 +169,10 @@ def fit_by_em(
         accelerate=em.accelerate and not em.hard,
     )
     with progress_of(em.progress, "steps") as show:
-        told = None if show is None else lambda step, value: show(step)
-        found, values = run_em_from_starts(problem, starts, how, told)
-    _tell(found, how, total)
-    _tell_of_saddles(found.parameters, columns)
+        on_step = None if show is None else lambda step, value: show(step)
+        found, values = run_em_from_starts(problem, starts, how, on_step)
+    _warn_not_converged(found, how, total)
+    _warn_of_saddles(found.parameters, columns)
     notes = EmRecord(found.history, found.converged, tuple(values), total, found.fell)
     return replace(found.parameters, name=network.name, notes=network.notes), notes
 
@@ -219,7 +219,7 @@ def _same_graph(network: Network, start: Network) -> Network:
     return start
 
 
-def _tell(found: EmResult[Any], how: StoppingRule, total: float) -> None:
+def _warn_not_converged(found: EmResult[Any], how: StoppingRule, total: float) -> None:
     """Warn where the estimate was still moving."""
     if found.converged or (how.tol == 0.0 and found.stopped is None):
         return  # with a tolerance of 0 all steps were asked for, and made
@@ -243,7 +243,7 @@ def _tell(found: EmResult[Any], how: StoppingRule, total: float) -> None:
     )
 
 
-def _tell_of_saddles(network: Network, columns: NodeColumns) -> None:
+def _warn_of_saddles(network: Network, columns: NodeColumns) -> None:
     """Warn of nodes never observed that no child depends on: EM never leaves such tables."""
     for j, name in enumerate(columns.names):
         if columns.codes[j] is None or columns.present(j).any() or network[name].variable.size < 2:

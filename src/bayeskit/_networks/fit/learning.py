@@ -293,9 +293,9 @@ def learn_network(
                 f"method={STRUCTURAL!r}", data if statistics is None else statistics, 'Use "auto".'
             )
         limits, settings = read_settings(counted, method, criterion, **given)
-        with progress_of(progress, _told(method)) as told:
-            found = search_counts(counted, limits, settings, told)
-        return _found_network(counted, found)._fit_counts(counted, how)
+        with progress_of(progress, _progress_unit(method)) as show:
+            found = search_counts(counted, limits, settings, show)
+        return _learned_network(counted, found)._fit_counts(counted, how)
     states, hidden = declared_hidden(data, states) if structural else (states, ())
     pieces = in_pieces(data)
     columns, weights = read_source(data, states, discretize, sample_weight, _for_reading(pieces, max_memory))
@@ -305,12 +305,12 @@ def learn_network(
     limits, settings = read_settings(columns, method, criterion, **given, read_in_pieces=pieces)
     if structural:
         return learn_with_holes(columns, limits, settings, start, how["prior"], weights, progress=progress)
-    with progress_of(progress, _told(method)) as told:
-        found = search_network(columns, limits, settings, told, weights)
-    return _found_network(columns, found)._fit_columns(columns, how, weights)
+    with progress_of(progress, _progress_unit(method)) as show:
+        found = search_network(columns, limits, settings, show, weights)
+    return _learned_network(columns, found)._fit_columns(columns, how, weights)
 
 
-def _told(method: str) -> str:
+def _progress_unit(method: str) -> str:
     return "tests made" if method == "pc" else "families scored"
 
 
@@ -334,7 +334,7 @@ def _counted_elsewhere(
     return given_counts(statistics, states)
 
 
-def _found_network(columns: NodeColumns | CountedColumns, found: SearchResult) -> BayesianNetwork:
+def _learned_network(columns: NodeColumns | CountedColumns, found: SearchResult) -> BayesianNetwork:
     """Return the network of what a search found, its tables still to be estimated."""
     if found.stopped:
         why = (

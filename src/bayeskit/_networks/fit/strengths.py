@@ -36,7 +36,7 @@ def arc_frequencies(
     settings: SearchSettings,
     n_samples: int,
     n_jobs: int = 1,
-    told: Callable[[int], None] | None = None,
+    on_sample: Callable[[int], None] | None = None,
 ) -> Floats:
     """Return for each (parent, child) the share of samples whose learned equivalence class has the arc.
 
@@ -50,15 +50,15 @@ def arc_frequencies(
     if n_jobs == 1:
         for k, seed in enumerate(seeds):
             total += learned(seed)
-            if told is not None:
-                told(k + 1)
+            if on_sample is not None:
+                on_sample(k + 1)
         return total / n_samples
     # Processes, because a search is Python; new ones, because a fork of a process with threads may hang.
     with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
         for k, found in enumerate(pool.map(learned, seeds)):
             total += found
-            if told is not None:
-                told(k + 1)
+            if on_sample is not None:
+                on_sample(k + 1)
     return total / n_samples
 
 
@@ -190,8 +190,8 @@ def arc_strengths(
     """
     columns, limits, settings = read_search(data, random_state=random_state, **how)
     n = whole_number(n_samples, "n_samples", 1)
-    with progress_of(progress, "samples learned") as told:
-        found = arc_frequencies(columns, limits, settings, n, thread_count(n_jobs), told)
+    with progress_of(progress, "samples learned") as show:
+        found = arc_frequencies(columns, limits, settings, n, thread_count(n_jobs), show)
     return ArcStrengths(columns, found, n)
 
 

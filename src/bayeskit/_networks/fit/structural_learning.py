@@ -88,8 +88,8 @@ def learn_with_holes(
         )
     first = None if start is None else _graph(start, columns.names, limits)
     end = None if settings.time_limit is None else time.monotonic() + settings.time_limit
-    with progress_of(progress, "families scored") as told:
-        found = structural_em(columns, limits, settings, first, told, weights)
+    with progress_of(progress, "families scored") as show:
+        found = structural_em(columns, limits, settings, first, show, weights)
     if found.stopped:
         warnings.warn(
             SuspectResult("{why}: this is the best network found so far.", why=STOPPED[found.stopped]),

@@ -71,10 +71,10 @@ def iamb(n: int, target: int, significance: float = 0.01, inter: bool = False) -
 
 def _without_superfluous(target: int, blanket: int, significance: float) -> BlanketSearch:
     while blanket:
-        asked = [Test(target, v, blanket & ~(1 << v)) for v in members(blanket)]
-        answers = yield asked
+        tests = [Test(target, v, blanket & ~(1 << v)) for v in members(blanket)]
+        answers = yield tests
         superfluous = [
-            (_weakness(a), -t.b) for t, a in zip(asked, answers, strict=True) if a[2] > significance
+            (_weakness(a), -t.b) for t, a in zip(tests, answers, strict=True) if a[2] > significance
         ]
         if not superfluous:
             break

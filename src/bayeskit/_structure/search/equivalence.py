@@ -405,10 +405,10 @@ class Classes:
             now = [self._surroundings(y) for y in range(n)]
             changed = [y for y in range(n) if seen[y] != now[y]]
             seen = now
-            asked = [steps(self.partial, y, self.arcs.max_parents) for y in changed]
-            answers = (yield [q for questions, _ in asked for q in questions]) if changed else []
+            moves = [steps(self.partial, y, self.arcs.max_parents) for y in changed]
+            answers = (yield [q for questions, _ in moves for q in questions]) if changed else []
             place = 0
-            for y, (questions, read) in zip(changed, asked, strict=True):
+            for y, (questions, read) in zip(changed, moves, strict=True):
                 known[y] = read(answers[place : place + len(questions)])
                 place += len(questions)
             if not self._take_best(known, apply, is_valid):

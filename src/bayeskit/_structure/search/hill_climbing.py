@@ -155,7 +155,7 @@ class Position:
         for child, some in enumerate(parents):
             for parent in members(some):
                 self.key ^= self._keys[parent][child]
-        self._look()
+        self._find_moves()
 
     @property
     def total(self) -> float:
@@ -225,7 +225,7 @@ class Position:
         self._toggle(move.parent, move.child)
         if move.turn:
             self._toggle(move.child, move.parent)
-        self._look()
+        self._find_moves()
 
     def shake(self, rng: np.random.Generator, n_moves: int) -> None:
         """Make random moves, each as likely as any other."""
@@ -269,7 +269,7 @@ class Position:
         self._paths[:, v] = self._paths[:, self._arcs[:, v]].any(axis=1)
         self._paths[v, v] = True
 
-    def _look(self) -> None:
+    def _find_moves(self) -> None:
         """Find the legal moves."""
         arcs, paths = self._arcs, self._paths
         room = arcs.sum(axis=0) < self._limits.max_parents

@@ -87,15 +87,15 @@ def mmpc(arcs: Arcs, significance: float = 0.05, max_given: int = 3) -> Neighbou
                 target.weaken(((u, known[test]) for u, test in each), significance)
         growing = [target for target in growing if target.take_strongest()]
 
-    for place in range(max((len(target.found) for target in targets), default=0)):
+    for place in range(max((len(target.neighbours) for target in targets), default=0)):
         for size in range(max_given + 1):
             again = [[*target.shrinking_tests(place, size)] for target in targets]
             yield from learn(test for each in again for test in each)
             for target, once_more in zip(targets, again, strict=True):
                 if any(known[test][0] > significance for test in once_more):
-                    target.dropped.add(target.found[place])
+                    target.dropped.add(target.neighbours[place])
 
-    sets = [bits(target.kept) for target in targets]
+    sets = [bits(target.remaining) for target in targets]
     return tuple(bits([u for u in members(sets[v]) if sets[u] >> v & 1]) for v in range(n))
 
 
@@ -105,20 +105,20 @@ class _Target:
 
     v: int
     open: dict[int, Weakness]
-    found: list[int] = field(default_factory=list)
+    neighbours: list[int] = field(default_factory=list)
     dropped: set[int] = field(default_factory=set)
 
     @property
-    def kept(self) -> list[int]:
-        return [u for u in self.found if u not in self.dropped]
+    def remaining(self) -> list[int]:
+        return [u for u in self.neighbours if u not in self.dropped]
 
     def growing_tests(self, size: int) -> Iterator[tuple[int, Test]]:
         """Yield tests of the open variables given sets with the neighbour found last: the others were tested before."""
         given: list[int] = []
-        if size == 0 and not self.found:
+        if size == 0 and not self.neighbours:
             given = [0]
-        elif size and self.found:
-            *before, last = self.found
+        elif size and self.neighbours:
+            *before, last = self.neighbours
             given = [bits([*some, last]) for some in combinations(before, size - 1)]
         for u in self.open:
             for some in given:
@@ -137,13 +137,13 @@ class _Target:
             return False
         strongest = min(self.open, key=lambda u: (self.open[u], u))
         del self.open[strongest]
-        self.found.append(strongest)
+        self.neighbours.append(strongest)
         return bool(self.open)
 
     def shrinking_tests(self, place: int, size: int) -> Iterator[Test]:
         """Yield tests of one neighbour given sets of the others that are kept."""
-        if place < len(self.found) and (u := self.found[place]) not in self.dropped:
-            for some in combinations([w for w in self.kept if w != u], size):
+        if place < len(self.neighbours) and (u := self.neighbours[place]) not in self.dropped:
+            for some in combinations([w for w in self.remaining if w != u], size):
                 yield _test(self.v, u, bits(some))
 
 

@@ -23,13 +23,13 @@ class Parents:
     yet tried as one more; ``smaller`` is the best with one less, where there is a better one, once ``is_shrunk``.
     """
 
-    __slots__ = ("chosen", "is_shrunk", "larger", "open", "score", "smaller", "was_asked")
+    __slots__ = ("chosen", "is_scored", "is_shrunk", "larger", "open", "score", "smaller")
 
     def __init__(self, chosen: int, score: float, candidates: int, is_shrunk: bool) -> None:
         self.chosen = chosen
         self.score = score
         self.open = candidates
-        self.was_asked = False
+        self.is_scored = False
         self.larger: list[tuple[float, int, Parents]] = []
         self.smaller: Parents | None = None
         self.is_shrunk = is_shrunk
@@ -69,10 +69,10 @@ class GrowShrink:
             for case in waiting:
                 v, before = cases[case]
                 parents = found[case][0]
-                asked = wanted.setdefault(parents, [v, 0])
-                # Those before it only, as larger families cost more; a set asked about again is like to be so often.
-                asked[1] |= (
-                    parents.open if parents.was_asked and before & parents.open else before & parents.open
+                request = wanted.setdefault(parents, [v, 0])
+                # Those before it only, as larger families cost more; a set request about again is like to be so often.
+                request[1] |= (
+                    parents.open if parents.is_scored and before & parents.open else before & parents.open
                 )
             yield from self._ask([(v, parents, more) for parents, (v, more) in wanted.items()])
             for case in waiting:
@@ -91,7 +91,7 @@ class GrowShrink:
         for v, parents, more in wanted:
             if more:
                 parents.open &= ~more
-                parents.was_asked = True
+                parents.is_scored = True
                 for u, score in zip(members(more), next(answers).tolist(), strict=True):
                     if score > parents.score + TIE:
                         larger = self._parents(v, parents.chosen | 1 << u, score)

@@ -70,7 +70,7 @@ def thin(
         sets = {v: _sets(frozen[v], size) for v in open_ends}
         made, at_once = False, 1
         while sets:
-            asked: list[Test] = []
+            tests: list[Test] = []
             for v in list(sets):
                 some = list(islice(sets[v], at_once))
                 if len(some) < at_once:
@@ -78,10 +78,10 @@ def thin(
                 for given in some:
                     ends = skeleton.near[v] & ~kept[v] & ~given
                     # The end with the lower number asks where the set lies among the neighbours of both.
-                    asked += [Test(v, u, given) for u in members(ends) if u > v or given & ~frozen[u]]
-            if asked:
-                answers = yield asked
-                made |= _part(skeleton, asked, answers, significance)
+                    tests += [Test(v, u, given) for u in members(ends) if u > v or given & ~frozen[u]]
+            if tests:
+                answers = yield tests
+                made |= _part(skeleton, tests, answers, significance)
             at_once = min(2 * at_once, MOST_SETS)
         if not made:
             return
@@ -92,11 +92,11 @@ def _sets(some: int, size: int) -> Iterator[int]:
     return map(bits, combinations(list(members(some)), size))
 
 
-def _part(skeleton: Skeleton, asked: list[Test], answers: list[Any], significance: float) -> bool:
+def _part(skeleton: Skeleton, tests: list[Test], answers: list[Any], significance: float) -> bool:
     """Take away the arcs that were found superfluous; tell whether any test could be made."""
     best: dict[tuple[int, int], tuple[float, int]] = {}
     made = False
-    for (a, b, given), (_, _, p) in zip(asked, answers, strict=True):
+    for (a, b, given), (_, _, p) in zip(tests, answers, strict=True):
         made |= p == p
         pair = (min(a, b), max(a, b))
         if p > significance and (pair not in best or p > best[pair][0]):
@@ -153,7 +153,7 @@ def pc(arcs: Arcs, significance: float = 0.01, max_given: int | None = None, maj
         yield from thin(skeleton, arcs, significance, max_given)
         heads = yield from _heads(skeleton, significance, max_given, majority)
     except Stop:
-        heads = _first_found(skeleton)
+        heads = _heads_of_first_sets(skeleton)
     return orient(skeleton.near, heads, arcs)
 
 
@@ -167,7 +167,7 @@ def _spans(skeleton: Skeleton) -> dict[Pair, int]:
     }
 
 
-def _first_found(skeleton: Skeleton) -> Heads:
+def _heads_of_first_sets(skeleton: Skeleton) -> Heads:
     return {
         (a, c, b)
         for (a, b), common in _spans(skeleton).items()
@@ -180,7 +180,7 @@ def _heads(
     skeleton: Skeleton, significance: float, max_given: int | None, majority: bool
 ) -> Generator[Question, list[Any], Heads]:
     """Return the head-to-head nodes. Pairs that were never tested, since no arc may join them, always vote."""
-    heads = set() if majority else _first_found(skeleton)
+    heads = set() if majority else _heads_of_first_sets(skeleton)
     spans = _spans(skeleton)
     silent = [pair for pair in spans if majority or pair not in skeleton.separating]
     tried = len(skeleton.frozen)
@@ -200,15 +200,15 @@ def _separating(
     near: Sequence[int], pairs: list[Pair], size: int, significance: float
 ) -> Generator[Question, list[Any], dict[Pair, list[int]]]:
     """Return for each pair the sets of so many neighbours of one of the two that make them independent."""
-    asked: dict[Test, None] = {}
+    tests: dict[Test, None] = {}
     for a, b in pairs:
         for end in (a, b):
             some = [*members(near[end] & ~(1 << a | 1 << b))]
-            asked.update((Test(a, b, bits(given)), None) for given in combinations(some, size))
+            tests.update((Test(a, b, bits(given)), None) for given in combinations(some, size))
     found: dict[Pair, list[int]] = {}
-    if asked:
-        answers = yield list(asked)
-        for (a, b, given), (_, _, p) in zip(asked, answers, strict=True):
+    if tests:
+        answers = yield list(tests)
+        for (a, b, given), (_, _, p) in zip(tests, answers, strict=True):
             if p > significance:
                 found.setdefault((a, b), []).append(given)
     return found
