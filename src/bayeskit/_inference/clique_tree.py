@@ -1,6 +1,6 @@
 """The memory layout of a clique tree: its tables, its messages, and the memory it needs.
 
-What it takes is reckoned before anything is made.
+The required memory is computed before anything is allocated.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from bayeskit.typing import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class TreeShape:
-    """The cliques and the tree they form, before anything as large as their tables is made.
+    """The cliques and the tree they form, before the tables are allocated.
 
-    ``cells`` are those of all tables, separators included; ``entries`` those of the maps; ``widest`` the cells
-    of the largest separator.
+    ``cells`` is the size of all tables, including separators; ``entries`` is the length of the maps;
+    ``widest`` is the size of the largest separator.
     """
 
     problem: Problem
@@ -62,21 +62,21 @@ class TreeShape:
 
     @property
     def bytes_of_maps(self) -> int:
-        """What the tree itself holds."""
+        """The memory of the maps."""
         return 4 * self.entries
 
     def bytes_used(self, rows: int = 1) -> int:
-        """What a question needs beside it, for so many rows at a time."""
+        """The additional memory of a query for this number of rows at a time."""
         return 8 * (self.cells * rows + self.widest)
 
     @property
     def bytes_one_way(self) -> int:
-        """What messages one way need beside it: the largest clique, and all separators."""
+        """The additional memory of one-way messages: the largest clique and all separators."""
         return 8 * (int(self.table_cells.max(initial=1)) + self.between)
 
 
 def shape_tree(problem: Problem, triangulation: Triangulation, root: int = -1) -> TreeShape:
-    """Make the cliques and hang them up; the clique where variable ``root`` is eliminated comes on top."""
+    """Build the cliques and connect them; the clique in which variable ``root`` is eliminated becomes the root."""
     m = len(triangulation.order)
     order, cliques = triangulation.order, triangulation.cliques
     when, owner, above, count = (np.empty(m, np.int64) for _ in range(4))
@@ -133,7 +133,7 @@ def shape_tree(problem: Problem, triangulation: Triangulation, root: int = -1) -
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A shape with its maps: all that a question needs beside the numbers. It does not change."""
+    """A shape with its maps: everything a query needs except the numbers. Immutable."""
 
     shape: TreeShape
     maps: NDArray[np.int32]
@@ -146,7 +146,7 @@ class Tree:
     start: Ints
 
     def tables(self, potentials: Potentials, codes: Ints) -> tuple[Floats, Floats, float]:
-        """Return the filled tables, the bound of each clique, and the log of what was taken out."""
+        """Return the filled tables, the bound of each clique, and the logarithm of the factored-out scale."""
         shape, problem = self.shape, self.shape.problem
         potentials, divided = potentials.given(codes, problem.kept)
         least, most = potentials.log_bounds
@@ -180,7 +180,7 @@ class Tree:
 
     @cached_property
     def nbytes(self) -> int:
-        """What keeping the tree costs."""
+        """The memory of the stored tree."""
         arrays = [*vars(self.shape).values(), *vars(self.shape.problem).values(), *vars(self).values()]
         return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
@@ -190,7 +190,7 @@ class Tree:
 
     @cached_property
     def children(self) -> list[list[int]]:
-        """The cliques that hang on each clique."""
+        """The children of each clique."""
         found: list[list[int]] = [[] for _ in range(self.shape.n_cliques)]
         for c in self.down.tolist():
             found[int(self.shape.parent[c])].append(c)
@@ -203,12 +203,12 @@ class Tree:
         return found
 
     def top_of(self, targets: list[int]) -> int:
-        """Return the clique that holds these variables of the network together, which were joined."""
+        """Return the clique that contains all these network variables, which were joined."""
         places = [int(self.shape.problem.place[v]) for v in targets]
         return int(self.shape.owner[self.shape.when[places].min()])
 
     def root_place(self, variable: int) -> Ints:
-        """Return where a variable stands in the clique on top: (begin, cells, stride, states)."""
+        """Return the position of a variable in the root clique: (start, cells, stride, states)."""
         shape = self.shape
         c = int(shape.owner[shape.when[variable]])
         axes = self.axes_of(c)
@@ -218,12 +218,12 @@ class Tree:
 
     @property
     def n_marginals(self) -> int:
-        """The states of all free variables together."""
+        """The total number of states of all free variables."""
         return int(self.start[-1])
 
 
 def make_tree(shape: TreeShape) -> Tree:
-    """Write the maps and find where each variable is read."""
+    """Fill the maps and find the table from which each variable is read."""
     m, n = len(shape.problem.sizes), shape.n_cliques
     maps = np.empty(shape.entries, np.int32)
     most = int(shape.length.max(initial=1))
@@ -262,7 +262,7 @@ def make_tree(shape: TreeShape) -> Tree:
 
 
 def grouped(keys: Ints, n: int) -> tuple[Ints, Ints]:
-    """Return the places of the keys in their order, and where each of the keys 0 … n − 1 begins among them.
+    """Return the positions of the keys in sorted order, and where each key 0 … n − 1 starts among them.
 
     >>> grouped(np.array([1, 0, 1]), 2)
     (array([1, 0, 2]), array([0, 1, 3]))
@@ -281,12 +281,12 @@ def guarded_shape(
     rows: int = 1,
     one_way: bool = False,
 ) -> TreeShape:
-    """Return the shape of a tree, or raise TooLarge where its tables and maps would pass the limit.
+    """Return the shape of a tree; raise TooLarge if its tables and maps would exceed the limit.
 
-    ``rows`` is how many copies of all tables there will be; ``one_way``, that there is only ever one table.
+    ``rows`` is the number of copies of all tables; with ``one_way``, only one table exists at a time.
     """
     max_memory = min(max_memory, 8.0 * BEYOND)
-    # Far above any limit the cells may not even fit the integers of the layout.
+    # Far above any limit, the number of cells may overflow the integers of the layout.
     if triangulation.cells > BEYOND:
         raise _refusal(potentials, problem, triangulation, 8.0 * triangulation.cells * rows, max_memory)
     shape = shape_tree(problem, triangulation, root)
@@ -298,7 +298,7 @@ def guarded_shape(
 
 
 def require_table(potentials: Potentials, variables: Sequence[int], max_memory: float) -> None:
-    """Raise TooLarge where one table over some variables passes the limit."""
+    """Raise TooLarge if a table over these variables exceeds the limit."""
     cells = math.prod(int(potentials.sizes[v]) for v in variables)
     limit = min(max_memory, 8.0 * BEYOND)
     if 8 * cells > limit:
@@ -306,7 +306,7 @@ def require_table(potentials: Potentials, variables: Sequence[int], max_memory: 
 
 
 def require(potentials: Potentials, needed: float, max_memory: float, shape: TreeShape) -> None:
-    """Raise TooLarge where a question to a tree that is there needs more than the limit."""
+    """Raise TooLarge if a query on an existing tree needs more than the limit."""
     needed += _bytes_of_rules(potentials, shape.problem)
     if needed > max_memory:
         c = int(shape.table_cells.argmax())
@@ -316,7 +316,7 @@ def require(potentials: Potentials, needed: float, max_memory: float, shape: Tre
 
 
 def _bytes_of_rules(potentials: Potentials, problem: Problem) -> int:
-    """Return what the cells of the rules take that the tables are filled from."""
+    """Return the memory of the cells that rules contribute when the tables are filled."""
     return 8 * sum(
         math.prod(int(potentials.sizes[v]) for v in potentials.scope_of(f) if problem.place[v] >= 0)
         for f in potentials.rules
@@ -330,5 +330,5 @@ def _refusal(
     members, cells = triangulation.largest(problem.sizes)
     names = [potentials.names[int(problem.variables[v])] for v in members]
     if math.isinf(needed):
-        needed = 8 * cells  # a whole number of Python, which has no largest
+        needed = 8 * cells  # a Python integer, which cannot overflow
     return TooLarge(needed, max_memory, names, cells)

@@ -63,7 +63,7 @@ def get_max_memory() -> float:
 
 
 def allowed(max_memory: float | None) -> float:
-    """Return the bytes that a call may use: its argument, or the setting where that is None."""
+    """Return the limit of a call in bytes: its argument, or the default if that is None."""
     return _max_memory if max_memory is None else _checked(max_memory, "max_memory")
 
 
@@ -73,7 +73,7 @@ def _checked(given: float, name: str) -> float:
         raise SettingError(
             "{name} is {given!r}; give a positive number of bytes, such as 2**30.", name=name, given=given
         )
-    # A plain number of Python: sizes beyond 64 bits are compared with it.
+    # A Python number, because sizes beyond 64 bits are compared with it.
     return given.item() if isinstance(given, np.generic) else given
 
 
@@ -81,7 +81,7 @@ LARGEST = 64 * 2**20
 
 
 class Plans:
-    """A cache of trees bounded by bytes. Trees never change, so one may be used while it is let go."""
+    """A cache of trees, bounded in bytes. Trees are immutable, so one may be in use while it is evicted."""
 
     def __init__(self, max_bytes: int = LARGEST) -> None:
         self.max_bytes = max_bytes
@@ -100,7 +100,7 @@ class Plans:
             return tree
 
     def keep(self, key: Hashable, tree: Tree) -> None:
-        """Keep a tree, unless it alone would take more than a quarter of the room."""
+        """Store a tree unless it alone would take more than a quarter of the cache."""
         if 4 * tree.nbytes > self.max_bytes:
             return
         with self._lock:
@@ -112,19 +112,19 @@ class Plans:
                 self.bytes -= old.nbytes
 
 
-# A tree with fewer cells answers everything: planning for a pattern of evidence would cost more than it saves.
+# A tree with fewer cells answers every query: planning for a pattern of evidence would cost more than it saves.
 SMALL_TREE = 1e5
-# Below this share of the cells, slicing the evidence out pays for planning anew.
+# If slicing out the evidence leaves less than this share of the cells, it is worth a new plan.
 WORTH_SLICING = 0.5
-# The filled tables of a larger tree are made again for each question instead of being kept beside.
+# Above this size, filled tables are not cached but computed again for each query.
 LARGEST_CACHED = 2e7
 _NOTHING = np.empty(0, np.int64)
 
 
 class Exact:
-    """Answers to any question about one set of potentials. Impossible evidence gives log_probability −inf.
+    """Exact queries on one set of potentials. Impossible evidence has log_probability −inf.
 
-    Safe to share between threads: what it keeps is immutable, what a question needs is its own.
+    Safe to share between threads: cached objects are immutable, and each query owns its buffers.
     """
 
     def __init__(self, potentials: Potentials) -> None:
@@ -141,7 +141,7 @@ class Exact:
     def marginals(self, evidence: Evidence, max_memory: float = MAX_MEMORY) -> tuple[Floats, float]:
         """Return P(x_v | e) of every variable, one after the other (potentials.offsets), and log P(e).
 
-        Where log P(e) is −inf the numbers mean nothing. Observed variables are one-hot.
+        If log P(e) is −inf, the numbers are undefined. Observed variables are one-hot.
         """
         if self.is_small:
             log_p, found, _ = self._whole(max_memory).ask(evidence.codes, evidence.likelihoods)
@@ -160,13 +160,13 @@ class Exact:
     def joint(
         self, targets: tuple[int, ...], evidence: Evidence, max_memory: float = MAX_MEMORY
     ) -> tuple[Floats, float]:
-        """Return P(targets | e) with one axis for each target in the order asked, and log P(e)."""
+        """Return P(targets | e), with one axis for each target in the given order, and log P(e)."""
         p = self.potentials
         if self.is_small and len(targets) == 1:
             found, log_p = self.marginals(evidence, max_memory)
             start, end = p.offsets[targets[0] : targets[0] + 2].tolist()
             return found[start:end] if log_p > -np.inf else np.zeros(end - start), log_p
-        # Variables of one state are alone in their cliques.
+        # Variables with one state are alone in their cliques.
         free = [v for v in targets if evidence.codes[v] < 0 and p.sizes[v] > 1]
         require_table(p, free, max_memory)
         tree = self._tree_for(tuple(sorted(free)), evidence, max_memory)
@@ -175,10 +175,10 @@ class Exact:
     def posterior(
         self, targets: tuple[int, ...], evidence: Evidence, max_memory: float = MAX_MEMORY
     ) -> Floats | None:
-        """Return P(targets | e) as ``joint`` does, None where e is impossible.
+        """Return P(targets | e) as ``joint`` does; None if e is impossible.
 
-        It also answers where log P(e) would need too much memory, but the part of the network that the targets are
-        connected with does not.
+        It also works if log P(e) would need too much memory, as long as the part of the network that is
+        connected with the targets does not.
         """
         try:
             found, log_p = self.joint(targets, evidence, max_memory)
@@ -205,7 +205,7 @@ class Exact:
     ) -> tuple[list[Floats], float]:
         """Return P(scope | e) of every factor, an axis for each variable of its scope, and log P(e).
 
-        All come from one round of messages. The list is empty where log P(e) is −inf.
+        All come from one pass of messages. The list is empty if log P(e) is −inf.
         """
         for f in self.potentials.rules:
             require_table(self.potentials, self.potentials.scope_of(f), max_memory)
@@ -222,11 +222,13 @@ class Exact:
         return self._propagate(evidence, max_memory, take_max=True)
 
     def mpe(self, evidence: Evidence, max_memory: float = MAX_MEMORY) -> Assignment:
-        """Return the most probable state of everything; ties go to the lowest states, variables in order."""
+        """Return the most probable state of every variable; ties go to the lowest states, in the order of the
+        variables.
+        """
         return most_probable(self, evidence, max_memory)
 
     def map(self, targets: tuple[int, ...], evidence: Evidence, max_memory: float = MAX_MEMORY) -> Assignment:
-        """Return the most probable states of the targets (in their order), the rest summed out."""
+        """Return the most probable states of the targets, in their order, with all other variables summed out."""
         several = tuple(v for v in targets if self.potentials.sizes[v] > 1)
         try:
             joint, log_p = self.joint(several, evidence, max_memory)
@@ -236,9 +238,9 @@ class Exact:
         return Assignment(np.array([best.get(v, 0) for v in targets], np.int64), found.log_probability)
 
     def batch(self, rows: Ints, target: int, max_memory: float = MAX_MEMORY) -> tuple[Floats, Floats]:
-        """Return P(target | row) of each row of codes (the one after the last state: missing) and log P(row).
+        """Return P(target | row) and log P(row) for each row of codes; the code after the last state means missing.
 
-        The target's own column is not looked at. Rows that are impossible have log P −inf.
+        The target's own column is ignored. Impossible rows have log P −inf.
         """
         if self.is_small:
             return answer_whole(self, self._whole(max_memory, target), rows, target, max_memory)
@@ -251,7 +253,7 @@ class Exact:
 
         .. math:: \bar n_{f, x} = \sum_i w_i \, P(x_f = x \mid \text{row}_i)
 
-        Counts are laid out as ``potentials.values``. A row that is impossible has log P −inf and adds nothing.
+        Counts have the layout of ``potentials.values``. An impossible row has log P −inf and adds nothing.
         """
         batches = self._batches(max_memory, n_jobs)
         if batches is None:
@@ -263,7 +265,7 @@ class Exact:
     ) -> tuple[Floats, Floats]:
         """Return P(x_v | row) of every variable, one after the other (potentials.offsets), and log P(row), by rows.
 
-        A row that is impossible has log P −inf and zeros.
+        An impossible row has log P −inf and zeros.
         """
         batches = self._batches(max_memory, n_jobs)
         return margins_one_by_one(self, rows, max_memory) if batches is None else batches.margins(rows)
@@ -271,15 +273,15 @@ class Exact:
     def completed(
         self, rows: Ints, max_memory: float = MAX_MEMORY, n_jobs: int | None = None
     ) -> tuple[Ints, Floats]:
-        """Return each row with its most probable states in the missing cells, and the log of that probability.
+        """Return each row with missing cells filled by their most probable states, and the log of that probability.
 
-        Of several equally probable completions any one is taken, always the same.
+        Ties are broken arbitrarily but reproducibly.
         """
         batches = self._batches(max_memory, n_jobs)
         return completed_one_by_one(self, rows, max_memory) if batches is None else batches.completed(rows)
 
     def with_values(self, values: Floats) -> Exact:
-        """Return an engine with other numbers in the same tables; trees are shared, since only sizes shape them."""
+        """Return an engine with other numbers in the same tables. Trees are shared, since they depend on sizes only."""
         made = object.__new__(Exact)
         made.__dict__.update(self.__dict__)
         made.potentials = replace(self.potentials, values=values)
@@ -292,7 +294,7 @@ class Exact:
         return made
 
     def _batches(self, max_memory: float, n_jobs: int | None) -> BatchTree | None:
-        """Return the whole tree for many rows at once; None where it is too large for that."""
+        """Return the complete tree for many rows at once; None if it is too large."""
         if not self.is_small:
             return None
         try:
@@ -303,7 +305,7 @@ class Exact:
     def _propagate(
         self, evidence: Evidence, max_memory: float, *, take_max: bool
     ) -> tuple[Tree, float, Floats, Floats]:
-        """Ask the whole tree, or where that pays one without the observed variables."""
+        """Query the complete tree or, if it is worth it, a tree without the observed variables."""
         codes, weights = evidence.codes, evidence.likelihoods
         tree = None if self.is_small else self._sliced_tree(codes, max_memory)
         if tree is None:
@@ -314,7 +316,7 @@ class Exact:
         return tree, *filled.ask(_NOTHING, weights, take_max=take_max, keep=False)
 
     def _sliced_tree(self, codes: Ints, max_memory: float) -> Tree | None:
-        """Return the tree of what is left when the observed variables are gone; None: the whole tree will do."""
+        """Return a tree without the observed variables; None if the complete tree is good enough."""
         if (codes < 0).all():
             return None
         key = ("all", (codes >= 0).tobytes())
@@ -329,7 +331,7 @@ class Exact:
         return tree
 
     def _tree_for(self, free: tuple[int, ...], evidence: Evidence, max_memory: float) -> Tree:
-        """Return the tree that has the free targets in the clique on top, and nothing that does not matter."""
+        """Return the tree with the free targets in its root clique, without irrelevant variables."""
         key: Hashable = (free, (evidence.codes >= 0).tobytes(), tuple(evidence.likelihoods))
         tree = self._plan(key, max_memory, one_way=True)
         if tree is None:
@@ -351,7 +353,7 @@ class Exact:
         )
 
     def _plan(self, key: Hashable, max_memory: float, *, one_way: bool = False) -> Tree | None:
-        """Return the tree that is kept for a question, if the limit of this one allows it."""
+        """Return the cached tree of a query if the current limit allows it."""
         tree = self.plans.get(key)
         if tree is not None:
             shape = tree.shape
@@ -364,13 +366,13 @@ class Exact:
         return self._triangulation.cells <= LARGEST_CACHED
 
     def _whole(self, max_memory: float, target: int = -1) -> FilledTree:
-        """Return the tree of the whole network, filled; the target's clique on top."""
+        """Return the filled tree of the complete network, with the target's clique as root."""
         filled = self._filled.get(target)
         if filled is None:
             with self._lock:
-                if target in self._filled:  # made while this thread waited
+                if target in self._filled:  # built while this thread waited
                     return self._whole(max_memory, target)
-                rows = 2 if self._keeps_tables else 1  # what is not kept is worked on in place
+                rows = 2 if self._keeps_tables else 1  # tables that are not cached are modified in place
                 shape = guarded_shape(
                     self.potentials, self._problem, self._triangulation, max_memory, root=target, rows=rows
                 )
@@ -380,7 +382,7 @@ class Exact:
                 if self._keeps_tables:
                     self._filled[target] = filled
         elif filled.nbytes > max_memory:
-            # The same question under a lower limit than before.
+            # The same query with a lower limit than before.
             guarded_shape(self.potentials, self._problem, self._triangulation, max_memory, rows=2)
         return filled
 
@@ -391,11 +393,11 @@ ROWS_TRIED = 4096
 def connected(
     potentials: Potentials, problem: Problem, targets: Sequence[int], evidence: Evidence
 ) -> Problem | None:
-    """Return the problem without what is not connected with the targets; None where that changes the answer.
+    """Return the problem without everything that is not connected with the targets; None if that changes the answer.
 
-    What is not connected multiplies every cell of the targets by the same number. Only if that were zero would
-    it matter, and it is not where all its numbers are positive, nor where some states of everything agree with the
-    evidence, be it one row drawn out of thousands.
+    What is not connected multiplies every cell of the targets by the same number, so it matters only if that
+    number is zero. It is not zero if all its factors are positive, or if some complete assignment agrees with
+    the evidence. For the latter, one of a few thousand sampled rows is enough.
     """
     near = _reached(problem, [int(problem.place[v]) for v in targets])
     places = potentials.scope
@@ -407,7 +409,7 @@ def connected(
         potentials.is_positive(f, evidence.codes) for f in np.flatnonzero(problem.kept & ~kept).tolist()
     )
     needed = np.zeros(potentials.n_variables, np.bool_)
-    # Variables of one state are connected with nothing, and yet axes of the factors that stay.
+    # Variables with one state are connected with nothing, but they are axes of the remaining factors.
     needed[problem.variables[near | (problem.sizes == 1)]] = True
     for v, weight in evidence.likelihoods.items():
         code = int(evidence.codes[v])
@@ -418,17 +420,17 @@ def connected(
 
 
 def _seen_possible(potentials: Potentials, evidence: Evidence) -> bool:
-    """Tell whether a row of a Bayesian network agrees with the evidence among some that are drawn."""
+    """Whether some of the sampled rows of a Bayesian network agree with the evidence."""
     if not is_directed(potentials):
         return False
-    rng = np.random.default_rng(0)  # the same question has the same answer
+    rng = np.random.default_rng(0)  # fixed, so that the same query has the same answer
     nothing = Cells.of(potentials, (), evidence)
     _, log_weights = weighted_cells(Forward.of(potentials), nothing, evidence, ROWS_TRIED, rng)
     return bool(log_weights.max() > -np.inf)
 
 
 def _reached(problem: Problem, places: list[int]) -> NDArray[np.bool_]:
-    """Return which variables some places are connected with, themselves included."""
+    """Return which variables are connected with these places, including themselves."""
     near = np.zeros(len(problem.sizes), np.bool_)
     near[places] = True
     waiting = list(places)

@@ -26,8 +26,8 @@ from bayeskit.typing import Floats, Ints
 def family_margins(tree: Tree, pot: Floats, p: Potentials, evidence: Evidence) -> Iterator[Floats]:
     """Yield P(scope | evidence) of each factor, with an axis for each variable of its scope.
 
-    ``pot`` are the tables of the tree when messages have gone both ways: each factor's free variables stand
-    together in one clique. Variables that were observed, or have one state, have all mass on theirs.
+    ``pot`` are the tables of the tree after messages in both directions; the free variables of each factor
+    are together in one clique. Variables that are observed or have one state have all mass on it.
     """
     place = tree.shape.problem.place
     for f in range(p.n_factors):
@@ -52,12 +52,12 @@ def _margin(tree: Tree, pot: Floats, places: list[int]) -> Floats:
 
 T = TypeVar("T")
 
-# Rows a task: fixed, so that the sums do not depend on how many threads there are.
+# Rows per task: fixed, so that the sums do not depend on the number of threads.
 TASK_ROWS = 1024
 
 
 class RowByRow(Protocol):
-    """Whoever answers for one row at a time, whatever its numbers."""
+    """An engine that answers for one row at a time, for any range of numbers."""
 
     potentials: Potentials
 
@@ -69,9 +69,9 @@ class RowByRow(Protocol):
 
 
 class BatchTree:
-    """One tree for all rows, 16 of them at a time; patterns of missing cells do not matter.
+    """One tree for all rows, 16 at a time, whatever cells are missing.
 
-    Rows whose numbers lie too far apart for plain products are answered one by one.
+    Rows whose numbers differ too much for plain products are answered one by one.
     """
 
     def __init__(self, engine: RowByRow, filled: FilledTree, max_memory: float, n_jobs: int | None) -> None:
@@ -100,7 +100,7 @@ class BatchTree:
         )
 
     def expected(self, rows: Ints, weights: Floats) -> tuple[Floats, Floats]:
-        """Return the expected counts of all families, laid out as the tables are, and log P(row) of each row."""
+        """Return the expected counts of all families, in the layout of the tables, and log P(row) of each row."""
         shape, p = self.filled.tree.shape, self.engine.potentials
         logs, cells = np.empty(len(rows)), shape.cells - shape.between
 
@@ -141,7 +141,9 @@ class BatchTree:
         return out, logs
 
     def completed(self, rows: Ints) -> tuple[Ints, Floats]:
-        """Return every row with its most probable states in the missing cells, and the logs of these probabilities."""
+        """Return every row with its missing cells filled by the most probable states, and the log of that
+        probability.
+        """
         shape, sizes = self.filled.tree.shape, self.engine.potentials.sizes
         out, logs = np.zeros(rows.shape, np.int64), np.empty(len(rows))
 
@@ -167,7 +169,7 @@ class BatchTree:
         return out, logs
 
     def _run(self, task: Callable[[int, int], T], logs: Floats) -> list[T]:
-        """Run a task over all rows; add to their logs what was taken out of the tables."""
+        """Run a task over all rows; add the scale of the tables to the logs."""
         taken, n = self.filled.taken, len(logs)
         if not np.isfinite(taken):
             logs[:] = taken
@@ -192,7 +194,7 @@ class BatchTree:
 def expected_one_by_one(
     engine: RowByRow, rows: Ints, weights: Floats, max_memory: float
 ) -> tuple[Floats, Floats]:
-    """Return expected counts and logs as a batch does, a row at a time: each pattern has its own small tree."""
+    """Return expected counts and logs like a batch, but row by row: each pattern has its own small tree."""
     p = engine.potentials
     counts, logs = np.zeros(len(p.values)), np.empty(len(rows))
     for i in _by_pattern(rows, p.sizes):
@@ -203,7 +205,7 @@ def expected_one_by_one(
 
 
 def margins_one_by_one(engine: RowByRow, rows: Ints, max_memory: float) -> tuple[Floats, Floats]:
-    """Return the posteriors of every variable, and logs, a row at a time."""
+    """Return the posteriors of every variable, and logs, row by row."""
     p = engine.potentials
     out, logs = np.zeros((len(rows), int(p.offsets[-1]))), np.empty(len(rows))
     for i in _by_pattern(rows, p.sizes):
@@ -214,7 +216,7 @@ def margins_one_by_one(engine: RowByRow, rows: Ints, max_memory: float) -> tuple
 
 
 def completed_one_by_one(engine: RowByRow, rows: Ints, max_memory: float) -> tuple[Ints, Floats]:
-    """Return the best completion of every row, and logs, a row at a time."""
+    """Return the best completion of every row, and logs, row by row."""
     out, logs = np.empty(rows.shape, np.int64), np.empty(len(rows))
     sizes = engine.potentials.sizes
     for i in _by_pattern(rows, sizes):
@@ -224,7 +226,7 @@ def completed_one_by_one(engine: RowByRow, rows: Ints, max_memory: float) -> tup
 
 
 def _by_pattern(rows: Ints, sizes: Ints) -> Ints:
-    """Return the rows in an order in which those that share a plan follow each other."""
+    """Return the rows in an order in which rows with the same plan are adjacent."""
     if not len(rows):
         return np.empty(0, np.int64)
     return np.unique(rows < sizes, axis=0, return_inverse=True)[1].ravel().argsort(kind="stable")

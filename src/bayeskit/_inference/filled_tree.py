@@ -1,4 +1,4 @@
-"""A clique tree with the numbers of its network, which answers queries."""
+"""A clique tree filled with the numbers of a network. It answers queries."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def collect(
     scales: Any,
     take_max: bool,
 ) -> Any:
-    """Send messages to the roots; return the log of the scales.
+    """Send messages towards the roots; return the log of the scales.
 
-    −inf: nothing is left. NaN: the numbers of some table lie too far apart, and logs must be used.
+    −inf: nothing is left. NaN: the numbers of some table differ too much, and logs must be used.
 
 
-    A message is the sum (or the largest) over what its clique has alone, divided by its largest number, and
-    stays in the separator's table.
+    A message is the sum (or the maximum) over the variables that only its clique has, divided by its largest
+    number. It stays in the separator's table.
     """
     taken = 0.0
     for e in up:
@@ -113,7 +113,7 @@ def collect(
 
 @kernel
 def settle(pot: Any, offset: Any, table_cells: Any, roots: Any, take_max: bool) -> Any:
-    """Scale the tables of the roots to sum (or be at most) one; return the log of the scales."""
+    """Scale the tables of the roots to have sum (or maximum) one; return the log of the scales."""
     taken = 0.0
     for c in roots:
         total = 0.0
@@ -132,7 +132,7 @@ def settle(pot: Any, offset: Any, table_cells: Any, roots: Any, take_max: bool) 
 
 @kernel
 def distribute(pot: Any, edge: Any, maps: Any, down: Any, scales: Any, work: Any, take_max: bool) -> None:
-    """Send messages from the roots: every table, the separators' too, becomes a marginal; 0/0 = 0."""
+    """Send messages from the roots. Every table, including separators, becomes a marginal; 0/0 = 0."""
     for e in down:
         cells = _U(edge[e, CELLS])
         each = _U(edge[e, EACH])
@@ -171,7 +171,7 @@ def distribute(pot: Any, edge: Any, maps: Any, down: Any, scales: Any, work: Any
         at = _U(edge[e, CHILD])
         for s in range(cells):
             z = pot[separator + s]
-            # The table was not scaled with its message: divide by the message as it was.
+            # The table was not scaled together with its message: divide by the unscaled message.
             x = work[s] / z * scales[e] if z > 0.0 else 0.0
             pot[separator + s] = work[s]
             for u in range(at, at + each):
@@ -181,7 +181,7 @@ def distribute(pot: Any, edge: Any, maps: Any, down: Any, scales: Any, work: Any
 
 @kernel
 def read_marginals(pot: Any, home: Any, start: Any, take_max: bool, out: Any) -> None:
-    """Write the marginal (or max-marginal) of each variable from the table where it is read."""
+    """Write the marginal (or max-marginal) of each variable, read from its table."""
     for v in range(home.shape[0]):
         at = _U(home[v, 0])
         stride = _U(home[v, 2])
@@ -222,7 +222,7 @@ def propagate(
     work: Any,
     take_max: bool,
 ) -> Any:
-    """Make every table a marginal; return the log of their common total, −inf or NaN as ``collect``."""
+    """Turn every table into a marginal; return the log of their common total, −inf or NaN as in ``collect``."""
     taken = collect(pot, edge, maps, up, offset, table_cells, bound, scales, take_max)
     if not taken > -np.inf:
         return taken
@@ -258,8 +258,8 @@ def answer(
     take_max: bool,
     out: Any,
 ) -> Any:
-    """Answer from a tree whose tables are filled: copy, put the evidence in, propagate, read."""
-    # One by one: a slice that may be its own source is copied aside first, which would double the memory.
+    """Answer from filled tables: copy them, enter the evidence, propagate, read."""
+    # Element by element: a slice that may overlap its source is first copied, which would double the memory.
     for u in range(_U(init.shape[0])):
         pot[u] = init[u]
     for c in range(_U(init_bound.shape[0])):
@@ -278,9 +278,9 @@ _NO_NUMBERS = np.empty(0)
 
 @dataclass(frozen=True, eq=False)
 class FilledTree:
-    """The tables of a tree filled at some observed states. It does not change; each question has its own buffers.
+    """The tables of a tree, filled for given observed states. Immutable; each query has its own buffers.
 
-    ``seen`` are the codes the tables were filled at: those variables are no longer in the tree.
+    ``seen`` are the codes for which the tables were filled: those variables are no longer in the tree.
     """
 
     tree: Tree
@@ -296,7 +296,7 @@ class FilledTree:
 
     @property
     def nbytes(self) -> int:
-        """What a question to it holds: these tables and its own."""
+        """The memory of a query: these tables and its own."""
         return self.tree.shape.bytes_of_maps + self.tree.shape.bytes_used(2)
 
     def ask(
@@ -308,14 +308,14 @@ class FilledTree:
         marginals: bool = True,
         keep: bool = True,
     ) -> tuple[float, Floats, Floats]:
-        """Return the log of the total, the marginals of the tree's variables, and all tables after it.
+        """Return the log of the total, the marginals of the tree's variables, and all tables afterwards.
 
         Parameters
         ----------
-        codes : observed states of the tree's variables, by their numbers in it; empty where none is
+        codes : observed states of the tree's variables, by their numbers in the tree; empty if none is observed
         likelihoods : soft evidence, by number in the network
-        marginals : whether messages go down again and marginals are read
-        keep : whether the tables are needed again; otherwise they are worked on in place
+        marginals : whether to send messages back and read marginals
+        keep : whether the tables are needed again; otherwise they are modified in place
         """
         tree, shape = self.tree, self.tree.shape
         if self.taken == -math.inf:
@@ -382,7 +382,7 @@ class FilledTree:
 def soft_evidence(
     place: Ints, seen: Ints, likelihoods: Mapping[int, Floats]
 ) -> tuple[Ints, Floats, Ints, float]:
-    """Split soft evidence into that on free variables, by their numbers and laid out flat, and the log of the rest."""
+    """Split soft evidence: flat likelihoods of the free variables by number, and the log of the rest."""
     free = [(int(place[v]), weight) for v, weight in likelihoods.items() if place[v] >= 0]
     extra = 0.0
     for v, weight in likelihoods.items():

@@ -1,6 +1,6 @@
 """Message passing in logarithms: slow, but safe for any range of numbers.
 
-Used where the numbers of one table lie further apart than 1e−300: many observations that pull different ways.
+Used if the numbers of one table differ by more than 1e−300, as with many conflicting observations.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from bayeskit.typing import Floats, Ints
 
 
 def log_tables(tree: Tree, potentials: Potentials, codes: Ints, pot: Floats) -> float:
-    """Write the logs of the filled tables; return the log of the factors that have no free variable."""
+    """Write the logs of the filled tables; return the log of the factors without free variables."""
     shape, place, sizes = tree.shape, tree.shape.problem.place, potentials.sizes
-    # A variable of one state is alone in its clique, and no factor's business.
+    # A variable with one state is alone in its clique, and no factor depends on it.
     at = np.where(place < 0, codes, np.where(sizes > 1, -1, 0))
     taken = 0.0
     pot[:] = 0.0
@@ -36,7 +36,7 @@ def log_tables(tree: Tree, potentials: Potentials, codes: Ints, pot: Floats) -> 
 
 
 def log_evidence(tree: Tree, pot: Floats, codes: Ints, likelihoods: Mapping[int, Floats]) -> None:
-    """Put observed states (of free variables, by their numbers in the tree) and likelihoods in."""
+    """Enter likelihoods and the observed states of free variables, by their numbers in the tree."""
     weights = dict(likelihoods)
     for v in np.flatnonzero(codes >= 0).tolist():
         one = np.zeros(int(tree.seat[v, 3]))
@@ -49,7 +49,7 @@ def log_evidence(tree: Tree, pot: Floats, codes: Ints, likelihoods: Mapping[int,
 
 
 def log_propagate(tree: Tree, pot: Floats, *, take_max: bool, down: bool) -> float:
-    """Make every table the log of a marginal; return the log of the total taken out, −inf if nothing is left."""
+    """Turn every table into the log of a marginal; return the log of the total, −inf if nothing is left."""
     shape = tree.shape
     taken = 0.0
     for c in tree.up.tolist():
@@ -59,7 +59,7 @@ def log_propagate(tree: Tree, pot: Floats, *, take_max: bool, down: bool) -> flo
         if largest == -np.inf:
             return -np.inf
         taken += float(largest)
-        child -= largest  # or the marginals below would carry it
+        child -= largest  # otherwise the marginals below would contain it
         separator[...] = (message - largest).reshape(separator.shape)
         parent += separator
     for c in tree.roots.tolist():
@@ -91,7 +91,7 @@ def log_marginals(tree: Tree, pot: Floats, *, take_max: bool) -> Floats:
 
 
 def spread(table: Floats, scope: Sequence[int], axes: Sequence[int]) -> Floats:
-    """Return a table over a scope with an axis for each of ``axes``, of length one where it has none."""
+    """Return a table over a scope with an axis for each of ``axes``, of length one if it does not depend on it."""
     place = {v: i for i, v in enumerate(scope)}
     turned = table.transpose([place[v] for v in axes if v in place])
     return turned.reshape([table.shape[place[v]] if v in place else 1 for v in axes])

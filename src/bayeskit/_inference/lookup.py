@@ -15,8 +15,8 @@ from bayeskit._numba import kernel
 from bayeskit.errors import DataError
 from bayeskit.typing import Floats, Ints
 
-# Products outside [SMALL, 1 / SMALL] are scaled, so that a target with thousands of children does not underflow,
-# nor one whose next table holds 1e-300.
+# Products outside [SMALL, 1 / SMALL] are rescaled. So a target with thousands of children does not underflow,
+# nor one whose next table contains 1e-300.
 SMALL = 1e-8
 TINY, HUGE = 1e-290, 1e290
 
@@ -33,7 +33,7 @@ def _add_logs(
     step: Any,
     out: Any,
 ) -> None:
-    """Write the product of one row relative to its largest, by way of logs."""
+    """Write the product of one row relative to its largest entry, computed in logs."""
     n_states = out.shape[1]
     for k in range(n_states):
         out[i, k] = 0.0
@@ -55,10 +55,10 @@ def _add_logs(
 def multiply_rows(
     codes: Any, strides: Any, column: Any, part: Any, values: Any, start: Any, step: Any, out: Any
 ) -> None:
-    """Write P(target | row) of each row of codes; zeros where no state of the target is possible.
+    """Write P(target | row) of each row of codes; zeros if no state of the target is possible.
 
-    Factor f begins at values[start[f]], its states of the target lie step[f] apart; its other variables are the
-    columns column[part[f] : part[f + 1]] of the codes, strides[...] apart.
+    Factor f starts at values[start[f]], with stride step[f] for the target. Its other variables are the
+    columns column[part[f] : part[f + 1]] of the codes, with strides strides[...].
     """
     n_states = out.shape[1]
     for i in range(len(codes)):
@@ -73,7 +73,7 @@ def multiply_rows(
             for k in range(n_states):
                 x = values[cell + k * step[f]]
                 y = out[i, k] * x
-                # A state that falls this far behind may still win: many children, pulling both ways.
+                # A state far behind may still win if many children point in different directions.
                 lost |= (y < TINY and x > 0.0 and out[i, k] > 0.0) or y > HUGE
                 out[i, k] = y
                 largest = max(largest, y)
@@ -96,11 +96,12 @@ def multiply_rows(
 
 
 class Lookup:
-    r"""P(target | everything else), from the factors that hold the target.
+    r"""P(target | everything else), from the factors that contain the target.
 
     .. math:: P(t \mid x) \propto \prod_{f \ni t} f(t, x_f)
 
-    In a Bayesian network these are the target's table and its children's, and their variables its Markov blanket.
+    In a Bayesian network these are the tables of the target and of its children; their variables form its
+    Markov blanket.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ class Lookup:
     def posteriors(self, codes: Ints) -> Floats:
         """Return P(target | row) for each row of codes of the blanket, none missing: shape (n, states).
 
-        A row of zeros says that the tables give no state of the target a positive probability.
+        A row of zeros means that no state of the target has positive probability.
         """
         if self._has_rule:
             return self._in_logs(codes)
@@ -160,7 +161,7 @@ class Lookup:
         return out
 
     def _in_logs(self, codes: Ints) -> Floats:
-        """Return the same where a factor is a rule, which has no cells to look up."""
+        """Return the same if a factor is a rule, which has no cells to look up."""
         logs = np.zeros((len(codes), self._n_states))
         rows = np.column_stack([codes, np.zeros(len(codes), np.int64)])
         for state in range(self._n_states):
@@ -192,7 +193,7 @@ def log_weights(potentials: Potentials, codes: Ints) -> Floats:
 def log_prob(network: Network, codes: Ints, values: Floats | None = None) -> Floats:
     r"""Return :math:`\log p(x) = \sum_i \log p(x_i \mid \mathrm{pa}_i)` of each row.
 
-    A node of variance zero adds log 1 = 0 on its point and −∞ off it.
+    A node with variance zero adds log 1 = 0 at its point and −∞ elsewhere.
 
     Parameters
     ----------
@@ -255,7 +256,7 @@ def _check(node: Node, k: int, codes: Ints, values: Floats | None) -> None:
 
 
 def _cells(codes: Ints, nodes: list[int], shape: tuple[int, ...]) -> Ints:
-    """Return the flat place of each row's configuration in an array with one axis for each node."""
+    """Return the flat index of each row's configuration in an array with one axis for each node."""
     place = np.zeros(len(codes), np.int64)
     for v, size in zip(nodes, shape, strict=True):
         place = place * size + codes[:, v]

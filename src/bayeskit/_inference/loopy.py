@@ -28,10 +28,11 @@ def from_variable(
     zeros: Any,
     belief: Any,
 ) -> Any:
-    """Send what v knows to its factors and write its belief; False where nothing is left.
+    """Send messages from v to its factors and write its belief; False if nothing is left.
 
-    Each factor is told the product of what the others say (and the evidence). It is a sum of logarithms less the
-    factor's own, the zeros counted beside it: no product of thousands underflows and nothing is divided by zero.
+    Each factor receives the product of the evidence and the messages of the other factors. It is computed as
+    the sum of all logarithms minus the factor's own, with zeros counted separately. So a product of thousands
+    does not underflow, and nothing is divided by zero.
     """
     size = sizes[v]
     for k in range(size):
@@ -92,7 +93,7 @@ def from_factor(
     digits: Any,
     before: Any,
 ) -> Any:
-    """Send what f says to each of its variables; return the largest change, −1 where nothing is left."""
+    """Send messages from f to each of its variables; return the largest change, −1 if nothing is left."""
     first, end = scope_start[f], scope_start[f + 1]
     width = end - first
     base = message_start[first]
@@ -126,7 +127,7 @@ def from_factor(
         for k in range(message_start[e], message_start[e + 1]):
             new = fresh[k - base] / total
             largest = max(largest, abs(new - to_variable[k]))
-            # What is impossible is so at once: nothing of the old message is kept.
+            # An impossible state becomes impossible at once, without damping.
             to_variable[k] = (1.0 - damping) * new + damping * to_variable[k] if new > 0.0 else 0.0
     return largest
 
@@ -156,7 +157,7 @@ def message_pass(
 ) -> Any:
     """Let every node of the order send; variables have their number, factors the numbers after them.
 
-    Return the largest change of a message, −1 where evidence and tables leave nothing.
+    Return the largest change of a message, −1 if evidence and tables exclude everything.
     """
     n = sizes.shape[0]
     largest = 0.0
@@ -202,12 +203,12 @@ def message_pass(
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """What the messages say when they were last sent.
+    """The beliefs after the last messages.
 
     Attributes
     ----------
     marginals : the belief about every variable, one after the other (potentials.offsets)
-    converged, n_iterations : whether no message changed by more than the tolerance, and when
+    converged, n_iterations : whether no message changed by more than the tolerance, and after how many iterations
     """
 
     potentials: Potentials
@@ -222,7 +223,7 @@ class Beliefs:
         return self.marginals[offsets[v] : offsets[v + 1]]
 
     def joint(self, targets: tuple[int, ...]) -> Floats | None:
-        """Return the belief about targets that stand in one factor, None where no factor holds them all."""
+        """Return the joint belief about targets in one factor; None if no factor contains them all."""
         if len(targets) == 1:
             return self.of(targets[0])
         p = self.potentials
@@ -245,13 +246,13 @@ class Beliefs:
 def loopy(
     potentials: Potentials, evidence: Evidence, max_iter: int, tol: float, damping: float = 0.0
 ) -> Beliefs:
-    """Send messages from the leaves of a spanning tree to its root and back, until they settle.
+    """Send messages from the leaves of a spanning tree to its root and back, until convergence.
 
-    On a tree one iteration is exact and the second sees that nothing changes. On a graph with loops the beliefs
-    are approximate, and may not settle; ``damping`` keeps that share of the old message.
+    On a tree, one iteration is exact and the second detects convergence. On a graph with loops, the beliefs
+    are approximate and may not converge; ``damping`` is the weight of the old message.
     """
     p = potentials
-    constant = np.flatnonzero(np.diff(p.scope_start) == 0)  # a factor without a variable sends no message
+    constant = np.flatnonzero(np.diff(p.scope_start) == 0)  # a factor without variables sends no message
     if not p.values[p.value_start[constant]].all():
         raise Contradiction
     allowed = _allowed(p, evidence)
@@ -295,19 +296,19 @@ def loopy(
         np.zeros(widest),
     )
     everyone = np.arange(p.n_variables)
-    send(everyone)  # the evidence is known to the factors before the first of them speaks
+    send(everyone)  # the factors must know the evidence before they send
     order = _outward(p, evidence, edges, edge_start)
     converged, iteration = False, 0
     while iteration < max_iter and not converged:
         iteration += 1
         change = max(send(order[::-1].copy()), send(order))
         converged = change <= tol
-    send(everyone)  # observed variables see a contradiction only now
+    send(everyone)  # only now do observed variables detect a contradiction
     return Beliefs(p, belief, to_factor, message_start, converged, iteration)
 
 
 def _allowed(p: Potentials, evidence: Evidence) -> Floats:
-    """Return what the evidence says of every state of every variable."""
+    """Return the weight that the evidence gives to every state of every variable."""
     allowed = np.ones(int(p.offsets[-1]))
     for v, likelihood in evidence.likelihoods.items():
         allowed[p.offsets[v] : p.offsets[v + 1]] = likelihood
@@ -320,13 +321,13 @@ def _allowed(p: Potentials, evidence: Evidence) -> Floats:
 
 
 def _outward(p: Potentials, evidence: Evidence, edges: Ints, edge_start: Ints) -> Ints:
-    """Return variables and factors breadth first; an observed variable passes nothing on, so none goes through it."""
+    """Return variables and factors breadth first; observed variables pass nothing on, so no path leads through them."""
     n = p.n_variables
     factor_at = np.repeat(np.arange(p.n_factors), np.diff(p.scope_start))
     seen = np.zeros(n + p.n_factors, bool)
     seen[:n] = evidence.codes >= 0
     order: list[int] = []
-    for root in range(n + p.n_factors):  # factors that only observed variables touch come last
+    for root in range(n + p.n_factors):  # factors with observed variables only come last
         if seen[root]:
             continue
         seen[root] = True
@@ -346,7 +347,7 @@ def _outward(p: Potentials, evidence: Evidence, edges: Ints, edge_start: Ints) -
 
 
 def _count_in_scope(p: Potentials, targets: tuple[int, ...]) -> Ints:
-    """Return how many of the targets each factor holds."""
+    """Return how many of the targets each factor contains."""
     factor_at = np.repeat(np.arange(p.n_factors), np.diff(p.scope_start))
     held = np.isin(p.scope, targets)
     return np.bincount(factor_at[held], minlength=p.n_factors)

@@ -75,7 +75,7 @@ class GaussianMixturePosterior:
         """The variance, within and between components. For d variables, a (d, d) matrix."""
         off = self.means - self.mean
         if self.means.ndim == 1:
-            with np.errstate(over="ignore"):  # beyond the largest number it is infinite
+            with np.errstate(over="ignore"):  # infinite beyond the largest float
                 return self.weights @ (self.variances + off * off)
         return np.einsum("k,kij->ij", self.weights, self.variances + off[:, :, None] * off[:, None, :])
 
@@ -163,11 +163,11 @@ class GaussianMixturePosterior:
         q = _points(q)
         if not np.all((q > 0.0) & (q < 1.0)):
             raise SettingError("Quantiles are asked between 0 and 1, both excluded; {q} was given.", q=q)
-        # The mixture's quantile lies between those of its components; halve what is between.
+        # The mixture's quantile lies between those of its components: bisect.
         live = self.weights > 0.0
         of_each = self.means[live] + ndtri(q)[..., None] * np.sqrt(self.variances[live])
         low, high = of_each.min(axis=-1), of_each.max(axis=-1)
-        # One component, or several that agree: nothing to halve, and no rounding to add.
+        # One component, or several equal ones: no bisection, and no rounding.
         met = low == high
         low = low - 1e-9 * np.maximum(np.abs(low), 1e-300)
         for _ in range(2000):

@@ -1,6 +1,6 @@
 """The most probable states of all variables (MPE) or of some (MAP). Ties go to the first.
 
-For some, all other variables are summed out, and the best of what is left is found, where the targets fit no table.
+For MAP, all other variables are summed out first. It is used if the targets do not fit into one table.
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ Bits = NDArray[np.bool_]
 
 
 def first_best(tree: Tree, good: Bits, tied: Ints) -> Ints:
-    """Return the states of the tree's variables in the first assignment all of whose cells are good.
+    """Return the first assignment, as states of the tree's variables, whose cells are all good.
 
     Parameters
     ----------
-    good : for each cell of the tables whether it belongs to a best assignment
-    tied : the variables that have several best states
+    good : for each cell of the tables, whether it belongs to a best assignment
+    tied : the variables with several best states
 
-    An assignment of the tied variables is a whole number whose digits are their states, the first variable's
-    leading: the first assignment has the least number. Numbers of variables apart add up, so the least one comes
-    from messages, as a smallest sum would. They are Python's, which have no largest.
+    An assignment of the tied variables is encoded as an integer whose digits are their states, with the first
+    variable as the leading digit. So the first assignment has the smallest integer. The digits of separate
+    variables add up, so messages find the smallest integer as they would a smallest sum. The integers are
+    Python's and cannot overflow.
     """
     shift = _shifts(tree, tied)
     best: dict[
         int, dict[int, tuple[int, int]]
-    ] = {}  # clique → cell of its separator → least number, and its cell
+    ] = {}  # clique → cell of its separator → smallest integer, and its cell
     for c in tree.shape.sequence[::-1].tolist():
         best[c] = _message(tree, c, good, shift, best)
     codes = np.empty(len(tree.shape.problem.sizes), np.int64)
@@ -64,7 +65,7 @@ def first_best(tree: Tree, good: Bits, tied: Ints) -> Ints:
 
 
 def _shifts(tree: Tree, tied: Ints) -> dict[int, int]:
-    """Return how many bits the digit of each tied variable stands to the left."""
+    """Return the number of bits by which the digit of each tied variable is shifted."""
     shift, found = 0, {}
     for v in reversed(tied.tolist()):
         found[v] = shift
@@ -89,7 +90,7 @@ def _message(
         for i, s in enumerate(_separator_cells(tree, child, cells).tolist()):
             if s in from_child:
                 numbers[i] += from_child[s][0]
-            else:  # by rounding good here and not there
+            else:  # good here but not there, because of rounding
                 kept[i] = False
     found: dict[int, tuple[int, int]] = {}
     each = int(shape.edge[c, EACH])
@@ -109,7 +110,7 @@ def _strides(tree: Tree, c: int) -> dict[int, int]:
 
 
 def _separator_cells(tree: Tree, child: int, cells: Ints) -> Ints:
-    """Return for cells of the parent the cells of its separator from the child."""
+    """Return the separator cells of the child that belong to these cells of the parent."""
     shape = tree.shape
     strides = _strides(tree, int(shape.parent[child]))
     found = np.zeros(len(cells), np.int64)
@@ -119,25 +120,25 @@ def _separator_cells(tree: Tree, child: int, cells: Ints) -> Ints:
     return found
 
 
-# Products of the same numbers in another order differ by rounding: closer than this is a tie.
+# Products of the same numbers in another order differ by rounding: a smaller difference is a tie.
 TIE = 1e-10
-# Where more cells than this are as good as the best, some variables are set and the question asked again.
+# If more cells than this tie for the best, some variables are fixed and the query is repeated.
 MOST_TIED = 500_000
 
 
 class MaxTables(Protocol):
-    """Whoever can tell the largest probability of each cell of a tree."""
+    """An engine that computes the largest probability of each cell of a tree."""
 
     def max_tables(self, evidence: Evidence, max_memory: float) -> tuple[Tree, float, Floats, Floats]:
-        """Return a tree, the log of the largest probability, the max-marginals and the tables relative to it."""
+        """Return a tree, the log of the largest probability, and the max-marginals and tables relative to it."""
         ...
 
 
 def most_probable(engine: MaxTables, evidence: Evidence, max_memory: float) -> Assignment:
-    """Return the most probable explanation; ties go to the lowest states, variables in order.
+    """Return the most probable explanation; ties go to the lowest states, in the order of the variables.
 
-    A variable with one best state has that state in every best assignment. Where some have several, the first
-    of the best assignments is put together from the cells of the cliques that are as good as the best.
+    A variable with one best state has that state in every best assignment. If some have several, the first
+    best assignment is assembled from the tied cells of the cliques.
     """
     codes = evidence.codes.copy()
     largest = None
@@ -157,13 +158,13 @@ def most_probable(engine: MaxTables, evidence: Evidence, max_memory: float) -> A
         if int(good.sum()) <= MOST_TIED:
             codes[free] = first_best(tree, good, tied)
             return Assignment(codes, largest)
-        # What is in another tree does not matter: the first of each tree takes its lowest state.
+        # Separate trees are independent: the first variable of each tree takes its lowest state.
         for v in _first_of_each_tree(tree, tied):
             codes[free[v]] = lowest[v]
 
 
 def _lowest(tree: Tree, relative: Floats) -> tuple[Ints, Ints]:
-    """Return the lowest best state of each variable, and the variables that have several."""
+    """Return the lowest best state of each variable, and the variables with several best states."""
     begin, end = tree.start[:-1], tree.start[1:]
     best = np.flatnonzero(relative >= 1.0 - TIE)
     first = np.searchsorted(best, begin)
@@ -180,7 +181,7 @@ def _first_of_each_tree(tree: Tree, tied: Ints) -> list[int]:
 
 
 def first_of_best(joint: Floats, targets: tuple[int, ...], log_p: float) -> Assignment:
-    """Return the most probable cell of a joint table; ties go to the lowest states, variables in order."""
+    """Return the most probable cell of a joint table; ties go to the lowest states, in the order of the variables."""
     if log_p == -math.inf:
         return Assignment(np.zeros(len(targets), np.int64), log_p)
     order = np.argsort(targets)
@@ -194,21 +195,21 @@ def first_of_best(joint: Floats, targets: tuple[int, ...], log_p: float) -> Assi
 
 LogFactor = tuple[tuple[int, ...], Floats]
 
-# The logs of a factor of the targets span at most this; what spans more becomes several factors.
+# The logs of a factor of the targets span at most this range; a wider factor is split into several.
 SPAN = 600.0
 
 
 def most_probable_targets(
     potentials: Potentials, targets: tuple[int, ...], evidence: Evidence, max_memory: float
 ) -> Assignment:
-    """Return the most probable states of the targets; ties go to the lowest states, variables in order.
+    """Return the most probable states of the targets; ties go to the lowest states, in the order of the variables.
 
-    All other variables are summed out before any target is maximised, because a maximum does not commute
-    with a sum. That constrains the order, and the tables may be larger than those of any other question.
+    All other variables are summed out before any target is maximised, because maximum and sum do not commute.
+    That constrains the order, so the tables may be larger than for other queries.
     """
     codes = np.where(
         potentials.sizes == 1, 0, evidence.codes
-    )  # an array has only so many axes: leave these out
+    )  # arrays have a limited number of axes: leave these out
     free = sorted(v for v in targets if codes[v] < 0)
     factors, total = _sum_out(potentials, free, codes, evidence, max_memory)
     if total == -math.inf:
@@ -217,12 +218,12 @@ def most_probable_targets(
     del factors
     left = max_memory - alone.values.nbytes
     best = most_probable(_Maxima(alone), Evidence.nothing(len(free)), left)
-    codes[free] = np.maximum(best.codes, 0)  # −1 where all is impossible
+    codes[free] = np.maximum(best.codes, 0)  # −1 if everything is impossible
     return Assignment(codes[list(targets)], best.log_probability + total + taken)
 
 
 class _Maxima:
-    """The max-marginals of potentials that are asked once or twice: nothing is kept."""
+    """The max-marginals of potentials that are queried once or twice: nothing is cached."""
 
     def __init__(self, potentials: Potentials) -> None:
         self.potentials = potentials
@@ -238,7 +239,7 @@ class _Maxima:
 def _sum_out(
     p: Potentials, targets: list[int], codes: Ints, evidence: Evidence, max_memory: float
 ) -> tuple[list[LogFactor], float]:
-    """Return the logs of factors over the targets, by their places among them, and the log of the rest."""
+    """Return the logs of factors over the targets, numbered among themselves, and the log of the rest."""
     required = evidence.codes >= 0
     required[targets] = True
     required[list(evidence.likelihoods)] = True
@@ -275,7 +276,7 @@ def _sum_out(
 def _log_factors(
     p: Potentials, problem: Problem, codes: Ints, evidence: Evidence
 ) -> tuple[list[LogFactor], float]:
-    """Return the logs of the relevant factors at the observed states, and the sum of those without a variable."""
+    """Return the logs of the relevant factors at the observed states, and the sum of those without variables."""
     place, found, total = problem.place, [], 0.0
     logs = [(p.scope_of(f), p.log_slice(f, codes)) for f in np.flatnonzero(problem.kept).tolist()]
     with np.errstate(divide="ignore"):
@@ -291,9 +292,9 @@ def _log_factors(
 
 
 def _as_potentials(factors: list[LogFactor], p: Potentials, targets: list[int]) -> tuple[Potentials, float]:
-    """Return factors given by their logs as plain numbers, and the log of what was taken out; the logs are used up.
+    """Convert log factors to plain numbers; also return the log of the scale. The logs are overwritten.
 
-    Logs that span too much for plain numbers are cut into sums of several.
+    Logs with too wide a range for plain numbers are split into sums of several.
     """
     scopes, tables, taken = [], [], 0.0
     while factors:
@@ -314,7 +315,7 @@ def _as_potentials(factors: list[LogFactor], p: Potentials, targets: list[int]) 
 
 
 class Buckets:
-    """Which factors hold which variable while variables are summed out one by one."""
+    """The factors of each variable while variables are summed out one by one."""
 
     def __init__(self, scopes: list[tuple[int, ...]]) -> None:
         self.scopes = dict(enumerate(scopes))
@@ -325,7 +326,7 @@ class Buckets:
                 self._holding.setdefault(v, set()).add(number)
 
     def sum_out(self, v: int) -> tuple[list[int], int, tuple[int, ...]]:
-        """Return the factors that hold a variable, the number of what their sum over it is, and its scope."""
+        """Return the factors of a variable, the number of the factor that replaces them, and its scope."""
         numbers = sorted(self._holding.pop(v, ()))
         scope = tuple(sorted({u for f in numbers for u in self.scopes.pop(f)} - {v}))
         for u in scope:
@@ -339,7 +340,7 @@ class Buckets:
 def _require(
     p: Potentials, problem: Problem, order: list[int], evidence: Evidence, max_memory: float
 ) -> None:
-    """Go through the sums without a number, and refuse where what is held at once passes the limit."""
+    """Simulate the sums without numbers, and raise TooLarge if the peak memory exceeds the limit."""
     place, sizes = problem.place, problem.sizes
 
     def cells(scope: tuple[int, ...]) -> int:
@@ -355,12 +356,12 @@ def _require(
     largest: tuple[int, ...] = ()
     for v in order:
         numbers, number, scope = buckets.sum_out(v)
-        # The product, its exponentials while they are summed, their largest and their sums.
+        # The product, its exponentials while they are summed, their maxima and their sums.
         most = max(most, held + 2 * cells((*scope, v)) + 2 * cells(scope))
         largest = max(largest, (*scope, v), key=cells)
         size_of[number] = cells(scope) if scope else 0
         held += size_of[number] - sum(size_of.pop(f) for f in numbers)
-    # What is left becomes plain numbers, and those one array.
+    # The rest becomes plain numbers, in one array.
     most = max(most, 2 * held)
     if 8 * most > max_memory:
         raise _refusal(p, problem, 8 * most, max_memory, list(largest))

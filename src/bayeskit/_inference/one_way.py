@@ -20,7 +20,7 @@ _U = np.uintp
 
 @kernel
 def _absorb(pot: Any, between: Any, begin: int, edge: Any, maps: Any, e: int) -> None:
-    """Multiply the message of edge e, at ``begin`` among the messages, into the table of its parent at 0."""
+    """Multiply the message of edge e, which starts at ``begin``, into the table of its parent at 0."""
     runs = _U(edge[e, RUNS])
     block = _U(edge[e, BLOCK])
     run = _U(edge[e, RUN])
@@ -45,7 +45,7 @@ def _absorb(pot: Any, between: Any, begin: int, edge: Any, maps: Any, e: int) ->
 
 @kernel
 def _send(pot: Any, between: Any, begin: int, cells: int, each: int) -> Any:
-    """Sum the table at 0 into its message; return the log of the scale, and of its least number after it."""
+    """Sum the table at 0 into its message; return the log of the scale, and of the smallest number afterwards."""
     largest = 0.0
     least = np.inf
     at = _U(0)
@@ -106,10 +106,10 @@ def answer_top(
     between: Any,
     pot: Any,
 ) -> Any:
-    """Leave the table of the last clique of ``order`` in ``pot``, summing to one; return the log of the total.
+    """Leave the normalised table of the last clique of ``order`` in ``pot``; return the log of the total.
 
-    ``order`` has every clique after the cliques below it. ``low`` is where messages begin in the layout of the
-    tree. −inf where nothing is left, NaN where the numbers of some table lie too far apart.
+    In ``order``, every clique follows its descendants. ``low`` is the start of the messages in the layout of
+    the tree. −inf if nothing is left, NaN if the numbers of some table differ too much.
     """
     taken = assign_factors(
         codes,
@@ -208,7 +208,7 @@ def top_margin(
 ) -> tuple[Floats, float]:
     """Return P(targets | evidence) with an axis for each target, and the log of the total.
 
-    ``free`` are the targets that the tree has; the others were observed, or have one state.
+    ``free`` are the targets in the tree; the others are observed or have one state.
     """
     codes = evidence.codes
     out = np.zeros([int(p.sizes[v]) for v in targets])
@@ -222,7 +222,7 @@ def top_margin(
 def _top_table(
     tree: Tree, p: Potentials, free: list[int], evidence: Evidence, max_memory: float
 ) -> tuple[float, Floats]:
-    """Return the log of the total and the table of the clique on top."""
+    """Return the log of the total and the table of the root clique."""
     shape, problem = tree.shape, tree.shape.problem
     soft, weights, starts, extra = soft_evidence(problem.place, evidence.codes, evidence.likelihoods)
     if extra == -math.inf:
@@ -276,7 +276,7 @@ def _top_table(
         pot,
     )
     if math.isnan(log_p):
-        # Numbers that lie too far apart: the slow way, in logs and with all tables.
+        # The numbers differ too much: use logs and all tables, which is slower.
         require(p, shape.bytes_of_maps + shape.bytes_used(), max_memory, shape)
         log_p, _, pot = FilledTree.of(tree, p, evidence.codes).ask(
             _NOTHING, evidence.likelihoods, marginals=False, keep=False
@@ -289,7 +289,7 @@ def _top_table(
 
 
 def _margin(tree: Tree, table: Floats, targets: list[int]) -> Floats:
-    """Sum the table of the clique on top over all but the targets, which come in the order asked."""
+    """Sum the table of the root clique over everything except the targets, in the given order."""
     shape = tree.shape
     places = [int(shape.problem.place[v]) for v in targets]
     top = tree.top_of(targets)

@@ -1,7 +1,7 @@
-"""A network as kernels read it: factors over numbered variables, and evidence in codes.
+"""The input of inference: factors over numbered variables, and evidence in codes.
 
-Tables are laid out flat. A node whose rule has few numbers and too many cells is not: it stays a rule, which is asked
-for single configurations, or for the table that is left of it where most of its variables are observed.
+Tables are stored flat. A node whose rule has few parameters but too many cells stays a rule. It is evaluated
+for single configurations, or for the table that remains when most of its variables are observed.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from bayeskit.typing import Floats, Ints
 
 # One GiB of numbers.
 LARGEST_TABLE = 2**27
-# A rule with more cells stays a rule: the tree of the whole network would not be a small one anyway.
+# A rule with more cells stays a rule: the tree of the complete network would be large anyway.
 LARGEST_LAID_OUT = 2**16
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Observed states, and likelihoods where a state is only made more or less likely.
+    """Observed states, and likelihoods for soft evidence.
 
     Parameters
     ----------
     codes : int64 array of shape (number of variables,)
-        The observed state of each variable, −1 where it is free.
+        The observed state of each variable, −1 if it is free.
     likelihoods : {variable: array of shape (its states,)}
-        Soft evidence, none negative. "Not a" is 0 at a and 1 elsewhere; what is zero everywhere is impossible.
+        Soft evidence, none negative. "Not a" is 0 at a and 1 elsewhere; all zeros are impossible.
     """
 
     codes: NDArray[np.int64]
@@ -46,7 +46,7 @@ class Evidence:
 
     @classmethod
     def of_row(cls, codes: NDArray[Any], sizes: NDArray[np.int64]) -> Evidence:
-        """Read a row as evidence: a variable is free where its cell is missing, the code after its last state."""
+        """Read a row as evidence. A variable is free if its cell is missing (the code after its last state)."""
         known = np.asarray(codes, np.int64)
         return cls(np.where(known < sizes, known, -1))
 
@@ -56,7 +56,7 @@ class Evidence:
 
 
 class Contradiction(Exception):
-    """The evidence has probability zero. The door that knows the names tells the user (ImpossibleEvidence)."""
+    """The evidence has probability zero. The caller, who knows the names, raises ImpossibleEvidence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +66,12 @@ class Potentials:
     Attributes
     ----------
     sizes : the number of states of each variable
-    scope, scope_start : the variables of factor f are scope[scope_start[f] : scope_start[f + 1]], slowest first
+    scope, scope_start : the variables of factor f are scope[scope_start[f] : scope_start[f + 1]], in C order
     values, value_start : its cells, in C order
-    child : the variable that factor f is the conditional table of (last in its scope), −1 where it is none
-    names : what the variables are called, for messages
-    rules : the factors that have no cells in ``values``, by their number. Whoever reads ``values`` asks ``given``
-        first, or leaves these factors out.
+    child : the variable whose conditional table factor f is (last in its scope), −1 if it is none
+    names : the names of the variables, for messages
+    rules : the factors without cells in ``values``, by number. Code that reads ``values`` must call ``given``
+    first, or leave these factors out.
     """
 
     sizes: Ints
@@ -100,7 +100,7 @@ class Potentials:
                 assert node.distribution is not None
                 assert not isinstance(node.distribution, LinearGaussian)
                 cells = math.prod(network.shape_of(node.name))
-                held = cells <= node.distribution.n_numbers  # cell by cell already
+                held = cells <= node.distribution.n_numbers  # already a list of cells
                 if cells <= LARGEST_LAID_OUT or (held and cells <= LARGEST_TABLE):
                     tables.append(node.distribution.table())
                 else:
@@ -122,7 +122,7 @@ class Potentials:
         names: tuple[object, ...],
         rules: Mapping[int, Discrete] | None = None,
     ) -> Potentials:
-        """Lay out tables; those of rules are left empty."""
+        """Lay out tables; those of rules are empty."""
 
         def starts(lengths: list[int]) -> Ints:
             return np.cumsum([0, *lengths], dtype=np.int64)
@@ -139,7 +139,7 @@ class Potentials:
         )
 
     def beside(self, scopes: Sequence[Sequence[int]], tables: Sequence[Floats]) -> Potentials:
-        """Return the same with more factors, which are no conditional tables."""
+        """Return the same potentials with more factors, which are not conditional tables."""
         more = Potentials.laid_out(self.sizes.tolist(), scopes, tables, [-1] * len(scopes), self.names)
         return replace(
             self,
@@ -160,12 +160,12 @@ class Potentials:
 
     @cached_property
     def offsets(self) -> Ints:
-        """Where the states of each variable begin when all stand in one row."""
+        """Where the states of each variable start when all are concatenated."""
         return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
 
     @cached_property
     def table_of_variable(self) -> Ints:
-        """The factor that is the conditional table of each variable, −1 where there is none."""
+        """The factor that is the conditional table of each variable, −1 if there is none."""
         found = np.full(self.n_variables, -1, np.int64)
         tables = np.flatnonzero(self.child >= 0)
         found[self.child[tables]] = tables
@@ -173,7 +173,7 @@ class Potentials:
 
     @cached_property
     def log_bounds(self) -> tuple[Floats, Floats]:
-        """log of the least positive number and of the largest of each factor (0 and −inf where all are zero)."""
+        """The logs of the smallest positive and of the largest number of each factor (0 and −inf if all are zero)."""
         bounds = np.zeros((2, self.n_factors))
         for f in range(self.n_factors):
             bounds[:, f] = _log_bounds(self.values[self.value_start[f] : self.value_start[f + 1]])
@@ -183,15 +183,15 @@ class Potentials:
         return [int(v) for v in self.scope[self.scope_start[factor] : self.scope_start[factor + 1]]]
 
     def table_of(self, factor: int) -> Floats:
-        """Return the cells of a factor that is no rule."""
+        """Return the cells of a factor that is not a rule."""
         assert factor not in self.rules
         flat = self.values[self.value_start[factor] : self.value_start[factor + 1]]
         return flat.reshape([int(self.sizes[v]) for v in self.scope_of(factor)])
 
     def log_slice(self, factor: int, codes: Ints) -> Floats:
-        """Return the logs of what is left of a factor where variables have these codes (−1: free), an axis a free one.
+        """Return the logs of a factor given these codes (−1: free), with one axis for each free variable.
 
-        Whoever asks has made sure that there is room for it.
+        The caller has checked the memory.
         """
         at = codes[self.scope_of(factor)].tolist()
         if factor in self.rules:
@@ -200,7 +200,7 @@ class Potentials:
             return np.asarray(np.log(self.table_of(factor)[place_of(at)]))
 
     def log_values(self, factor: int, codes: Ints, columns: Sequence[int]) -> Floats:
-        """Return the log of a factor at each row of codes; ``columns`` are those of its scope, in order."""
+        """Return the log of a factor at each row of codes; ``columns`` are the columns of its scope, in order."""
         if factor in self.rules:
             return self.rules[factor].log_prob(codes[:, columns])
         cells = np.zeros(len(codes), np.int64)
@@ -211,7 +211,7 @@ class Potentials:
             return np.asarray(np.log(flat)[cells] if len(flat) < len(cells) else np.log(flat[cells]))
 
     def is_positive(self, factor: int, codes: Ints) -> bool:
-        """Tell whether no cell of a factor that agrees with the codes (−1: free) is zero."""
+        """Whether all cells of a factor that agree with the codes (−1: free) are positive."""
         at = codes[self.scope_of(factor)].tolist()
         if factor in self.rules:
             return self.rules[factor].is_positive(at)
@@ -222,14 +222,14 @@ class Potentials:
         return math.prod(int(self.sizes[v]) for v in self.scope_of(factor) if codes[v] < 0)
 
     def given(self, codes: Ints, kept: NDArray[np.bool_]) -> tuple[Potentials, float]:
-        """Return the same factors without a rule among them, and the log of what their cells were divided by.
+        """Return the same factors without rules, and the log of the scale of their cells.
 
-        Of the factors that are kept, a rule becomes the table of its free variables (those with the code −1), divided
-        by its largest cell; any other rule becomes a number, one. Whoever asks has made sure that there is room.
+        A rule that is kept becomes the table of its free variables (code −1), divided by its largest cell;
+        any other rule becomes the number one. The caller has checked the memory.
         """
         if not self.rules:
             return self, 0.0
-        codes = np.where(self.sizes == 1, 0, codes)  # an array has only so many axes
+        codes = np.where(self.sizes == 1, 0, codes)  # arrays have a limited number of axes
         taken = 0.0
         scopes: dict[int, Ints] = {}
         tables: dict[int, Floats] = {}
@@ -247,7 +247,7 @@ class Potentials:
         scope, scope_start = _spliced(self.scope, self.scope_start, scopes)
         values, value_start = _spliced(self.values, self.value_start, tables)
         made = Potentials(self.sizes, scope, scope_start, values, value_start, child, self.names)
-        made.__dict__["log_bounds"] = (bounds[0], bounds[1])  # most are those of before
+        made.__dict__["log_bounds"] = (bounds[0], bounds[1])  # most are unchanged
         return made, taken
 
 
@@ -261,7 +261,7 @@ def _log_bounds(values: Floats) -> tuple[float, float]:
 def _spliced(
     flat: NDArray[Any], starts: Ints, parts: Mapping[int, NDArray[Any]]
 ) -> tuple[NDArray[Any], Ints]:
-    """Return parts laid out one after the other, and where each begins, when some are replaced."""
+    """Return the concatenated parts, and where each starts, when some are replaced."""
     lengths, pieces, end = np.diff(starts), [], 0
     for f in sorted(parts):
         pieces += [flat[end : starts[f]], np.ravel(parts[f])]

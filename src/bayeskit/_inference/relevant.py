@@ -20,14 +20,14 @@ def factor_of(potentials: Potentials) -> Ints:
 
 
 def is_directed(potentials: Potentials) -> bool:
-    """Tell whether every factor is the table of one variable: a Bayesian network, no Markov network."""
+    """Whether every factor is the table of one variable: a Bayesian network, not a Markov network."""
     return potentials.n_factors == potentials.n_variables and bool((potentials.child >= 0).all())
 
 
 def ancestral(potentials: Potentials, of: Iterable[int]) -> NDArray[np.bool_]:
-    """Tell which variables are among these or above them. The others sum to one and may be left out.
+    """Return which variables are among these or their ancestors. The others sum to one and can be left out.
 
-    In a Markov network nothing may be left out.
+    In a Markov network, nothing can be left out.
     """
     if not is_directed(potentials):
         return np.ones(potentials.n_variables, bool)
@@ -43,16 +43,16 @@ def ancestral(potentials: Potentials, of: Iterable[int]) -> NDArray[np.bool_]:
 
 
 def relevant_factors(potentials: Potentials, relevant: NDArray[np.bool_]) -> list[int]:
-    """Return the factors that are no table of an irrelevant variable."""
+    """Return the factors that are not tables of irrelevant variables."""
     return [
         f for f in range(potentials.n_factors) if potentials.child[f] < 0 or relevant[potentials.child[f]]
     ]
 
 
 def with_tables(potentials: Potentials, evidence: Evidence, factors: Iterable[int]) -> Potentials:
-    """Return the same with the rules among some factors as tables of what is free in them, all others as nothing.
+    """Return the potentials with these rules as tables of their free variables, and all other rules empty.
 
-    For methods that go through cells; likelihood weighting and rejection ask the rules themselves.
+    For methods that enumerate cells; likelihood weighting and rejection evaluate the rules themselves.
     """
     kept = np.zeros(potentials.n_factors, bool)
     kept[list(factors)] = True
@@ -71,7 +71,7 @@ def with_tables(potentials: Potentials, evidence: Evidence, factors: Iterable[in
 
 
 def topological(potentials: Potentials) -> Ints:
-    """Return the variables of a Bayesian network, parents before children, lower numbers first where free."""
+    """Return the variables of a Bayesian network, parents before children; ties go to lower numbers."""
     n = potentials.n_variables
     children: list[list[int]] = [[] for _ in range(n)]
     waiting_for = [0] * n
@@ -81,7 +81,7 @@ def topological(potentials: Potentials) -> Ints:
         for parent in parents:
             children[parent].append(child)
     order = [v for v in range(n) if not waiting_for[v]]
-    for v in order:  # grows while it is read
+    for v in order:  # grows during the loop
         for child in children[v]:
             waiting_for[child] -= 1
             if not waiting_for[child]:

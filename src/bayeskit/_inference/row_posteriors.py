@@ -45,12 +45,13 @@ def answer_rows(
     out: Any,
     log_total: Any,
 ) -> None:
-    """Write P(target | row) and log P(row) of every row; NaN where the numbers lie too far apart.
+    """Write P(target | row) and log P(row) of every row; NaN if the numbers differ too much.
 
-    Cliques are taken in ``order``, children before parents, each in the same small table: filled, the evidence of
-    the variables ``seats[seat_start[q] : seat_start[q + 1]]`` and the messages of its children put in, and summed
-    into its own message. So all that is worked on stays in the nearest cache. ``root_place`` is the record of the
-    target in the table of its root; all other roots add to the log only.
+    Cliques are processed in ``order``, children before parents, each in the same small table, which stays in
+    the fastest cache. The table is filled, multiplied by the evidence of the variables ``seats[seat_start[q]
+    : seat_start[q + 1]]`` and by the messages of the children, and summed into its own message.
+    ``root_place`` is the record of the target in the table of its root; all other roots contribute to the log
+    only.
     """
     n = codes.shape[0]
     largest, least, taken, logs, total = lanes[0], lanes[1], lanes[2], lanes[3], lanes[4]
@@ -116,7 +117,7 @@ def answer_rows(
 
 @kernel
 def _read_target(table: Any, root_place: Any, rows: int, total: Any, out: Any) -> None:
-    """Write the distribution of the target in each lane from the table of its root; zeros where nothing is left."""
+    """Write the target's distribution in each lane from the table of its root; zeros if nothing is left."""
     states = out.shape[1]
     stride = root_place[2]
     for k in range(states):
@@ -138,7 +139,7 @@ def _read_target(table: Any, root_place: Any, rows: int, total: Any, out: Any) -
 
 
 class Joint(Protocol):
-    """Whoever answers one question at a time."""
+    """An engine that answers one query at a time."""
 
     potentials: Potentials
 
@@ -150,7 +151,7 @@ class Joint(Protocol):
 def answer_whole(
     engine: Joint, filled: FilledTree, rows: Ints, target: int, max_memory: float
 ) -> tuple[Floats, Floats]:
-    """Answer all rows from one tree whose root holds the target; patterns of missing cells do not matter."""
+    """Answer all rows with one tree whose root contains the target, whatever cells are missing."""
     tree, shape, p = filled.tree, filled.tree.shape, engine.potentials
     inside, between = int(shape.table_cells.max(initial=1)), shape.between
     require(p, shape.bytes_of_maps + 8 * (shape.cells + (inside + between) * LANES), max_memory, shape)
@@ -195,10 +196,10 @@ def answer_whole(
 
 
 def answer_patterns(engine: Joint, rows: Ints, target: int, max_memory: float) -> tuple[Floats, Floats]:
-    """Answer each distinct row once; a row's plan is that of its pattern of missing cells, which is kept."""
+    """Answer each distinct row once. The plan of each pattern of missing cells is cached."""
     rows, sizes = np.array(rows, np.int64), engine.potentials.sizes
     rows[:, target] = sizes[target]
-    # Sorted by pattern, rows that share a plan follow each other.
+    # Sorted by pattern, so that rows with the same plan are adjacent.
     keyed = np.hstack([rows < sizes, rows])
     distinct, inverse = np.unique(keyed, axis=0, return_inverse=True)
     n = rows.shape[1]

@@ -1,6 +1,6 @@
 """Reduces a network to what a query needs, and finds the elimination order of its free variables.
 
-The cliques that come of that order are those of the tree.
+The cliques of the tree follow from that order.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from bayeskit.typing import Floats, Ints
 def mark_relevant(
     scope: Any, scope_start: Any, child: Any, table_of: Any, required: Any, needed: Any, kept: Any, stack: Any
 ) -> None:
-    """Mark the variables asked or observed and their ancestors, and the factors that matter to them.
+    """Mark the required and observed variables with their ancestors, and the factors that matter to them.
 
-    A node without a needed descendant sums to one (it is barren). A factor that is no conditional table
-    always matters, and with it all its variables; so does a variable without a table, which sums to its states.
+    A node without a needed descendant sums to one (it is barren). A factor that is not a conditional table
+    always matters, with all its variables. A variable without a table also matters, since it sums to its
+    number of states.
     """
     for f in range(child.shape[0]):
         kept[f] = child[f] < 0
@@ -60,7 +61,7 @@ def mark_relevant(
 
 @kernel
 def number_free(needed: Any, codes: Any, place: Any, variables: Any) -> int:
-    """Number the needed variables that are not observed; return how many there are."""
+    """Number the needed free variables; return how many there are."""
     m = 0
     for v in range(needed.shape[0]):
         place[v] = -1
@@ -73,9 +74,9 @@ def number_free(needed: Any, codes: Any, place: Any, variables: Any) -> int:
 
 @kernel
 def link(scope: Any, scope_start: Any, sizes: Any, kept: Any, place: Any, adjacency: Any) -> None:
-    """Set the bit of every two free variables that stand in one kept factor.
+    """Set the bit of every two free variables that share a kept factor.
 
-    A variable of one state depends on nothing, and stays alone.
+    A variable with one state depends on nothing, and stays alone.
     """
     one = np.uint64(1)
     for f in range(kept.shape[0]):
@@ -96,15 +97,15 @@ Bits = NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is left of the potentials when barren nodes are pruned and observed variables sliced out.
+    """The rest of the potentials after barren nodes are pruned and observed variables are sliced out.
 
     Attributes
     ----------
-    place : for every variable its number among the free ones, −1 where it is observed or not needed
+    place : for every variable its number among the free ones, −1 if it is observed or not needed
     variables : the free variables
-    kept : for every factor whether it matters
+    kept : for every factor, whether it matters
     sizes : the states of the free variables
-    adjacency : for each free variable the bits of those it shares a factor with (of one state: none)
+    adjacency : for each free variable the bits of those it shares a factor with (none if it has one state)
     """
 
     place: Ints
@@ -121,9 +122,9 @@ def make_problem(
 
     Parameters
     ----------
-    observed : codes, −1 where free (only which are free matters)
-    required : the variables that must stay: those asked for and those with evidence of any kind; None for all
-    joined : variables that are to stand in one clique
+    observed : codes, −1 if free (only which are free matters)
+    required : the variables that must stay: the targets and those with evidence of any kind; None for all
+    joined : variables that must be in one clique
     """
     n = potentials.n_variables
     kept = np.ones(potentials.n_factors, np.bool_)
@@ -149,7 +150,7 @@ def numbered(
     kept: NDArray[np.bool_],
     joined: tuple[int, ...] = (),
 ) -> Problem:
-    """Return the problem of the needed variables that are not observed, and of the factors that are kept."""
+    """Return the problem of the needed free variables and the kept factors."""
     place, variables = (np.empty(potentials.n_variables, np.int64) for _ in range(2))
     m = number_free(needed, observed, place, variables)
     variables = variables[:m].copy()
@@ -162,9 +163,9 @@ def numbered(
     return Problem(place, variables, kept, potentials.sizes[variables], adjacency)
 
 
-# The rules: what is least goes first; the second number breaks ties.
+# The rules: the variable with the smallest value is eliminated first; the second number breaks ties.
 MIN_FILL, WEIGHTED_MIN_FILL, MIN_WEIGHT, MIN_DEGREE = 0, 1, 2, 3
-# A rule says at most so much of a variable: less than what keeps late variables behind all others.
+# The largest value of a rule: less than the offset that keeps late variables after all others.
 LARGEST_COST = 1e280
 
 
@@ -172,7 +173,7 @@ LARGEST_COST = 1e280
 def _score(
     adjacency: Any, sizes: Any, v: int, rule: int, after: Any, favour: Any, first: Any, second: Any
 ) -> None:
-    """Score a variable: arcs that its elimination would add (or their weight), and the cells of its clique."""
+    """Score a variable: the edges that its elimination would add (or their weight), and the cells of its clique."""
     words = adjacency.shape[1]
     weight = sizes[v]
     degree = 0
@@ -187,7 +188,7 @@ def _score(
             if rule == MIN_FILL:
                 for x in range(words):
                     missing += ones(adjacency[v, x] & ~adjacency[u, x])
-                missing -= 1.0  # u itself is not among its own neighbours
+                missing -= 1.0  # u itself is not one of its neighbours
             elif rule == WEIGHTED_MIN_FILL:
                 for x in range(words):
                     lacking = adjacency[v, x] & ~adjacency[u, x]
@@ -223,13 +224,13 @@ def eliminate(
     second: Any,
     touched: Any,
 ) -> Any:
-    """Eliminate every variable by a rule; ``adjacency`` is used up.
+    """Eliminate every variable by a rule; ``adjacency`` is overwritten.
 
-    ``after`` is added to what the rule says of a variable, ``favour`` multiplies the weight of its clique.
+    ``after`` is added to the value of a variable, ``favour`` multiplies the weight of its clique.
 
-    ``order[k]`` is the k-th variable to go, ``cliques[k]`` it and its neighbours at that time. Returns a bound
-    of the cells of all cliques from above, and how many variables went: all, or where the bound passes ``most``
-    it is infinity and the last one is whose clique did it.
+    ``order[k]`` is the k-th eliminated variable, ``cliques[k]`` it and its neighbours at that time. Returns
+    an upper bound of the cells of all cliques, and the number of eliminated variables. If the bound exceeds
+    ``most``, it is infinity and the last variable is the one whose clique did it.
     """
     n = order.shape[0]
     words = adjacency.shape[1]
@@ -276,7 +277,7 @@ def eliminate(
                         while lacking != zero:
                             other = x * 64 + lowest_bit(lacking)
                             lacking &= lacking - one
-                            # Whoever knows both ends of a new arc has one less to add.
+                            # A variable that is adjacent to both ends of a new edge has one less to add.
                             for y in range(words):
                                 touched[y] |= adjacency[u, y] & adjacency[other, y]
                     adjacency[u, x] |= new
@@ -293,23 +294,23 @@ def eliminate(
     return total, n
 
 
-# With fewer cells than this a better order saves less time than looking for it takes.
+# With fewer cells than this, a better order saves less time than the search for it takes.
 SMALL = 20_000.0
-# A try costs as much as so many cells a variable do to fill and send around; a fifth of that time may be spent.
+# A trial costs as much as filling and propagating this many cells per variable; a fifth of that time may be spent.
 CELLS_PER_TRY = 1250.0
 MOST_TRIES = 24
-# More than any rule can say of a variable.
+# More than the value of any rule.
 LATE = 1e290
-# No machine holds so many cells, and a whole number of 64 bits still counts them: there is no need to go on.
+# No machine holds this many cells, and 64-bit integers can still count them: there is no need to go on.
 BEYOND = 2.0**60
 
 
 @dataclass(frozen=True, eq=False)
 class Triangulation:
-    """``order[k]`` goes at step k; ``cliques[k]`` are the bits of it and its neighbours at that time.
+    """``order[k]`` is eliminated at step k; ``cliques[k]`` are the bits of it and its neighbours at that time.
 
-    ``cells`` bounds the cells of all cliques from above (those that are part of others count too). Where it is
-    infinite, the order ends with the variable whose clique passed all bounds.
+    ``cells`` is an upper bound of the cells of all cliques (including cliques that are subsets of others). If
+    it is infinite, the order ends with the variable whose clique exceeded all bounds.
     """
 
     order: NDArray[np.int64]
@@ -322,12 +323,14 @@ class Triangulation:
         return [int(v) for v in np.flatnonzero(bits)]
 
     def first_of(self, variables: list[int]) -> int:
-        """Return which of these goes first; its clique holds all of them if they are joined. −1 of none."""
+        """Return which of these is eliminated first; its clique contains all of them if they are joined. −1
+        if there are none.
+        """
         wanted = set(variables)
         return next((v for v in self.order.tolist() if v in wanted), -1)
 
     def largest(self, sizes: NDArray[np.int64]) -> tuple[list[int], int]:
-        """Return the variables of the largest clique and its cells, which may be beyond any machine number."""
+        """Return the variables of the largest clique and its cells, which may exceed any machine number."""
         logs = np.log2(sizes)
         best: list[int] = []
         most = -math.inf
@@ -340,11 +343,11 @@ class Triangulation:
 
 
 def triangulate(problem: Problem, late: NDArray[np.bool_] | None = None) -> Triangulation:
-    """Eliminate by min-fill; where the tables are large try three more rules and take the smallest.
+    """Eliminate by min-fill; if the tables are large, try three more rules and take the smallest result.
 
     No rule is safe alone: on known networks each of them loses to another by a factor of 2 to 47. Ties are
-    many, and where the tables are very large breaking them at random a few times pays too. Variables that
-    are ``late`` go after all others. Where every rule makes tables beyond all bounds, ``cells`` is infinite.
+    frequent, and for very large tables it also helps to break them at random a few times. Variables that are
+    ``late`` are eliminated after all others. If every rule exceeds all bounds, ``cells`` is infinite.
     """
     m = len(problem.sizes)
     after = np.zeros(m) if late is None else np.where(late, LATE, 0.0)

@@ -29,7 +29,7 @@ from bayeskit.typing import Floats
 
 
 class DiscretePart:
-    """The discrete nodes alone, numbered 0, 1, … in their order; their tables and a kept engine."""
+    """The discrete nodes, numbered 0, 1, … in their order, with their tables and a cached engine."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -48,9 +48,9 @@ class DiscretePart:
 
 
 class Configurations:
-    """Answers about the discrete nodes given everything observed. Nodes are numbered as in the network.
+    """Queries about the discrete nodes given all evidence. Nodes are numbered as in the network.
 
-    The exact engine answers; where a weight it could not hold may have mattered, elimination in logarithms does.
+    The exact engine answers. If a weight that it cannot represent may matter, elimination in logarithms is used.
     """
 
     def __init__(self, part: DiscretePart, evidence: HybridEvidence, weights: Sequence[Weight]) -> None:
@@ -61,7 +61,7 @@ class Configurations:
         self._scaled = scaled(self._weights, outweigh=True)
 
     def joint(self, targets: tuple[int, ...], max_memory: float) -> tuple[Floats, float]:
-        """Return P(targets | everything observed), axes in the order asked, and the log density of it all."""
+        """Return P(targets | evidence), axes in the given order, and the log density of the evidence."""
         if not targets:
             return np.ones(()), self.log_density(max_memory)
         numbers = tuple(self.part.number[t] for t in targets)
@@ -73,14 +73,14 @@ class Configurations:
         return self._slow_joint(numbers, max_memory)
 
     def posterior(self, targets: tuple[int, ...], max_memory: float) -> Floats | None:
-        """Return P(targets | everything observed), None where that is impossible.
+        """Return P(targets | evidence); None if the evidence is impossible.
 
-        It also answers where the log density would need too much memory, as `Exact.posterior` does.
+        It also works if the log density would need too much memory, like `Exact.posterior`.
         """
         try:
             found, log = self.joint(targets, max_memory)
         except TooLarge:
-            # Without the log density nobody can tell whether a weight that was dropped mattered.
+            # Without the log density, it is unknown whether a dropped weight mattered.
             if self._scaled.dropped or self._scaled.outweighed or self._scaled.taken == -math.inf:
                 raise
             engine, evidence = self._plain
@@ -88,7 +88,7 @@ class Configurations:
         return found if log > -math.inf else None
 
     def marginals(self, max_memory: float) -> tuple[dict[int, Floats], float]:
-        """Return P(node | everything observed) of every discrete node, and the log density."""
+        """Return P(node | evidence) of every discrete node, and the log density."""
         nodes = self.part.nodes
         if not nodes or self._scaled.taken == -math.inf:
             return {}, self._scaled.taken
@@ -111,7 +111,7 @@ class Configurations:
     def best(self, max_memory: float) -> tuple[dict[int, int], float]:
         """Return the most probable state of every discrete node, and the log density there.
 
-        Where that is −∞ the evidence is impossible and the states mean nothing.
+        If that is −∞, the evidence is impossible and the states are undefined.
         """
         nodes = self.part.nodes
         if not nodes or self._scaled.taken == -math.inf:
@@ -130,7 +130,7 @@ class Configurations:
 
     @cached_property
     def _plain(self) -> tuple[Exact, Evidence]:
-        """The engine, and what to ask it: a weight on one node is soft evidence, and leaves the engine kept."""
+        """The engine and its evidence. A weight on one node becomes soft evidence, so the cached engine can be used."""
         soft: dict[int, Floats] = {}
         several = []
         for table in self._scaled.tables:
@@ -143,13 +143,13 @@ class Configurations:
         return engine, Evidence(self._codes, soft)
 
     def _trusted(self, log: float) -> bool:
-        """Whether no cell that was left out could have mattered beside what was found."""
+        """Whether no dropped cell could have mattered compared with the result."""
         if log == -math.inf:
             return not (self._scaled.dropped or self._scaled.outweighed)
         return not self._scaled.dropped or log > LOWEST + 60.0
 
     def _slow_tables(self, targets: Iterable[int], max_memory: float) -> Iterator[tuple[LogTables, float]]:
-        """The same product in logarithms; then, should nothing be possible, without probabilities going first."""
+        """The same product in logarithms; if nothing is possible, again without the precedence of probabilities."""
         part, number, p = self.part, self.part.number, self.part.potentials
         weight_nodes = [number[v] for weight in self._weights for v in weight.scope]
         relevant = ancestral(p, [*targets, *np.flatnonzero(self._codes >= 0), *weight_nodes])
@@ -183,7 +183,7 @@ class Configurations:
 
 
 def _soft(node: int, code: int, likelihood: Floats) -> Weight:
-    """Return soft evidence as a weight: a number where the node is observed as well."""
+    """Return soft evidence as a weight: a single number if the node is also observed."""
     with np.errstate(divide="ignore"):
         log = np.log(np.asarray(likelihood, np.float64))
     return Weight((node,), log, np.zeros(log.shape)) if code < 0 else Weight((), log[code], np.zeros(()))

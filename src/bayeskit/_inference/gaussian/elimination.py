@@ -23,17 +23,17 @@ from bayeskit._inference.gaussian.weights import Weight
 from bayeskit.errors import TooLarge
 from bayeskit.typing import Floats
 
-# Beside what it starts from and what it makes, an update holds about this many arrays as large; and the moments
-# of one node about this many as large as its covariances with its neighbours. Both were measured.
+# In addition to its input and output, an update holds about this many arrays of the same size. The moments of
+# one node need about this many arrays of the size of its covariances with its neighbours. Both were measured.
 UPDATE, MOMENTS = 2, 3
 
 
 @dataclass(frozen=True)
 class Step:
-    """Eliminate a node: turn its arcs to these children round, in this order.
+    """Eliminate a node by reversing its arcs to these children, in this order.
 
-    ``near`` are the continuous nodes still there that it meets; ``scope`` the discrete ones its equation
-    depends on afterwards.
+    ``near`` are its remaining continuous neighbours; ``scope`` are the discrete nodes on which its equation
+    depends afterwards.
     """
 
     node: int
@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps in order; ``bytes_in`` is the peak of eliminating, ``bytes_out`` that of taking moments back."""
+    """Steps in order. ``bytes_in`` is the peak memory of elimination, ``bytes_out`` that of computing moments."""
 
     steps: tuple[Step, ...]
     bytes_in: int
@@ -59,7 +59,7 @@ class Plan:
 
 
 class _Symbols:
-    """Rows without their numbers: which variables and discrete nodes each is over."""
+    """Symbolic elimination: the variables and discrete nodes of each row, without its numbers."""
 
     def __init__(self, layout: Layout, rows: Mapping[int, Regression]) -> None:
         self.sizes, self.rank = layout.sizes, layout.rank
@@ -69,7 +69,7 @@ class _Symbols:
         self.users: dict[int, set[int]] = {k: set() for k in free}
         self.near: dict[int, set[int]] = {k: set() for k in free}
         self.observed = {k for k, row in rows.items() if row.observed}
-        self.live = 0  # floats held; the rows to begin with are views of the network's own arrays
+        self.live = 0  # floats held; the initial rows are views of the network's arrays
         self.peak = 0
         self._cells_of: dict[int, int] = {}
         for k, row in rows.items():
@@ -86,12 +86,12 @@ class _Symbols:
 
     def cost(self, x: int) -> int:
         scope = self.scope[x].union(*(self.scope[k] for k in self.users[x]))
-        # Observed rows are carried along until nothing is left in them: many that travel are many to update.
+        # Observed rows are updated until no variable is left in them, so many of them make a step expensive.
         carried = 1 + len(self.users[x] & self.observed)
         return self.cells(scope) * (1 + len(self.near[x])) ** 2 * carried
 
     def eliminate(self, x: int) -> Step:
-        """Do to the scopes what elimination does to the numbers, and count the floats that are held."""
+        """Apply the elimination to the scopes, and count the floats held."""
         children = sorted(self.users[x], key=self.rank.__getitem__)
         variables, scope = set(self.variables[x]), self.scope[x]
         pivot = self._cells_of.pop(x, 0)
@@ -121,10 +121,10 @@ class _Symbols:
 
 
 def plan(layout: Layout, rows: Mapping[int, Regression], last: Sequence[int] = ()) -> Plan:
-    """Choose, one after the other, the variable whose clique is smallest; those in ``last`` only then.
+    """Choose greedily the variable with the smallest clique; variables in ``last`` come last.
 
-    A node below which nothing is observed never costs more than its parents, and ties go to the lower node:
-    such nodes go first, and leave their parents' equations alone.
+    A node without observed descendants never costs more than its parents, and ties go to the lower node. So
+    such nodes are eliminated first, and the equations of their parents do not change.
     """
     symbols = _Symbols(layout, rows)
     steps: list[Step] = []
@@ -150,13 +150,13 @@ def plan(layout: Layout, rows: Mapping[int, Regression], last: Sequence[int] = (
 
 
 def parent_steps(steps: Sequence[Step]) -> list[int]:
-    """Return, for each step, the step of the first of its neighbours to be eliminated; −1 where it has none."""
+    """Return, for each step, the step of its first eliminated neighbour; −1 if it has none."""
     place = {step.node: i for i, step in enumerate(steps)}
     return [min((place[k] for k in step.near), default=-1) for step in steps]
 
 
 def _moments(layout: Layout, steps: Sequence[Step]) -> tuple[tuple[int, ...], int, int]:
-    """Return the largest clique, its cells, and the floats that all means and covariances will take."""
+    """Return the largest clique, its cells, and the number of floats of all means and covariances."""
     parents = parent_steps(steps)
     inner = set(parents)
     scopes: list[frozenset[int]] = [frozenset()] * len(steps)
@@ -176,20 +176,20 @@ def _moments(layout: Layout, steps: Sequence[Step]) -> tuple[tuple[int, ...], in
     return largest, cells, floats + most
 
 
-# An equation without noise holds when it is off by no more than this part of its largest term.
+# An equation without noise holds if its error is at most this fraction of its largest term.
 EXACT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class EliminationResult:
-    """``given_later[x]`` is x regressed on variables eliminated after it; ``weights`` are what was observed."""
+    """``given_later[x]`` is x regressed on variables eliminated later; ``weights`` come from the observations."""
 
     given_later: Mapping[int, Regression]
     weights: list[Weight]
 
 
 def eliminate(rows: Mapping[int, Regression], steps: Iterable[Step]) -> EliminationResult:
-    """Turn arcs round as the steps say, then read the observed rows, which have nothing but constants left."""
+    """Reverse arcs according to the steps, then evaluate the observed rows, in which only constants are left."""
     rows = dict(rows)
     given_later: dict[int, Regression] = {}
     for step in steps:
@@ -207,9 +207,9 @@ def weight(row: Regression) -> Weight:
 
 
 def log_normal(residual: Floats, variance: Floats, size: Floats) -> tuple[Floats, Floats]:
-    """Return the log density of residuals about zero, and 1 where the variance is zero and the residual too.
+    """Return the log density of residuals around zero, and 1 where both the variance and the residual are zero.
 
-    With variance zero the answer is log 1 = 0 on the point and −∞ off it.
+    For variance zero it is log 1 = 0 at the point and −∞ elsewhere.
 
     Examples
     --------
@@ -235,7 +235,7 @@ class Moments:
     variance: Floats
 
     def narrowed(self) -> Moments:
-        """Leave out discrete nodes on which no number depends."""
+        """Drop discrete nodes on which no number depends."""
         scope, mean, variance = list(self.scope), self.mean, self.variance
         for axis in range(len(scope) - 1, -1, -1):
             if _constant(mean, axis) and _constant(variance, axis):
@@ -251,8 +251,8 @@ def _constant(array: Floats, axis: int) -> bool:
 def all_moments(steps: Sequence[Step], given_later: Mapping[int, Regression]) -> dict[int, Moments]:
     """Return mean and variance of every eliminated node.
 
-    The neighbours a node had when it was eliminated are all in the clique of the first of them to go, so its
-    joint moments with them follow from those of that clique.
+    The neighbours of a node at its elimination are all in the clique of the neighbour that is eliminated
+    first. So the joint moments follow from those of that clique.
     """
     parents = parent_steps(steps)
     inner = set(parents)
@@ -277,7 +277,7 @@ def all_moments(steps: Sequence[Step], given_later: Mapping[int, Regression]) ->
 
 
 def joint_moments(nodes: Sequence[int], given_later: Mapping[int, Regression]) -> Moments:
-    """Return the joint moments of the nodes that were eliminated last, in the order of their elimination."""
+    """Return the joint moments of the last eliminated nodes, in the order of their elimination."""
     members: tuple[int, ...] = ()
     joint = Moments((), np.empty(0), np.empty((0, 0)))
     for node in reversed(nodes):
@@ -291,7 +291,7 @@ def joint_moments(nodes: Sequence[int], given_later: Mapping[int, Regression]) -
 def extended(
     row: Regression, members: tuple[int, ...], known: Moments
 ) -> tuple[Scope, Floats, Floats, Floats]:
-    """Return the mean of a row's child, its covariance with the members it is regressed on, its variance."""
+    """Return the mean of a row's child, its covariance with its regressors, and its variance."""
     scope = union(row.scope, known.scope)
     c = spread(columns(row.coefficients, row.variables, members), row.scope, scope)
     if not members:
@@ -301,7 +301,7 @@ def extended(
     across = (covariance @ c[..., None])[..., 0]
     added = (c * across).sum(axis=-1)
     if len(members) > 1:
-        # Terms that cancel leave rounding errors behind, which are no variance.
+        # Terms that cancel leave rounding errors, which are not variance.
         terms = (np.abs(c) * np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))).sum(axis=-1)
         added = np.where(added <= ROUNDING * terms * terms, 0.0, added)
     return (
@@ -313,7 +313,7 @@ def extended(
 
 
 def joined(scope: Scope, known: Moments, mean: Floats, across: Floats, variance: Floats) -> Moments:
-    """Put one more variable, the last, into joint moments."""
+    """Append one variable to joint moments."""
     cells = mean.shape
     k = across.shape[-1]
     means, covariances = np.empty((*cells, k + 1)), np.empty((*cells, k + 1, k + 1))

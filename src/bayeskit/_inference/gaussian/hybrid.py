@@ -35,9 +35,9 @@ Values = Callable[[NDArray[np.int64], Floats], Floats]
 def mode(
     steps: Sequence[Step], given_later: Mapping[int, Regression], names: Sequence[object]
 ) -> tuple[list[Weight], Values]:
-    """Return the height of each node's density at its mean, by configuration; and the means themselves.
+    """Return the density of each node at its mean, by configuration, and a function that returns the means.
 
-    The second answer takes the chosen codes and the observed values, and returns all values.
+    The function takes the chosen codes and the observed values, and returns all values.
     """
     peaks = []
     for node, row in given_later.items():
@@ -69,7 +69,7 @@ __all__ = ["Hybrid", "HybridAssignment", "HybridEvidence", "HybridPosteriors"]
 
 
 class HybridPosteriors(NamedTuple):
-    """Answers by node number. Where ``log_density`` is −∞ the evidence is impossible and both are empty."""
+    """Results by node number. If ``log_density`` is −∞, the evidence is impossible and both are empty."""
 
     discrete: dict[int, Floats]
     continuous: dict[int, GaussianMixturePosterior]
@@ -78,7 +78,7 @@ class HybridPosteriors(NamedTuple):
 
 @dataclass(frozen=True)
 class HybridAssignment:
-    """A state or a value for each node (−1 and NaN at nodes of the other kind), and the log density there."""
+    """A state or a value for each node (−1 and NaN at nodes of the other kind), and its log density."""
 
     codes: NDArray[np.int64]
     values: Floats
@@ -86,15 +86,15 @@ class HybridAssignment:
 
 
 class Hybrid:
-    """Answers by strong elimination: the continuous variables first, then the discrete ones.
+    """Exact queries by strong elimination: first the continuous variables, then the discrete ones.
 
-    For each configuration of the discrete nodes the continuous ones are jointly normal. Equations are kept as
-    regressions, so that variances may be zero; the answer for a continuous node is a mixture with one component
-    for each configuration that its mean or variance depends on.
+    For each configuration of the discrete nodes, the continuous nodes are jointly normal. Equations are
+    stored as regressions, so variances may be zero. The posterior of a continuous node is a mixture with one
+    component for each configuration that its mean or variance depends on.
 
-    An observation that a node of variance zero allows counts with its probability, one, not with a density;
-    one that it does not allow makes the evidence impossible. Where the same value has a probability under some
-    configurations and only a density under others, the former are the only ones left.
+    If a node with variance zero allows the observed value, the observation counts with probability one, not
+    with a density; if it does not, the evidence is impossible. If a value has a probability under some
+    configurations and only a density under others, the others are excluded.
 
     Parameters
     ----------
@@ -149,9 +149,10 @@ class Hybrid:
     ) -> tuple[Floats | GaussianMixturePosterior, float]:
         """Return the joint posterior of the targets, and the log density of the evidence.
 
-        Of discrete targets it is an array, axes in the order asked; of continuous ones a mixture, over numbers
-        for one target and over vectors in the order asked for several. Targets of both kinds are refused. Where
-        the log density is −∞ the evidence is impossible and the first answer an array that means nothing.
+        For discrete targets it is an array with axes in the given order. For continuous targets it is a
+        mixture, over numbers for one target and over vectors in the given order for several. Targets of both
+        kinds are refused. If the log density is −∞, the evidence is impossible and the first result is
+        undefined.
         """
         layout = self.layout
         kinds = {layout.is_discrete[t] for t in targets}
@@ -182,22 +183,22 @@ class Hybrid:
     def posterior(
         self, targets: tuple[int, ...], evidence: HybridEvidence, max_memory: float = MAX_MEMORY
     ) -> Floats | None:
-        """Return the joint posterior of discrete targets as ``joint`` does, None where the evidence is impossible.
+        """Return the joint posterior of discrete targets as ``joint`` does; None if the evidence is impossible.
 
-        It also answers where the log density would need too much memory, but the part of the discrete nodes that the
-        targets are connected with does not.
+        It also works if the log density would need too much memory, as long as the discrete nodes connected
+        with the targets do not.
         """
         return self._configurations(evidence, max_memory).posterior(targets, max_memory)
 
     def log_probability(self, evidence: HybridEvidence, max_memory: float = MAX_MEMORY) -> float:
-        """Return the log density of the evidence: of its states a probability, of its values a density."""
+        """Return the log of the probability of the observed states times the density of the observed values."""
         return self._configurations(evidence, max_memory).log_density(max_memory)
 
     def mpe(self, evidence: HybridEvidence, max_memory: float = MAX_MEMORY) -> HybridAssignment:
         """Return the states and values where the joint density is largest.
 
-        Refused where a free node has variance zero under some configurations and not under others: a
-        probability and a density have no larger and smaller.
+        Refused if a free node has variance zero under some configurations but not under others, because a
+        probability and a density cannot be compared.
         """
         layout = self.layout
         rows = self._rows(layout.continuous, evidence)
@@ -231,7 +232,7 @@ class Hybrid:
 
 
 def _in_order(moments: Moments, nodes: Sequence[int], targets: Sequence[int], values: Floats) -> Moments:
-    """Return joint moments in the order of the targets; observed ones stand at their value with variance zero."""
+    """Return joint moments in the order of the targets; observed targets have their value and variance zero."""
     cells = moments.mean.shape[:-1]
     d = len(targets)
     mean, variance = np.zeros((*cells, d)), np.zeros((*cells, d, d))

@@ -17,14 +17,14 @@ from bayeskit.typing import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class HybridEvidence:
-    """Observed states and values, one place for each node; each array is read only at nodes of its kind.
+    """Observed states and values, one entry for each node; each array is used only for nodes of its kind.
 
     Parameters
     ----------
     codes : int64 array of shape (number of nodes,)
-        The observed state of each discrete node, −1 where it is free.
+        The observed state of each discrete node, −1 if it is free.
     values : float64 array of shape (number of nodes,)
-        The observed value of each continuous node, NaN where it is free.
+        The observed value of each continuous node, NaN if it is free.
     likelihoods : {discrete node: array of shape (its states,)}
         Soft evidence, none negative, not all zero.
     """
@@ -35,7 +35,7 @@ class HybridEvidence:
 
     @classmethod
     def of_row(cls, codes: Ints, values: NDArray[np.float64], sizes: Ints) -> HybridEvidence:
-        """Read a row as evidence: a discrete node is free where its cell is missing, the code after its last state."""
+        """Read a row as evidence. A discrete node is free if its cell is missing (the code after its last state)."""
         return cls(np.where(codes < sizes, codes, -1), values)
 
     @classmethod
@@ -49,7 +49,7 @@ class Layout:
     Attributes
     ----------
     parents : the parents of each node
-    rank : the place of each node in an order where parents come first
+    rank : the position of each node in a topological order
     sizes : the number of states of each node; one for continuous ones
     continuous, discrete : the nodes of each kind, ascending
     """
@@ -67,7 +67,7 @@ class Layout:
         self._whole = {k: self._regression(k) for k in self.continuous}
 
     def _regression(self, k: int) -> Regression:
-        """Read a node's distribution; the axes of its discrete parents are put in ascending order."""
+        """Read a node's distribution, with the axes of its discrete parents in ascending order."""
         given = self.network.nodes[k].distribution
         assert isinstance(given, LinearGaussian)
         discrete = [p for p in self.parents[k] if self.is_discrete[p]]
@@ -85,7 +85,7 @@ class Layout:
         )
 
     def given(self, k: int, evidence: HybridEvidence) -> Regression:
-        """Return a node's regression with what is observed put in; one-state nodes drop out of the scope."""
+        """Return a node's regression given the evidence; nodes with one state are dropped from the scope."""
         whole = self._whole[k]
         place: tuple[int | slice, ...] = ()
         scope: tuple[int, ...] = ()
@@ -113,7 +113,7 @@ class Layout:
         )
 
     def ancestors(self, nodes: set[int]) -> set[int]:
-        """Return these nodes and all from which an arrow leads to them."""
+        """Return these nodes and all their ancestors."""
         found, ahead = set(nodes), list(nodes)
         while ahead:
             for parent in self.parents[ahead.pop()]:
@@ -123,7 +123,7 @@ class Layout:
         return found
 
     def needed(self, targets: tuple[int, ...], evidence: HybridEvidence) -> list[int]:
-        """Return the continuous nodes that bear on the targets or the probability of the evidence."""
+        """Return the continuous nodes that affect the targets or the probability of the evidence."""
         seen = {k for k in self.continuous if not np.isnan(evidence.values[k])}
         found = self.ancestors({*targets, *seen})
         return [k for k in self.continuous if k in found]

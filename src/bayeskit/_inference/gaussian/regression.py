@@ -1,9 +1,9 @@
 r"""Regressions of a continuous node per discrete configuration, and their update by elimination.
 
-Every potential over continuous variables is a regression :math:`y = b + c^\top z + N(0, v)`. Eliminating a variable
-turns its arcs round one child at a time, which is a Kalman update. No variance is ever divided by alone, so
-v = 0 (a deterministic node) needs no other form. (Shachter and Kenley, *Gaussian influence diagrams*, 1989;
-Cowell, *Local propagation in conditional Gaussian Bayesian networks*, 2005.)
+Every potential over continuous variables is a regression :math:`y = b + c^\top z + N(0, v)`. Eliminating a
+variable reverses its arcs one child at a time, which is a Kalman update. There is no division by a single
+variance, so v = 0 (a deterministic node) needs no special form. (Shachter and Kenley, *Gaussian influence
+diagrams*, 1989; Cowell, *Local propagation in conditional Gaussian Bayesian networks*, 2005.)
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bayeskit.typing import Floats
 
 Scope = tuple[int, ...]
 
-# What is left of a coefficient after two that are equal in exact arithmetic are subtracted.
+# The remainder of a coefficient after subtracting two that are equal in exact arithmetic.
 ROUNDING = 16 * np.finfo(float).eps
 
 
@@ -28,10 +28,10 @@ class Regression:
     Attributes
     ----------
     child : the node y
-    observed : whether y is known; its value is then in the intercept, and the equation reads 0 = …
+    observed : whether y is known; then the intercept contains its value, and the equation reads 0 = …
     scope : the discrete nodes that the numbers depend on, ascending: one axis each
-    variables : the free continuous nodes on the right; one more axis, the last, of the coefficients
-    size : the largest term that the intercept is a sum of, which says what counts as zero there
+    variables : the free continuous nodes on the right-hand side; the last axis of the coefficients
+    size : the largest term of the sum that gives the intercept; it determines what counts as zero there
     """
 
     child: int
@@ -49,7 +49,9 @@ def union(a: Scope, b: Scope) -> Scope:
 
 
 def spread(array: Floats, scope: Scope, wanted: Scope) -> Floats:
-    """Return the array with an axis for each node wanted, of length one for those it does not depend on."""
+    """Return the array with an axis for each wanted node; the axis has length one if the array does not
+    depend on it.
+    """
     if scope == wanted:
         return array
     sizes = dict(zip(scope, array.shape[: len(scope)], strict=True))
@@ -57,7 +59,7 @@ def spread(array: Floats, scope: Scope, wanted: Scope) -> Floats:
 
 
 def columns(coefficients: Floats, variables: Sequence[int], wanted: Sequence[int]) -> Floats:
-    """Return the coefficients with a column for each variable wanted, zero where there was none."""
+    """Return the coefficients with a column for each wanted variable, zero if it had none."""
     if variables == wanted:
         return coefficients
     out = np.zeros((*coefficients.shape[:-1], len(wanted)))
@@ -68,7 +70,7 @@ def columns(coefficients: Floats, variables: Sequence[int], wanted: Sequence[int
 
 
 def turned(pivot: Regression, row: Regression) -> tuple[Regression, Regression]:
-    r"""Turn the arc from the pivot's child x to the row's child y round: (x given y and the rest, y without x).
+    r"""Reverse the arc from the pivot's child x to the row's child y: (x given y and the rest, y without x).
 
     With :math:`y = b_y + a x + c_y^\top z + N(0, v_y)` and :math:`x = b_x + c_x^\top z + N(0, v_x)`:
 
@@ -77,7 +79,7 @@ def turned(pivot: Regression, row: Regression) -> tuple[Regression, Regression]:
         y = (b_y + a b_x) + (c_y + a c_x)^\top z + N(0, D), \quad
         v_x' = v_x v_y / D
 
-    and x moves by k times what y is off its new prediction. D = 0 says that y tells nothing new of x: k = 0.
+    and x moves by k times the residual of y. If D = 0, y contains no new information about x: k = 0.
     """
     x = pivot.child
     scope = union(pivot.scope, row.scope)
@@ -91,17 +93,17 @@ def turned(pivot: Regression, row: Regression) -> tuple[Regression, Regression]:
     b_y, v_y, s_y = (spread(m, row.scope, scope) for m in (row.intercept, row.variance, row.size))
     b_x, v_x, s_x = (spread(m, pivot.scope, scope) for m in (pivot.intercept, pivot.variance, pivot.size))
 
-    # a² alone may be beyond the largest number where a² v is not.
+    # a² alone may overflow where a² v does not.
     total = v_y + a * (a * v_x)
     certain = not np.all(total)
     divisor = np.where(total > 0.0, total, 1.0) if certain else total
     gain = a * v_x / divisor
-    # v_y / D, but one where D = 0: the pivot stays as it is.
+    # v_y / D, but one where D = 0: the pivot does not change.
     stays = np.where(total > 0.0, v_y / divisor, 1.0) if certain else v_y / divisor
     ahead = a[..., None] * c_x
     c_new = c_y + ahead
     if certain:
-        # Where the new equation has no noise, a coefficient that should vanish must, or it would bring some.
+        # If the new equation has no noise, a coefficient that should vanish must be zero, or it would add noise.
         c_new = np.where(np.abs(c_new) <= ROUNDING * (np.abs(c_y) + np.abs(ahead)), 0.0, c_new)
     b_new = b_y + a * b_x
     s_new = np.maximum(s_y, np.abs(a) * s_x)

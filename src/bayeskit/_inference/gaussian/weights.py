@@ -1,8 +1,8 @@
 """Log weights of discrete configurations given the evidence, and their elimination.
 
-The exact engine multiplies plain numbers, each table scaled to a largest cell of one. Densities of continuous
-observations can be a thousand orders of magnitude apart; where that matters, the answer comes from `LogTables`: slow,
-but no ratio of probabilities is too large for it.
+The exact engine multiplies plain numbers, with each table scaled so that its largest cell is one. Densities
+of continuous observations can differ by a thousand orders of magnitude. If that matters, `LogTables` is used
+instead: it is slow, but has no limit on ratios of probabilities.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def product(tables: Sequence[LogTable]) -> LogTable:
 
 
 def log_sum(log: Floats, axis: int) -> Floats:
-    """Return log Σ exp along an axis; −∞ where all are.
+    """Return log Σ exp along an axis; −∞ if all entries are.
 
     >>> float(log_sum(np.array([-1000.0, -1000.0]), 0).round(6))
     -999.306853
@@ -60,13 +60,13 @@ class LogTables:
         self.tables, self.sizes, self.names = list(tables), sizes, names
 
     def onto(self, targets: Scope, max_memory: float) -> Floats:
-        """Return the log of the sum over all but the targets; axes ascending."""
+        """Return the log of the sum over everything except the targets; axes ascending."""
         tables, _ = self._eliminated(set(targets), max_memory, maximise=False)
         whole = self._multiplied([*tables, *self._ones(targets)], max_memory)
         return whole.log
 
     def best(self, max_memory: float) -> tuple[dict[int, int], float]:
-        """Return the states of all nodes whose product is largest, and its log."""
+        """Return the states of all nodes with the largest product, and its log."""
         tables, trail = self._eliminated(set(), max_memory, maximise=True)
         found: dict[int, int] = {}
         for node, table in reversed(trail):
@@ -105,7 +105,7 @@ class LogTables:
         return tables, trail
 
 
-# exp(−700) is still an exact number; a cell further below the largest of its table would not be one.
+# exp(−700) is still a normal number; smaller cells relative to the largest would not be.
 LOWEST = -700.0
 
 
@@ -113,8 +113,8 @@ LOWEST = -700.0
 class Weight:
     """The log density of an observation for each configuration of the scope.
 
-    ``hits`` counts the values that could not have been others (variance zero): there the number is the log of
-    a probability, not of a density, and outweighs any density.
+    ``hits`` counts the values of nodes with variance zero. There the number is the log of a probability, not
+    of a density, and takes precedence over any density.
     """
 
     scope: Scope
@@ -124,9 +124,10 @@ class Weight:
 
 @dataclass(frozen=True, eq=False)
 class ScaledWeight:
-    """Weights with a largest cell of one each (log 0), and what was taken out of them.
+    """Weights whose largest cell is one each (log 0), and the log of the scale.
 
-    ``dropped``: some cell is too small to be told from zero. ``outweighed``: a density gave way to a probability.
+    ``dropped``: some cell is too small to distinguish from zero. ``outweighed``: a density gave way to a
+    probability.
     """
 
     tables: list[LogTable]
@@ -153,7 +154,7 @@ def merged(weights: Sequence[Weight]) -> list[Weight]:
 
 
 def scaled(weights: Sequence[Weight], outweigh: bool) -> ScaledWeight:
-    """Divide each weight by its largest cell; with ``outweigh``, probabilities first strike out mere densities."""
+    """Divide each weight by its largest cell; with ``outweigh``, probabilities first exclude mere densities."""
     tables, taken, dropped, outweighed = [], 0.0, False, False
     for weight in weights:
         log = weight.log

@@ -8,15 +8,15 @@ import numpy as np
 
 from bayeskit._numba import kernel
 
-# exp(−690) is still a normal number. A table whose numbers lie further apart than that needs logs.
+# exp(−690) is still a normal number. A table with a wider range needs logs.
 LOWEST = -690.0
 
 
 @kernel
 def rescale(pot: Any, start: int, cells: int) -> Any:
-    """Divide a table by its largest number; return the log of it, and of the least positive one after that.
+    """Divide a table by its largest number; return its log, and the log of the smallest positive number after that.
 
-    A table of zeros is left alone: (0, 0).
+    A table of zeros is unchanged: (0, 0).
     """
     largest = 0.0
     least = np.inf
@@ -48,7 +48,7 @@ def multiply(
 ) -> None:
     """Multiply a factor into the table at ``start``, whose axes are given; ``stride_of`` is the factor's.
 
-    Trailing axes along which the factor stands still, or walks evenly, are one run.
+    Trailing axes along which the factor is constant, or advances evenly, form one run.
     """
     last = first_axis + n_axes
     run = 1
@@ -103,10 +103,10 @@ def assign_factors(
     following: Any,
     first: Any,
 ) -> Any:
-    """Give each factor its clique (a list for each), its cell at the observed states, and its deepest axis there.
+    """Assign each factor to a clique (one list for each); find its cell at the observed states and its deepest axis.
 
-    Returns the log of the factors that have no free variable; −inf where one of them is zero. A variable of one
-    state is alone in its clique, and no factor's business.
+    Returns the log of the factors without free variables; −inf if one of them is zero. A variable with one
+    state is alone in its clique, and no factor depends on it.
     """
     taken = 0.0
     for c in range(first.shape[0]):
@@ -164,11 +164,11 @@ def fill_clique(
     first: Any,
     pot: Any,
 ) -> Any:
-    """Write the table of one clique at ``start``: the product of the factors that were assigned to it.
+    """Write the table of one clique at ``start``: the product of its assigned factors.
 
-    The table grows axis by axis, and a factor is multiplied in as soon as all its axes are there, while the
-    table is still small. Every entry is at most one, and a positive one at least exp(bound of the clique).
-    Returns the log of the scales; NaN where the numbers lie too far apart.
+    The table grows axis by axis. A factor is multiplied in as soon as all its axes exist, while the table is
+    still small. Every entry is at most one, and a positive entry is at least exp(bound of the clique).
+    Returns the log of the scales; NaN if the numbers differ too much.
     """
     base, deepest, following = lists[0], lists[1], lists[2]
     taken = 0.0
@@ -250,8 +250,8 @@ def fill(
 ) -> Any:
     """Write the tables of all cliques: the product of their factors at the observed states.
 
-    Returns the log of what was taken out: factors without a free variable, and scales. −inf where such a
-    factor is zero, NaN where the numbers of a table lie too far apart.
+    Returns the log of the factored-out scale: factors without free variables, and scales. −inf if such a
+    factor is zero, NaN if the numbers of a table differ too much.
     """
     taken = assign_factors(
         codes,
@@ -306,7 +306,7 @@ def weigh_one(
 ) -> Any:
     """Multiply the likelihoods of one variable into the table of clique c; return the log of their scale.
 
-    NaN where the numbers of the table may come to lie too far apart.
+    NaN if the numbers of the table may differ too much.
     """
     largest = 0.0
     least = np.inf
@@ -329,7 +329,7 @@ def weigh_one(
 
 @kernel
 def weigh(pot: Any, seat: Any, clique: Any, bound: Any, variable: Any, likelihood: Any, start: Any) -> Any:
-    """Multiply likelihoods of single variables into the cliques where they sit; return the log of the scales."""
+    """Multiply likelihoods of single variables into their cliques; return the log of the scales."""
     taken = 0.0
     for i in range(variable.shape[0]):
         v = variable[i]
@@ -343,7 +343,7 @@ def weigh(pot: Any, seat: Any, clique: Any, bound: Any, variable: Any, likelihoo
 
 @kernel
 def observe(pot: Any, seat: Any, codes: Any) -> None:
-    """Take away, where each observed variable sits, what disagrees with its state."""
+    """Set to zero what contradicts the observed state of each variable."""
     for v in range(codes.shape[0]):
         if codes[v] < 0:
             continue

@@ -23,15 +23,15 @@ from bayeskit._intrinsics import set_all
 from bayeskit._numba import kernel
 
 _U = np.uintp
-# Rows that ride together: 16 doubles are two lines of a cache, and more gained nothing.
+# Rows processed together: 16 doubles are two cache lines, and more gained nothing.
 LANES = 16
-# What is taken out of messages is multiplied while it stays in this range: a logarithm costs as much as 20 products.
+# Scales are multiplied while they stay in this range: a logarithm costs as much as 20 products.
 TINY, HUGE = 1e-100, 1e100
 
 
 @kernel
 def observe_rows(table: Any, cells: Any, stride: Any, size: int, codes: Any, keep: Any) -> None:
-    """Take away what disagrees with the observed states of one variable; its size, the code after them, is missing."""
+    """Set to zero what contradicts the observed states of one variable; a code equal to its size means missing."""
     for k in range(size):
         for c in range(LANES):
             keep[c] = 1.0 if codes[c] == size or codes[c] == k else 0.0
@@ -45,7 +45,7 @@ def observe_rows(table: Any, cells: Any, stride: Any, size: int, codes: Any, kee
 
 @kernel
 def scale_rows(table: Any, start: Any, cells: Any, largest: Any, least: Any, taken: Any, logs: Any) -> Any:
-    """Divide by the largest number of each lane, which is taken out; return how far the rest lies apart, as a log."""
+    """Divide each lane by its largest number, which becomes its scale; return the range of the rest, as a log."""
     for c in range(LANES):
         largest[c] = 0.0
         least[c] = np.inf
@@ -78,7 +78,7 @@ def scale_rows(table: Any, start: Any, cells: Any, largest: Any, least: Any, tak
 
 @kernel
 def take_in(table: Any, messages: Any, at: Any, maps: Any, edge: Any) -> None:
-    """Multiply a clique's table by the message of one child, which begins at ``at``."""
+    """Multiply a clique's table by the message of one child, which starts at ``at``."""
     run = _U(edge[RUN])
     block = _U(edge[BLOCK])
     first = _U(edge[MAP])
@@ -95,7 +95,9 @@ def take_in(table: Any, messages: Any, at: Any, maps: Any, edge: Any) -> None:
 
 
 class Walk(NamedTuple):
-    """A filled tree as these loops read it; ``seats`` from ``seat_start`` on: whose evidence each clique takes."""
+    """The input of these loops: a filled tree. ``seats`` from ``seat_start``: the variables whose evidence a
+    clique takes.
+    """
 
     init: Any
     bound: Any
@@ -114,7 +116,7 @@ class Walk(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What they write to: all tables, separators too, and what is kept of each clique and each lane."""
+    """The output of these loops: all tables, including separators, and values for each clique and each lane."""
 
     pot: Any
     apart: Any
@@ -126,11 +128,11 @@ class Room(NamedTuple):
 
 @kernel
 def _send_up(walk: Any, room: Any, codes: Any, first: int, rows: int, take_max: bool) -> bool:
-    """Fill every table for some rows, put their evidence in, and send messages to the roots.
+    """Fill every table for some rows, enter their evidence, and send messages to the roots.
 
-    A message is the sum (or the largest) over what its clique has alone, divided by its largest number; the divisors
-    stay in ``scales`` upside down. ``lanes[3]`` becomes log P(row), except for what the roots sum to. Returns False
-    where numbers lie too far apart.
+    A message is the sum (or the maximum) over the variables that only its clique has, divided by its largest
+    number; ``scales`` holds the inverse divisors. ``lanes[3]`` becomes log P(row), without the sums of the
+    roots. Returns False if numbers differ too much.
     """
     pot, apart, scales, seen, lanes = room.pot, room.apart, room.scales, room.seen, room.lanes
     largest, least, taken, logs, spare = lanes[0], lanes[1], lanes[2], lanes[3], lanes[4]
@@ -189,9 +191,9 @@ def _send_up(walk: Any, room: Any, codes: Any, first: int, rows: int, take_max: 
 
 @kernel
 def _settle_rows(walk: Any, room: Any, weights: Any) -> None:
-    """Finish the logs; scale the tables of the roots to sum to the row's weight, which is zero where it is impossible.
+    """Finish the logs; scale the tables of the roots to sum to the row's weight, which is zero for impossible rows.
 
-    A row may be impossible in one tree of several, so all of them are looked at first.
+    A row may be impossible in one of several trees, so all of them are checked first.
     """
     pot, total, logs = room.pot, room.lanes[4], room.lanes[3]
     for q in walk.roots:
@@ -217,7 +219,7 @@ def _settle_rows(walk: Any, room: Any, weights: Any) -> None:
 
 @kernel
 def _send_down(walk: Any, room: Any) -> None:
-    """Send messages from the roots: every table, the separators' too, becomes a marginal; 0/0 = 0."""
+    """Send messages from the roots. Every table, including separators, becomes a marginal; 0/0 = 0."""
     pot, work, edge, maps = room.pot, room.work, walk.edge, walk.maps
     for e in walk.down:
         cells = _U(edge[e, CELLS])
@@ -245,7 +247,7 @@ def _send_down(walk: Any, room: Any) -> None:
             for c in range(LANES):
                 z = pot[separator + s, c]
                 pot[separator + s, c] = work[s, c]
-                # The table was not scaled with its message: divide by the message as it was.
+                # The table was not scaled together with its message: divide by the unscaled message.
                 work[s, c] = work[s, c] / (z if z > 0.0 else 1.0) * scale[c]
             for u in range(at, at + each):
                 for c in range(LANES):
@@ -255,9 +257,9 @@ def _send_down(walk: Any, room: Any) -> None:
 
 @kernel
 def expect_rows(walk: Any, room: Any, codes: Any, weights: Any, sums: Any, log_total: Any) -> None:
-    """Add P(clique | row) · weight of every row to ``sums``, lane by lane; write log P(row), NaN where logs are needed.
+    """Add P(clique | row) · weight of every row to ``sums``, by lane; write log P(row), NaN where logs are needed.
 
-    Sums over rows are linear: what a family's margin is needs to be read only once, from the sums of its clique.
+    Sums over rows are linear, so a family's margin is read only once, from the sums of its clique.
     """
     n = codes.shape[0]
     pot, each, logs = room.pot, room.lanes[5], room.lanes[3]
@@ -325,7 +327,7 @@ def complete_rows(
 ) -> None:
     """Write the most probable states of every row, and the log of their probability: NaN where logs are needed.
 
-    Going back from the roots, each clique takes the first of its largest cells that agree with its parent.
+    From the roots downwards, each clique takes its first largest cell that agrees with its parent.
     """
     n = codes.shape[0]
     pot, logs, edge = room.pot, room.lanes[3], walk.edge

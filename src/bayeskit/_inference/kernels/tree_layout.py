@@ -9,10 +9,11 @@ import numpy as np
 from bayeskit._intrinsics import lowest_bit, ones
 from bayeskit._numba import kernel
 
-# Columns of an edge record. The child: where its table begins, the cells of the separator, the child's cells for
-# each of them. The parent: where its table begins; it is cut into RUNS pieces of BLOCK · RUN cells, one map entry
-# each. Where the separator WALKS along a run, it stands still from run to run of a piece; where it stands still in a
-# run, it walks from run to run. Then where the map begins, where the separator's table begins, and which the parent is.
+# Columns of an edge record. CHILD: start of the child's table; CELLS: cells of the separator; EACH: the
+# child's cells for each of them. PARENT: start of the parent's table. It is cut into RUNS pieces of BLOCK ·
+# RUN cells, with one map entry each. If WALKS is set, the separator advances along a run and starts again
+# with each run of a piece; otherwise it is constant along a run and advances from run to run. Then MAP: start
+# of the map; SEPARATOR: start of the separator's table; PARENT_CLIQUE: the parent.
 CHILD, CELLS, EACH, PARENT, RUNS, BLOCK, RUN, WALKS, MAP, SEPARATOR, PARENT_CLIQUE = range(11)
 N_COLUMNS = 11
 
@@ -21,11 +22,11 @@ N_COLUMNS = 11
 def grow_tree(
     order: Any, cliques: Any, when: Any, owner: Any, above: Any, count: Any, head: Any, tail: Any
 ) -> int:
-    """Group the steps of an elimination into maximal cliques; return how many there are.
+    """Group the steps of an elimination into maximal cliques; return their number.
 
-    Clique c holds the variables of ``cliques[head[c]]``. Step k belongs to clique ``owner[k]``, its next
-    variable to go is at step ``above[k]`` (−1: none). The separator of c towards the rest is what
-    ``cliques[tail[c]]`` holds without the variable of that step.
+    Clique c has the variables of ``cliques[head[c]]``. Step k belongs to clique ``owner[k]``, and its next
+    variable is eliminated at step ``above[k]`` (−1: none). The separator between c and the rest is
+    ``cliques[tail[c]]`` without the variable of that step.
     """
     n = order.shape[0]
     words = cliques.shape[1]
@@ -53,7 +54,7 @@ def grow_tree(
         owner[k] = made
         head[made] = k
         last = k
-        # The next clique is a part of this one: its variables join.
+        # The next clique is a subset of this one: its variables join.
         while above[last] >= 0 and owner[above[last]] < 0 and count[above[last]] == count[last] - 1:
             last = above[last]
             owner[last] = made
@@ -74,7 +75,7 @@ def hang_tree(
     sequence: Any,
     work: Any,
 ) -> None:
-    """Give every clique its parent, with clique ``root`` (if ≥ 0) at the top of its tree; parents come first.
+    """Find the parent of every clique, with clique ``root`` (if ≥ 0) as the root of its tree; parents come first.
 
     ``edge_step[c]`` is the elimination step whose neighbours are the separator between c and its parent.
     """
@@ -93,7 +94,7 @@ def hang_tree(
         came = below
         came_step = step
         below = onward
-    # Children by their parents: a list for each, then a walk from the roots.
+    # Children by parent: a list for each, then a traversal from the roots.
     for c in range(n_cliques):
         work[c] = -1
     done = 0
@@ -119,7 +120,7 @@ def hang_tree(
 def index_members(
     n_cliques: int, cliques: Any, head: Any, sizes: Any, start: Any, holders: Any, weight: Any
 ) -> None:
-    """List for each variable the cliques that hold it, and find the cells of each clique."""
+    """List the cliques of each variable, and compute the number of cells of each clique."""
     m = sizes.shape[0]
     for v in range(m + 1):
         start[v] = 0
@@ -140,7 +141,7 @@ def index_members(
             while bits != np.uint64(0):
                 v = w * 64 + lowest_bit(bits)
                 bits &= bits - np.uint64(1)
-                # Filled from the end; when all are there, each list begins where it should.
+                # Filled from the end; afterwards, each list starts where it should.
                 start[v + 1] -= 1
                 holders[start[v + 1]] = c
     total = holders.shape[0]
@@ -163,10 +164,10 @@ def hang_lightly(
     weight: Any,
     rank: Any,
 ) -> None:
-    """Hang each clique on the smallest one that holds its separator, among those that come before it.
+    """Attach each clique to the smallest earlier clique that contains its separator.
 
-    A message goes through the whole table of the parent, whatever the size of the separator; and any clique
-    that holds the separator and is not below will do. So ``sequence`` still has parents first.
+    A message passes over the whole table of the parent, whatever the size of the separator. Any clique that
+    contains the separator and is not a descendant can be the parent, so ``sequence`` still has parents first.
     """
     words = cliques.shape[1]
     for i in range(n_cliques):
@@ -218,11 +219,11 @@ def lay_out(
     table_cells: Any,
     edge: Any,
 ) -> Any:
-    """Order the axes of every clique: its separator first, in the order of its parent; then the rest.
+    """Order the axes of every clique: first its separator, in the order of its parent; then the rest.
 
-    So the child's side of a message is runs of one length, and the parent's side has the longest runs there
-    can be. Returns the cells of all tables, separators included, the length of all maps, and the cells of
-    the largest separator.
+    So the child's side of a message consists of runs of one length, and the parent's side has the longest
+    possible runs. Returns the cells of all tables, including separators, the length of all maps, and the
+    cells of the largest separator.
     """
     one = np.uint64(1)
     at = 0
@@ -323,7 +324,7 @@ def write_maps(
     strides: Any,
     maps: Any,
 ) -> None:
-    """Write for each piece of the parent the cell of the separator where it begins."""
+    """Write the separator cell at which each piece of the parent starts."""
     for c in range(n_cliques):
         p = parent[c]
         if p < 0:
@@ -374,9 +375,9 @@ def find_homes(
     seat_clique: Any,
     home: Any,
 ) -> None:
-    """Find for each variable the smallest clique that holds it, and the smallest table, separators too.
+    """Find the smallest clique of each variable, and the smallest table, including separators.
 
-    A record is (where the table begins, its cells, the variable's stride in it, its states).
+    A record is (start of the table, its cells, the variable's stride, its states).
     """
     for v in range(seat.shape[0]):
         seat[v, 1] = 0

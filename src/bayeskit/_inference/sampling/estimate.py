@@ -115,7 +115,7 @@ _MOST_CELLS = 2**22
 class Cells:
     """The joint states of the targets, numbered with the last target fastest.
 
-    ``possible`` tells which cells agree with the evidence about the targets themselves.
+    ``possible`` marks the cells that agree with the evidence about the targets themselves.
     """
 
     targets: tuple[int, ...]
@@ -153,11 +153,11 @@ class Cells:
 
         .. math:: \sqrt{\operatorname{Var}(\hat P) + h^2 \left(\hat P^2 + (1 - \hat P)^2\right)}
 
-        Samples that all fall into one cell, or nearly so, show no spread; yet the next might fall into another. So
-        each error is that of the samples and two imaginary ones, one in the cell and one outside, each with the
-        largest share h of the total weight that a sample has: 1/n where all weigh the same, as in (x + 1)/(n + 2).
-        It vanishes beside the variance where many samples lie on both sides. Only what the evidence says of the
-        targets themselves is certain.
+        Samples that (nearly) all fall into one cell show no spread, but the next one might fall into another
+        cell. So each error includes two imaginary samples, one in the cell and one outside. Each has the
+        largest share h of the total weight that a sample has: 1/n if all weights are equal, as in (x + 1)/(n
+        + 2). With many samples on both sides, this is negligible compared with the variance. Only the
+        evidence about the targets themselves is certain.
         """
         p = values.reshape(self.shape)
         errors = np.sqrt(variances.reshape(self.shape) + heaviest**2 * (p**2 + (1 - p) ** 2))

@@ -18,7 +18,7 @@ from bayeskit.typing import Floats, Ints
 
 @kernel
 def draw(values: Any, start: Any, size: Any, uniform: Any) -> Any:
-    """Return the state whose share of the total the uniform number falls in; one of weight zero never."""
+    """Return the state into whose share of the total the uniform number falls; never a state of weight zero."""
     total = 0.0
     for k in range(size):
         total += values[start + k]
@@ -58,13 +58,13 @@ def forward_rows(
             codes[row, v] = draw(values, value_start[f] + at * sizes[v], sizes[v], uniforms[row, place])
 
 
-# Uniform numbers held at a time. Pieces do not show in the result: rows are drawn one after the other.
+# Uniform numbers held at a time. The result does not depend on it, since rows are drawn one after the other.
 _AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class Forward:
-    """A Bayesian network ready to be drawn from.
+    """A Bayesian network, prepared for sampling.
 
     Examples
     --------
@@ -83,7 +83,9 @@ class Forward:
         return cls(potentials, topological(potentials), factor_of(potentials))
 
     def stretches(self) -> Iterator[tuple[slice, Discrete | None]]:
-        """Cut the order at the rules: yield the places between them, which a kernel draws, and each rule's place."""
+        """Split the order at the rules: yield the places between them, which a kernel samples, and the place
+        of each rule.
+        """
         rules, start = self.potentials.rules, 0
         for place, v in enumerate(self.order.tolist() if rules else ()):
             rule = rules.get(int(self.factor_of[v]))
@@ -94,12 +96,12 @@ class Forward:
         yield slice(start, len(self.order)), None
 
     def log_rows(self, rule: Discrete, place: int, codes: Ints) -> Floats:
-        """Return log P(states | parents) of the rule at a place of the order, for each row of codes."""
+        """Return log P(states | parents) of the rule at this place of the order, for each row of codes."""
         *parents, _ = self.potentials.scope_of(int(self.factor_of[self.order[place]]))
         return rule.log_rows(codes[:, parents])
 
     def only(self, wanted: NDArray[np.bool_]) -> Forward:
-        """Return the same, drawing only these variables (with a variable, all above it must be wanted)."""
+        """Return a sampler of these variables only; their ancestors must be among them."""
         return replace(self, order=self.order[wanted[self.order]])
 
     def fill(self, uniforms: Floats, codes: Ints) -> None:
@@ -123,7 +125,7 @@ class Forward:
             )
 
     def codes(self, n: int, rng: np.random.Generator) -> Ints:
-        """Return n rows of codes. The first rows are the same whatever n is."""
+        """Return n rows of codes. The first rows do not depend on n."""
         codes = np.zeros((n, self.potentials.n_variables), np.int64)
         for start, uniforms in uniform_chunks(rng, n, len(self.order)):
             self.fill(uniforms, codes[start : start + len(uniforms)])
@@ -131,7 +133,7 @@ class Forward:
 
 
 def draw_rows(log_weights: Floats, uniforms: Floats) -> Ints:
-    """Return, for each row, the state whose share the uniform number falls in: what the kernel does, row by row.
+    """Return, for each row, the state into whose share the uniform number falls, like the kernel does row by row.
 
     >>> draw_rows(np.log([[0.5, 0.25, 0.25]] * 3), np.array([0.2, 0.6, 0.9]))
     array([0, 1, 2])
@@ -139,7 +141,7 @@ def draw_rows(log_weights: Floats, uniforms: Floats) -> Ints:
     weights = np.exp(log_weights)
     ends = np.cumsum(weights, axis=1)
     chosen = (uniforms[:, None] * ends[:, -1:] >= ends).sum(axis=1)
-    # A product that rounds up to the total belongs to the last state that has a share.
+    # A product that rounds up to the total belongs to the last state with a positive share.
     last = weights.shape[1] - 1 - (weights[:, ::-1] > 0.0).argmax(axis=1)
     return np.asarray(np.minimum(chosen, last))
 

@@ -27,14 +27,14 @@ Tie = tuple[tuple[int, ...], Bools]
 
 
 class Support:
-    """The states that zeros, one table at a time, do not rule out; and the zeros that are left.
+    """The states that zeros, one table at a time, do not exclude; and the remaining zeros.
 
     Attributes
     ----------
     allowed : for each variable, the codes still possible
-    ties : the tables that still hold a zero among allowed states, reduced to the variables whose states the
-        zeros depend on. Every other table is positive whatever allowed states its variables have, so a state of
-        everything is possible exactly where all ties allow it.
+    ties : the tables that still have a zero among allowed states, reduced to the variables on which the zeros
+    depend. Every other table is positive for all allowed states, so a joint state is possible exactly if all
+    ties allow it.
     """
 
     def __init__(self, potentials: Potentials, factors: Sequence[int], evidence: Evidence) -> None:
@@ -58,7 +58,7 @@ class Support:
         return scope, table[np.ix_(*(np.flatnonzero(self._mask[v]) for v in scope))] > 0
 
     def _settle(self, factors: list[int]) -> None:
-        """Rule out states that some table gives nothing but zeros, until nothing changes."""
+        """Exclude states for which some table has only zeros, until nothing changes."""
         holding: dict[int, list[int]] = {}
         for f in factors:
             for v in self._potentials.scope_of(f):
@@ -92,18 +92,18 @@ MOST_STATES = 4096
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Variables and their possible joint states, one a row."""
+    """Variables and their possible joint states, one per row."""
 
     variables: tuple[int, ...]
     states: Ints
 
 
 def blocks_of(potentials: Potentials, support: Support, variables: list[int]) -> list[Block]:
-    """Return the blocks of the variables that are not settled already.
+    """Return the blocks of the variables that are not determined yet.
 
-    Variables that share a tie are in one block, so every tie lies inside a block. The possible states of
-    everything are then all combinations of possible states of the blocks: from any of them, redrawing block
-    after block reaches any other, and the chain cannot be disconnected.
+    Variables that share a tie are in one block, so every tie lies inside a block. The possible joint states
+    are then all combinations of possible states of the blocks. Resampling block after block reaches every one
+    of them, so the chain is irreducible.
     """
     root = {v: v for v in variables}
 
@@ -132,14 +132,14 @@ def blocks_of(potentials: Potentials, support: Support, variables: list[int]) ->
 
 
 def _joint(potentials: Potentials, support: Support, ties: list[Tie]) -> Block:
-    """Return the joint states that all ties allow, by adding one variable at a time."""
+    """Return the joint states that all ties allow, adding one variable at a time."""
     order = _connected(ties)
     column = {v: k for k, v in enumerate(order)}
-    # A tie can be looked at when the last of its variables has come.
+    # A tie can be checked when its last variable is added.
     ready: dict[int, list[Tie]] = {}
     for tie in ties:
         ready.setdefault(max(column[v] for v in tie[0]), []).append(tie)
-    states = np.zeros((1, 0), np.int64)  # places among the allowed codes
+    states = np.zeros((1, 0), np.int64)  # indices of the allowed codes
     for k, v in enumerate(order):
         new = np.arange(len(support.allowed[v]))
         states = np.column_stack([np.repeat(states, len(new), axis=0), np.tile(new, len(states))])
@@ -162,14 +162,14 @@ def _joint(potentials: Potentials, support: Support, ties: list[Tie]) -> Block:
 
 
 def _connected(ties: list[Tie]) -> list[int]:
-    """Return the variables of the ties so that each shares a tie with one before it."""
+    """Return the variables of the ties in an order in which each shares a tie with an earlier one."""
     holding: dict[int, list[int]] = {}
     for t, (scope, _) in enumerate(ties):
         for v in scope:
             holding.setdefault(v, []).append(t)
     first = min(holding)
     order, seen, used = [first], {first}, set()
-    for v in order:  # grows while it is read
+    for v in order:  # grows during the loop
         for t in holding[v]:
             if t not in used:
                 used.add(t)
@@ -180,7 +180,7 @@ def _connected(ties: list[Tie]) -> list[int]:
 
 
 def _halves(draws: Floats) -> Floats:
-    """Cut every chain in two: a chain that wanders off disagrees with itself."""
+    """Split every chain in two: a chain that drifts disagrees with itself."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
 
@@ -191,8 +191,8 @@ def split_r_hat(draws: Floats) -> float:
     .. math:: \hat R = \sqrt{\frac{(n-1)/n \cdot W + B/n}{W}}
 
     with W the mean variance within the half-chains of length n and B/n the variance of their means (Gelman
-    and others, *Bayesian Data Analysis*). Draws that never change give 1, half-chains stuck at different
-    numbers infinity.
+    and others, *Bayesian Data Analysis*). Draws that never change give 1; half-chains stuck at different
+    numbers give infinity.
 
     Examples
     --------
@@ -211,13 +211,13 @@ def split_r_hat(draws: Floats) -> float:
 
 
 def effective_sample_size(draws: Floats) -> float:
-    r"""Return how many independent draws have the same error of the mean as these (chains × draws).
+    r"""Return the number of independent draws with the same error of the mean as these (chains × draws).
 
     .. math:: N / \Big(1 + 2 \sum_t \hat\rho_t\Big)
 
-    The autocorrelations of all half-chains are pooled with the variance between them, and summed in pairs
-    while these are positive, each no larger than the one before (Geyer's initial monotone sequence; Vehtari
-    and others, 2021).
+    The autocorrelations of all half-chains are pooled with the variance between them. They are summed in
+    pairs while the pairs are positive, with each pair at most as large as the previous one (Geyer's initial
+    monotone sequence; Vehtari and others, 2021).
 
     Examples
     --------
@@ -272,10 +272,10 @@ def gibbs_sweeps(
     strides: Any,
     cells: Any,
 ) -> None:
-    """Redraw all blocks once for each row of uniforms (sweeps × blocks); write the targets' cell after each.
+    """Resample all blocks once for each row of uniforms (sweeps × blocks); write the targets' cell after each sweep.
 
-    A pair is a block and a factor that holds some of its variables. The cell of the factor is pair_base, plus
-    code × stride of its variables outside the block, plus inner[…] of the block's joint state.
+    A pair is a block and a factor that contains some of its variables. The cell of the factor is pair_base,
+    plus code × stride of its variables outside the block, plus inner[…] of the block's joint state.
     """
     for sweep in range(uniforms.shape[0]):
         for b in range(block_start.shape[0] - 1):
@@ -307,7 +307,7 @@ def gibbs_sweeps(
 
 @dataclass(frozen=True, eq=False)
 class Sampler:
-    """Blocks and what a sweep over them looks up, laid out flat as the kernel reads them."""
+    """The blocks and the tables of a sweep, stored flat for the kernel."""
 
     blocks: list[Block]
     settled: Ints
@@ -334,7 +334,7 @@ class Sampler:
         blocks: list[Block],
         settled: Ints,
     ) -> Sampler:
-        """Lay out given blocks. ``settled`` are the codes of the variables that are in none."""
+        """Lay out given blocks. ``settled`` are the codes of the variables in no block."""
         tables = [potentials.values]
         pieces = [(potentials.scope_of(f), int(potentials.value_start[f])) for f in factors]
         end = len(potentials.values)
@@ -392,9 +392,9 @@ class Sampler:
         return cls(blocks, settled, arrays)
 
     def chain(self, cells: Cells, n: int, burn_in: int, rng: np.random.Generator) -> Ints:
-        """Return the targets' cell after each of n sweeps that follow burn_in others.
+        """Return the targets' cell after each of n sweeps, following burn_in others.
 
-        A chain begins with a possible joint state of every block, each as likely as another.
+        A chain starts with a possible joint state of every block, drawn uniformly.
         """
         x = self.settled.copy()
         for block in self.blocks:
@@ -410,7 +410,7 @@ class Sampler:
 
 @dataclass(frozen=True)
 class GibbsShares:
-    """Probabilities of cells from several chains, their standard errors, what they are worth, split R-hat."""
+    """Probabilities of cells from several chains, with standard errors, effective sample size and split R-hat."""
 
     values: Floats
     standard_error: Floats
@@ -434,7 +434,7 @@ def gibbs(
 
 
 def shares_of_chains(chains: Ints, cells: Cells) -> GibbsShares:
-    """Return the estimate from the cells that each chain (row) went through."""
+    """Return the estimate from the cells that each chain (row) visited."""
     values = np.bincount(chains.ravel(), minlength=cells.size) / chains.size
     variances = np.zeros(cells.size)
     worth, r_hat = math.inf, 1.0

@@ -1,11 +1,11 @@
-r"""Likelihood weighting (free variables are drawn, observed ones weight the sample), and rejection.
+r"""Likelihood weighting (free variables are sampled, observed ones weight the sample), and rejection.
 
 .. math:: w = \prod_{v \in e} P(e_v \mid \mathrm{parents}), \qquad
           \hat P(c) = \frac{\sum_i w_i [x_i = c]}{\sum_i w_i}
 
-The variance is that of a ratio (delta method), :math:`\sum w_i^2 ([x_i = c] - \hat P)^2 / (\sum w_i)^2`; `Cells.errors`
-makes standard errors of it. The samples are worth :math:`(\sum w)^2 / \sum w^2` (Kong). Rejection throws rows away
-that disagree with the evidence, which are weights of 0 and 1.
+The variance is that of a ratio (delta method), :math:`\sum w_i^2 ([x_i = c] - \hat P)^2 / (\sum w_i)^2`;
+`Cells.errors` turns it into standard errors. The effective sample size is :math:`(\sum w)^2 / \sum w^2`
+(Kong). Rejection drops rows that disagree with the evidence, which means weights of 0 and 1.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def weighted_rows(
 ) -> None:
     """Fill codes (rows × variables) and add to log_weights.
 
-    ``observed`` holds the code of each observed variable and −1 elsewhere; ``log_likelihoods`` those of every
-    state of every variable (from ``offsets``), 0 where nothing soft is known.
+    ``observed`` contains the code of each observed variable and −1 elsewhere; ``log_likelihoods`` those of
+    every state of every variable (from ``offsets``), 0 if there is no soft evidence.
     """
     for row in range(codes.shape[0]):
         log_weight = 0.0
@@ -66,7 +66,7 @@ def weighted_rows(
             codes[row, v] = code
             log_weight += log_likelihoods[offsets[v] + code]
             if log_weight == -np.inf:
-                # What comes after cannot matter; zeros keep the codes within range.
+                # The rest cannot matter; zeros keep the codes in range.
                 for rest in range(place + 1, order.shape[0]):
                     codes[row, order[rest]] = 0
                 break
@@ -75,7 +75,7 @@ def weighted_rows(
 
 @dataclass(frozen=True)
 class Shares:
-    """Probabilities of cells, their standard errors (both in the shape of the targets) and what they are worth."""
+    """Probabilities of cells, their standard errors (both in the shape of the targets) and effective sample size."""
 
     values: Floats
     standard_error: Floats
@@ -171,7 +171,7 @@ def _weigh(
 
 
 def _density(numeric: Numeric, known: Floats, codes: Ints, uniforms: Floats) -> Floats:
-    """Return the log weight that observed numeric nodes give each row, their free ancestors drawn."""
+    """Return the log weight of each row from observed numeric nodes, with their free ancestors sampled."""
     above = numeric.ancestral([int(k) for k in np.flatnonzero(~np.isnan(known))])
     values = np.zeros((len(codes), len(known)))
     log_weights = np.zeros(len(codes))
@@ -189,10 +189,10 @@ def _density(numeric: Numeric, known: Floats, codes: Ints, uniforms: Floats) -> 
 
 
 def weighted_shares(at: Ints, weights: Floats, cells: Cells) -> Shares:
-    """Return the estimate from the cell and the weight of each sample (some weight is positive)."""
+    """Return the estimate from the cell and the weight of each sample; some weight is positive."""
     squares = (weights**2).sum()
     values = np.bincount(at, weights, cells.size)
-    # Not weights.sum(), which rounds otherwise: all samples in one cell make exactly one.
+    # Not weights.sum(), which rounds differently: if all samples are in one cell, the result must be exactly one.
     total = values.sum()
     values = values / total
     within = np.bincount(at, weights**2, cells.size)  # Σ w² of the samples in each cell
@@ -205,9 +205,10 @@ def weighted_shares(at: Ints, weights: Floats, cells: Cells) -> Shares:
 def rejection(
     forward: Forward, cells: Cells, evidence: Evidence, n: int, rng: np.random.Generator
 ) -> tuple[Shares, int]:
-    """Estimate the targets' distribution from the rows out of n that agree; return how many did.
+    """Estimate the targets' distribution from those of n rows that agree with the evidence; also return their
+    number.
 
-    A likelihood accepts a row with its own probability (the largest must not exceed one).
+    Soft evidence accepts a row with probability equal to its likelihood (which must not exceed one).
     """
     p = forward.potentials
     observed = np.flatnonzero(evidence.codes >= 0)

@@ -1,8 +1,8 @@
 r"""Samples or weights the numeric nodes of a mixed network after the discrete ones.
 
-Given the discrete states, the numeric ancestors of the observed nodes are jointly normal. Their parts that no
-numeric arc joins are independent, so each part is one factor over the discrete parents of its nodes:
-:math:`N(e; \mu_d, \Sigma_d)`. Values drawn without the evidence are mended exactly:
+Given the discrete states, the numeric ancestors of the observed nodes are jointly normal. Parts that no
+numeric arc connects are independent, so each part is one factor over the discrete parents of its nodes:
+:math:`N(e; \mu_d, \Sigma_d)`. Values sampled without the evidence are corrected exactly:
 
 .. math:: x + \Sigma_{x e} \Sigma_{e e}^{-1} (e - x_e)
 
@@ -27,7 +27,7 @@ from bayeskit.typing import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Numeric:
-    """The regressions of a network, in the order in which they can be drawn.
+    """The regressions of a network, in sampling order.
 
     Columns: discrete nodes are numbered among themselves, numeric nodes among themselves.
     """
@@ -44,7 +44,7 @@ class Numeric:
 
     @cached_property
     def nodes(self) -> list[tuple[LinearGaussian, list[int], list[int]]]:
-        """Of each numeric node its regression, its discrete parents and its numeric parents."""
+        """The regression, the discrete parents and the numeric parents of each numeric node."""
         found = []
         for node in self.network.nodes:
             if not node.is_discrete:
@@ -63,7 +63,7 @@ class Numeric:
             for parent in numbers:
                 children[parent].append(k)
         order = [k for k, count in enumerate(waiting) if not count]
-        for k in order:  # grows while it is read
+        for k in order:  # grows during the loop
             for child in children[k]:
                 waiting[child] -= 1
                 if not waiting[child]:
@@ -71,7 +71,7 @@ class Numeric:
         return order
 
     def ancestral(self, of: list[int]) -> NDArray[np.bool_]:
-        """Tell which numeric nodes are among these or numeric ancestors of them."""
+        """Return which numeric nodes are among these or their numeric ancestors."""
         found = np.zeros(len(self.nodes), bool)
         waiting = list(of)
         while waiting:
@@ -82,7 +82,7 @@ class Numeric:
         return found
 
     def moments(self, k: int, codes: Ints, values: Floats) -> tuple[Floats, Floats]:
-        """Return mean and variance of node k in each row, given the values of its parents there."""
+        """Return the mean and variance of node k in each row, given the values of its parents."""
         regression, cells, numbers = self.nodes[k]
         place = tuple(codes[:, c] for c in cells)
         slope = regression.coefficients[place]
@@ -91,36 +91,36 @@ class Numeric:
         return np.broadcast_to(mean, len(values)), np.broadcast_to(variance, len(values))
 
     def draw(self, k: int, codes: Ints, uniforms: Floats, values: Floats) -> None:
-        """Fill column k of values (rows × numeric nodes) from column k of uniforms; its parents stand."""
-        from scipy.special import ndtri  # discrete networks do without SciPy
+        """Fill column k of values (rows × numeric nodes) from column k of uniforms; its parents are already filled."""
+        from scipy.special import ndtri  # discrete networks do not need SciPy
 
         mean, variance = self.moments(k, codes, values)
-        # The inverse of the normal distribution takes one uniform a value, so the rows of a short sample
-        # begin a long one. Zero itself would be minus infinity.
+        # The inverse normal distribution takes one uniform per value, so a short sample is the beginning of a
+        # longer one. Zero would give minus infinity.
         values[:, k] = mean + np.sqrt(variance) * ndtri(np.maximum(uniforms[:, k], 2.0**-54))
 
 
 def discrete_part(network: Network) -> Network:
-    """Return the discrete nodes alone: no numeric node is above them."""
+    """Return the network of the discrete nodes; no numeric node is their ancestor."""
     if network.is_discrete:
         return network
     return Network(tuple(node for node in network.nodes if node.is_discrete), network.name)
 
 
-# A value whose freedom is a smaller share than this of what it was before others were observed has none.
+# If less than this share of a value's variance remains after other observations, it counts as determined.
 NO_FREEDOM = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Numeric nodes joined by arcs, among them observed ones.
+    """Numeric nodes connected by arcs, some of them observed.
 
     Attributes
     ----------
-    nodes : the numeric nodes; seen : the places of the observed ones among them; seen_values : their values
-    cells : the discrete parents of any of them; sizes : their numbers of states
+    nodes : the numeric nodes; seen : the positions of the observed ones among them; seen_values : their values
+    cells : the discrete parents of all of them; sizes : their numbers of states
     log_density : log N(e; μ_d, Σ_d), one axis for each of ``cells``
-    hits : how many of the values could not have been others (variance zero), with the same axes
+    hits : how many of the values have variance zero, with the same axes
     gain : Σ_xe Σ_ee⁻¹ of each configuration, (configurations, nodes, seen)
     """
 
@@ -142,7 +142,7 @@ class Part:
         return np.where(possible & (self.hits < most), -np.inf, self.log_density)
 
     def mend(self, codes: Ints, values: Floats) -> None:
-        """Turn values drawn without the evidence into values drawn given it."""
+        """Turn values sampled without the evidence into values sampled given the evidence."""
         at = np.zeros(len(codes), np.int64)
         for c, size in zip(self.cells, self.sizes, strict=True):
             at = at * size + codes[:, c]
@@ -154,7 +154,7 @@ class Part:
 
 
 def parts_of(numeric: Numeric, known: Floats, sizes: list[int], max_memory: float) -> list[Part]:
-    """Return the parts that observed values (NaN: free) make of the numeric nodes."""
+    """Return the parts into which observed values (NaN: free) divide the numeric nodes."""
     seen = [int(k) for k in np.flatnonzero(~np.isnan(known))]
     inside = numeric.ancestral(seen)
     root = list(range(len(numeric.nodes)))
@@ -185,7 +185,7 @@ def _part(numeric: Numeric, nodes: list[int], known: Floats, sizes: list[int], m
     configurations = np.zeros((count, max(cells, default=-1) + 1), np.int64)
     configurations[:, list(cells)] = np.indices(shape).reshape(len(shape), count).T
     place = {k: i for i, k in enumerate(nodes)}
-    # x = mean + load · (independent standard normals); size is the largest term that the mean is a sum of.
+    # x = mean + load · (independent standard normals); size is the largest term of the sum that gives the mean.
     mean, size, load = np.zeros((count, m)), np.zeros((count, m)), np.zeros((count, m, m))
     for i, k in enumerate(nodes):
         regression, its_cells, numbers = numeric.nodes[k]
@@ -206,10 +206,11 @@ def _part(numeric: Numeric, nodes: list[int], known: Floats, sizes: list[int], m
 def _conditioned(
     mean: Floats, size: Floats, load: Floats, seen: list[int], e: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Observe one value after the other: log density, how many were certain, and the gain, of each configuration.
+    """Observe one value after the other; return the log density, the number of certain values, and the gain.
 
-    What a value tells is taken out of the loads (Gram and Schmidt), never out of a covariance, which would hold half
-    their digits. A value that nothing is left to vary must be what it is; then it tells nothing.
+    The information of a value is removed from the loads (Gram–Schmidt), not from a covariance, which would
+    lose half of the digits. A value with no variance left must equal its prediction; then it adds no
+    information.
     """
     count, m = mean.shape
     log_density, hits, gain = np.zeros(count), np.zeros(count), np.zeros((count, m, len(seen)))

@@ -1,8 +1,9 @@
 """Converts a network and evidence into a posterior network, for exact samples.
 
-Variables that the evidence can say something about are eliminated one by one. When v goes, the product of the
-factors that hold it is, up to a constant for each state of its neighbours still there, P(v | neighbours, e): its
-table, with the neighbours as parents. Drawn in the reverse order, the variables have the posterior distribution.
+Variables that the evidence can affect are eliminated one by one. When v is eliminated, the product of its
+factors is proportional to P(v | remaining neighbours, e), for each state of these neighbours. That is its new
+table, with the neighbours as parents. Sampled in reverse order, the variables have the posterior
+distribution.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from bayeskit._inference.relevant import ancestral, is_directed, relevant_factor
 from bayeskit.errors import TooLarge
 from bayeskit.typing import Floats, Ints
 
-# Variables, and the logarithms of a factor with an axis for each: a product of thousands never underflows.
+# Variables, and the logs of a factor with an axis for each: a product of thousands does not underflow.
 Piece = tuple[tuple[int, ...], Floats]
 
 
 def posterior_network(
     potentials: Potentials, evidence: Evidence, max_memory: float, beside: Sequence[Piece] = ()
 ) -> Potentials:
-    """Return the potentials of a Bayesian network over the same variables that is P(· | evidence).
+    """Return the potentials of a Bayesian network over the same variables whose distribution is P(· | evidence).
 
-    ``beside`` are more factors, as logarithms, over variables among the potentials'. The cost is that of one exact
-    query; the tables are held together, and refused beyond ``max_memory`` bytes.
+    ``beside`` are additional log factors over these variables. The cost is that of one exact query. All
+    tables are held together, and refused above ``max_memory`` bytes.
     """
-    codes = np.where(potentials.sizes == 1, 0, evidence.codes)  # one state: nothing to draw
+    codes = np.where(potentials.sizes == 1, 0, evidence.codes)  # one state: nothing to sample
     seeds = [*np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods, *(v for s, _ in beside for v in s)]
     relevant = ancestral(potentials, seeds)
     factors = relevant_factors(potentials, relevant)
@@ -46,7 +47,7 @@ def posterior_network(
     free = [int(v) for v in np.flatnonzero(relevant & (codes < 0))]
     scopes_held = [*(scope for scope, _ in pieces), *(held[f] for f in wide)]
     order = _elimination_order(free, scopes_held, potentials, max_memory)
-    pieces += [(held[f], potentials.log_slice(f, codes)) for f in wide]  # only now: there is room for them
+    pieces += [(held[f], potentials.log_slice(f, codes)) for f in wide]  # only now is it known that they fit
     tables = {int(v): _certain(int(potentials.sizes[v]), int(codes[v])) for v in np.flatnonzero(codes >= 0)}
     scopes: dict[int, tuple[int, ...]] = {v: (v,) for v in tables}
     rules: dict[int, Discrete] = {}
@@ -79,7 +80,7 @@ def _certain(size: int, code: int) -> Floats:
 
 
 def _sliced(scope: tuple[int, ...], logs: Floats, codes: Ints) -> Piece:
-    """Return the factor where the observed variables have their states."""
+    """Return the factor at the observed states."""
     place = tuple(slice(None) if codes[v] < 0 else int(codes[v]) for v in scope)
     return tuple(v for v in scope if codes[v] < 0), np.asarray(logs[place])
 
@@ -87,7 +88,7 @@ def _sliced(scope: tuple[int, ...], logs: Floats, codes: Ints) -> Piece:
 def _elimination_order(
     free: list[int], scopes: list[tuple[int, ...]], potentials: Potentials, max_memory: float
 ) -> list[int]:
-    """Return the order in which the next table is always the smallest that can be had; measure before it is made."""
+    """Return the greedy order, in which the next table is always the smallest; check the memory before building it."""
     neighbours: dict[int, set[int]] = {v: set() for v in free}
     for scope in scopes:
         for v in scope:
@@ -101,11 +102,11 @@ def _elimination_order(
     while heap:
         weight, v = heapq.heappop(heap)
         if v not in neighbours or weight != cells[v]:
-            continue  # out of date: the variable is gone or stands again with another weight
+            continue  # outdated: the variable is eliminated or in the queue with another weight
         order.append(v)
         around = neighbours.pop(v) - {v}
         needed += 8 * weight
-        # The product and, for the time of its making, one copy stand beside what is kept.
+        # The product and, temporarily, one copy are held in addition to the results.
         if needed + 16 * weight > max_memory:
             names = [potentials.names[u] for u in sorted(around | {v})]
             raise TooLarge(needed + 16 * weight, max_memory, names, weight)
@@ -135,7 +136,7 @@ def _eliminated(
         largest = product.max(axis=-1, keepdims=True)
         if not largest.max() > -np.inf:
             raise Contradiction
-        # A row of zeros stays one: the rows that would look it up have probability zero.
+        # A row of zeros stays zero: rows that would look it up have probability zero.
         product -= np.where(largest > -np.inf, largest, 0.0)
         np.exp(product, out=product)
         if others:
@@ -146,7 +147,7 @@ def _eliminated(
 
 
 def logs_of(values: Floats) -> Floats:
-    """Return the logarithms, −inf of zero without a warning."""
+    """Return the logarithms, with −inf for zero and no warning."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(values))
 
