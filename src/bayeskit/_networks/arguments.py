@@ -47,7 +47,7 @@ def switch(value: object, name: str) -> bool:
 
 
 def choice(value: object, name: str, choices: tuple[str, ...]) -> str:
-    """Return one of some words.
+    """Return the value if it is one of the choices.
 
     >>> choice("up", "direction", ("down", "right"))
     Traceback (most recent call last):
@@ -133,7 +133,7 @@ def known_nodes(dag: Dag, given: NamesLike, what: str) -> tuple[Name, ...]:
 
 
 def two_groups(dag: Dag, a: NamesLike, b: NamesLike) -> tuple[tuple[Name, ...], tuple[Name, ...]]:
-    """Return the nodes of two arguments ``a`` and ``b``, of which none is empty and which share no node."""
+    """Return the nodes of two arguments ``a`` and ``b``. Neither may be empty, and they may not share a node."""
     groups = known_nodes(dag, a, "a"), known_nodes(dag, b, "b")
     for what, group in zip("ab", groups, strict=True):
         if not group:
@@ -149,5 +149,5 @@ def two_groups(dag: Dag, a: NamesLike, b: NamesLike) -> tuple[tuple[Name, ...], 
 def _is_node(dag: Dag, given: object) -> bool:
     try:
         return given in dag.position
-    except TypeError:  # a tuple that holds a list
+    except TypeError:  # a tuple that contains a list
         return False

@@ -38,7 +38,7 @@ from bayeskit._visible import visible
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.typing import NamesLike, StatesLike
 
-# A network of more nodes than this is counted, not spelt out.
+# The nodes of a larger network are counted, not listed.
 MOST_SPELT_OUT = 8
 
 
@@ -65,7 +65,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
 
     Examples
     --------
-    The lawn is wet this morning, and so is Joe's next adapter. Did it rain, or was the sprinkler left on?
+    The lawn is wet this morning, and so is Joe's next door. Did it rain, or was the sprinkler left on?
 
     >>> network = BayesianNetwork(
     ...     {"rain": [], "sprinkler": [], "joe": ["rain"], "wet": ["rain", "sprinkler"]},
@@ -87,7 +87,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
     _network: Network
     _cache: DerivedCache
 
-    # Functions over a network, taken by name.
+    # Functions over a network that become methods.
     sample = sampling_adapter.sample
     approximate = sampling_adapter.approximate
     entropy = measures.entropy
@@ -116,9 +116,9 @@ class BayesianNetwork(Fitting, Structure, Queries):
         return made
 
     def _become(self, network: Network) -> None:
-        """Be another network from now on; what was derived from the old one is dropped.
+        """Replace the network; everything derived from the old one is dropped.
 
-        Questions under way go on with the value they began with.
+        Running queries continue with the network with which they started.
         """
         self._network = network
         self._cache = DerivedCache(network)
@@ -421,7 +421,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        # Arrays come back writable from a pickle; a new value closes them again.
+        # Arrays from a pickle are writable; a new value makes them read-only again.
         network: Network = state["_network"]
         nodes = tuple(
             n if n.distribution is None else replace(n, distribution=replace(n.distribution))
@@ -453,7 +453,7 @@ def _renamed(variable: Variable, states: object) -> Variable:
             n_labels=len(labels),
         )
     if labels != old and set(labels) == set(old):
-        # Most likely meant as another order, which would exchange what the tables say.
+        # Probably meant as another order, which would silently change the meaning of the tables.
         raise SettingError(
             "{name!r} has these states already, in the order {states}. set_states renames them by "
             "position; to exchange their names pass a mapping {{old: new}}.",

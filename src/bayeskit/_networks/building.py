@@ -142,7 +142,7 @@ def variable_of(name: Name, states: object) -> Variable:
 
 
 def _read_states(name: Name, states: object) -> tuple[Kind, tuple[Label, ...], int, bool]:
-    """Return the kind of a node, its states, how many were declared, and whether they are all."""
+    """Return the kind of a node, its states, how many were declared, and whether the list is complete."""
     if states is float or (isinstance(states, str) and states == "continuous"):
         return "numeric", (), 0, False
     labels = () if states is None else state_labels(name, states)
@@ -174,7 +174,7 @@ def state_labels(name: Name, states: object) -> tuple[Label, ...]:
 
 Place = tuple[int, ...]
 
-# A table given cell by cell is not made larger than this, in bytes.
+# A table given cell by cell may not exceed this size, in bytes.
 LARGEST_TABLE = 2**30
 
 
@@ -186,7 +186,7 @@ class Axes:
     owner : the node whose table it is, for messages
     variables : the variables of the axes
     open_last : bool
-        The last variable has no states yet: they are what is met, in the order in which it is met.
+        The last variable has no states yet: they are collected in the order in which they occur.
 
     Examples
     --------
@@ -226,7 +226,7 @@ class Axes:
 
     def where(self, place: Sequence[int]) -> str:
         """Return the position of a cell or a row in words; empty for a table without parents."""
-        n = len(place)  # a row has no place on the child's axis
+        n = len(place)  # a row has no position on the child's axis
         pairs = zip(self.names[:n], self.states[:n], place, strict=True)
         return ", ".join(f"{name!r} = {states[int(k)]!r}" for name, states, k in pairs)
 
@@ -297,7 +297,7 @@ class Axes:
         return values
 
     def refuse_gaps(self, seen: NDArray[np.bool_]) -> None:
-        """Name the cells that were not given, at most eight of them."""
+        """Raise an error that names missing cells, at most eight of them."""
         gaps = np.argwhere(~seen)
         if len(gaps):
             named = Joined((self.where(place) for place in gaps[:8]), "; ")
@@ -339,7 +339,7 @@ def numbers(value: object, owner: Name, where: str = "") -> NDArray[np.float64]:
 def _among(value: object, states: Sequence[Label]) -> bool:
     try:
         return value in states
-    except (TypeError, ValueError):  # pandas.NA and arrays refuse to be compared
+    except (TypeError, ValueError):  # pandas.NA and arrays cannot be compared
         return False
 
 

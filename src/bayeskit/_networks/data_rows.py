@@ -53,7 +53,7 @@ class Rows:
         self._place = {node: place[name] for node, name in columns.items()}
 
     def codes(self, place: int) -> Codes:
-        """Return the codes of one discrete node; the code after its last state where it is missing."""
+        """Return the codes of one discrete node; missing cells have the code after its last state."""
         if place not in self._coded:
             self._coded[place] = self._code(place)
         return self._coded[place]
@@ -72,7 +72,7 @@ class Rows:
                 self.codes(place)
 
     def numbers(self, place: int) -> Floats:
-        """Return the numbers of one continuous node, NaN where it is missing."""
+        """Return the numbers of one continuous node, NaN if missing."""
         j = self._place.get(self.variables[place].name)
         if j is None:
             return np.full(self.n_rows, np.nan)
@@ -91,9 +91,9 @@ class Rows:
 
 
 def columns_of(nodes: Sequence[Name], names: Sequence[Name]) -> dict[Name, Name]:
-    """Return which column each node is, of those that have one.
+    """Return the column of each node that has one.
 
-    Frames whose columns are text hold a node named 0 as "0".
+    In frames with text column names, a node named 0 is the column "0".
 
     >>> columns_of([0, "b"], ("0", "c"))
     {0: '0'}
@@ -126,7 +126,7 @@ def _codes_of(table: Table, variables: tuple[Variable, ...]) -> NDArray[Any]:
 
 
 def _checked_codes(column: NDArray[Any], variable: Variable) -> Codes:
-    """Take codes as a user gives them, who writes −1 for missing."""
+    """Read codes as users write them, with −1 for missing."""
     codes = column.astype(np.int64)
     strange = (codes < -1) | (codes >= variable.size)
     if strange.any():

@@ -135,10 +135,10 @@ def minimal_conflict(items: Sequence[T], impossible: Callable[[list[T]], bool]) 
     return [items[i] for i in sorted(needed)]
 
 
-# To find a smallest part of impossible evidence so many questions are asked; then what is left of it is named whole.
+# The number of queries to find a minimal impossible subset of the evidence; after that, all that is left is named.
 MOST_QUESTIONS = 1000
-# Where a node is a rule with too many cells for a table, each of these questions may use so many bytes: the less of
-# its causes a part observes, the more cells it takes to see that the part is possible.
+# If a rule has too many cells for a table, each of these queries may use this many bytes: the fewer causes a
+# subset observes, the more cells it takes to see that it is possible.
 LIMIT_BESIDE_RULES = 2**20
 
 
@@ -153,7 +153,7 @@ class QueryAdapter(ABC):
 
     @abstractmethod
     def log_evidence(self, evidence: Given, soft: Given, limit: float) -> float:
-        """Return the logarithm of the evidence's probability, not normalised; −inf where it is impossible."""
+        """Return the log of the unnormalised probability of the evidence; −inf if it is impossible."""
 
     def targets(self, given: Any) -> tuple[int, ...]:
         """Return the positions of the target nodes: at least one, without duplicates."""
@@ -167,7 +167,7 @@ class QueryAdapter(ABC):
         return places
 
     def discrete_target(self, name: Name) -> int:
-        """Return the place of the one node whose states are to be predicted."""
+        """Return the position of the node to be predicted."""
         place = self.reader.place(name, "it is the target")
         if self.variables[place].kind != "categorical":
             raise SettingError(
@@ -205,12 +205,12 @@ class QueryAdapter(ABC):
         return ImpossibleEvidence({**hard, **soft_part, **both})
 
 
-# NumPy has no arrays of more axes.
+# The maximum number of axes in NumPy.
 MOST_AXES = 64 if int(np.__version__.split(".")[0]) >= 2 else 32
 
 
 class DiscreteAdapter(QueryAdapter):
-    """Questions to a discrete Bayesian network, or to a Markov network."""
+    """Queries of a discrete Bayesian network or a Markov network."""
 
     def __init__(self, network: Network | FactorGraph, cache: DerivedCache) -> None:
         if isinstance(network, FactorGraph):
@@ -227,7 +227,7 @@ class DiscreteAdapter(QueryAdapter):
         ]
 
     def log_total(self, limit: float) -> float:
-        """Return the logarithm of what the probabilities sum to without evidence: 0, or a Markov network's log Z."""
+        """Return the log of the total without evidence: 0, or log Z of a Markov network."""
         if isinstance(self._network, Network):
             return 0.0
         nothing = Evidence.nothing(len(self.variables))
@@ -241,7 +241,7 @@ class DiscreteAdapter(QueryAdapter):
         if log_scale == -math.inf:
             return log_scale
         if isinstance(self._network, Network) and observed.is_empty:
-            return log_scale  # every table sums to one: no need to find it out
+            return log_scale  # every table sums to one, so there is nothing to compute
         return self.exact.log_probability(observed, limit) + log_scale
 
     def posteriors(self, evidence: Given, soft: Given, limit: float) -> dict[Name, Any]:
@@ -309,9 +309,9 @@ class DiscreteAdapter(QueryAdapter):
         return MostProbable({v.name: v.states[code] for v, code in shown}, log_p - self.log_total(limit))
 
     def predict(self, rows: Rows, target: int, limit: float) -> Floats:
-        """Return P(target | row) of each row, zeros where a row is impossible.
+        """Return P(target | row) of each row; zeros if a row is impossible.
 
-        Rows whose Markov blanket of the target is complete are looked up; their other cells cannot matter.
+        Rows with a complete Markov blanket of the target are looked up; their other cells do not matter.
         """
         lookup: Lookup = self._cache.get(("lookup", target), lambda: Lookup(self.exact.potentials, target))
         codes = rows.matrix(lookup.blanket)
@@ -331,14 +331,14 @@ class DiscreteAdapter(QueryAdapter):
         return out
 
     def prior(self, target: int, limit: float) -> Floats:
-        """Return P(target), nothing being observed."""
+        """Return P(target) without evidence."""
         values, log_p = self.exact.joint((target,), Evidence.nothing(len(self.variables)), limit)
         if log_p == -math.inf:
             raise self.impossible(None, None, limit)
         return values
 
     def log_prob(self, rows: Rows, limit: float) -> Floats:
-        """Return log P(row) of each row, missing cells summed out."""
+        """Return log P(row) of each row, with missing cells summed out."""
         codes = rows.matrix(range(len(self.variables)))
         out = np.empty(rows.n_rows)
         missing = codes >= self.exact.potentials.sizes
@@ -346,7 +346,7 @@ class DiscreteAdapter(QueryAdapter):
         if not left.all():
             out[~left] = log_weights(self.exact.potentials, codes[~left])
         while left.any():
-            # A batch does not look at its target: any variable that is missing in a row will do for it.
+            # A batch ignores its target's column, so any variable that is missing in a row can be the target.
             target = int(missing[left].sum(axis=0).argmax())
             now = left & missing[:, target]
             out[now] = self.exact.batch(codes[now], target, limit)[1]

@@ -80,18 +80,18 @@ def plot(
 def page(self: DrawableNetwork) -> str:
     try:
         n_parameters: int | None = self.n_parameters
-    except UsageError:  # states that are not known yet
+    except UsageError:  # states not known yet
         n_parameters = None
     return network_html(self._network, n_parameters)
 
 
 def _beliefs(drawn: DrawableNetwork, evidence: Given, soft: Given) -> Mapping[Any, Any] | None:
-    """Return what to draw in the boxes; None where there is nothing to draw."""
+    """Return the beliefs to draw in the boxes; None if there is nothing to draw."""
     try:
         drawn._network.require_distributions()
     except UsageError:
         if evidence or soft:
-            raise  # evidence was given to be reckoned with
+            raise  # the evidence cannot be ignored
         return None
     try:
         return drawn.posteriors(evidence, soft=soft)
@@ -107,8 +107,8 @@ def _beliefs(drawn: DrawableNetwork, evidence: Given, soft: Given) -> Mapping[An
 
 
 def _findings(network: Network, evidence: Given, soft: Given) -> dict[Name, str]:
-    """Say in a few signs what is known of each node: "= yes", "≠ red", "likelihood"."""
-    Reader([node.variable for node in network.nodes]).read_mixed(evidence, soft)  # refuses what means nothing
+    """Summarise what is known about each node: "= yes", "≠ red", "likelihood"."""
+    Reader([node.variable for node in network.nodes]).read_mixed(evidence, soft)  # rejects invalid evidence
     found = dict.fromkeys(soft or {}, "~ likelihood")
     for name, value in (evidence or {}).items():
         node = network[name]

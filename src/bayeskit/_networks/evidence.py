@@ -18,7 +18,7 @@ from bayeskit._schema import Label, Name, Variable, state_code
 from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, SettingError, UnseenState
 from bayeskit.typing import Floats
 
-# {node: state}, {node: Not(states)}, {node: likelihoods}: what a question is given, hard or soft.
+# {node: state}, {node: Not(states)}, {node: likelihoods}: hard or soft evidence of a query.
 Given: TypeAlias = Mapping[Any, Any] | None
 
 
@@ -55,7 +55,7 @@ class Not:
 
 
 def read_likelihoods(variable: Variable, given: object) -> Floats:
-    """Return the likelihood of each state, as given: an array in the order of states, or state → number.
+    """Return the likelihood of each state, given as an array in the order of states, or as state → number.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def read_likelihoods(variable: Variable, given: object) -> Floats:
             word=", …" if size > 12 else "",
         )
     for state, value in zip(variable.states, values.tolist(), strict=True):
-        if not 0 <= value < math.inf:  # also where it is NaN
+        if not 0 <= value < math.inf:  # also rejects NaN
             raise SettingError(
                 "The soft evidence on {name!r} gives {state!r} the likelihood {value!r}. Likelihoods are finite "
                 "and not negative.",
@@ -94,7 +94,7 @@ def read_likelihoods(variable: Variable, given: object) -> Floats:
 
 
 def excluding(variable: Variable, negation: Not) -> Floats:
-    """Return the likelihood of each state where some are excluded: 0 for those, 1 for the others.
+    """Return the likelihood of each state if some are excluded: 0 for those, 1 for the others.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def excluding(variable: Variable, negation: Not) -> Floats:
 
 
 def scaled(values: Floats) -> tuple[Floats, float]:
-    """Return the likelihoods with a largest in [½, 1], and the logarithm of what they were divided by.
+    """Return the likelihoods scaled to a maximum in [½, 1], and the logarithm of the divisor.
 
     The divisor is a power of two, so no digit is lost. It is smaller if the smallest likelihood would
     otherwise underflow.
@@ -128,7 +128,7 @@ def scaled(values: Floats) -> tuple[Floats, float]:
         return values, 0.0
     exponent = math.frexp(largest)[1]
     if exponent > 0:
-        # Not so far that the least is rounded to nothing: it may be the only one that is possible.
+        # Do not scale so far that the smallest underflows: it may be the only possible state.
         least = float(values[values > 0.0].min())
         exponent = max(min(exponent, math.frexp(least)[1] + 1021), 0)
     return np.ldexp(values, -exponent), exponent * math.log(2.0)
@@ -166,7 +166,7 @@ def _by_order(name: Name, given: object) -> Floats:
 
 
 def read_evidence(variables: Sequence[Variable], evidence: Given, soft: Given) -> Evidence:
-    """Return what is known in codes.
+    """Return the evidence in codes.
 
     Parameters
     ----------
@@ -196,16 +196,16 @@ def _contradicted(reader: Reader, evidence: Mapping[Any, Any], soft: Mapping[Any
 
 
 class Reader:
-    """Reads evidence on the variables of one network; made once, since every question goes through it."""
+    """Reads evidence about the variables of one network. Created once per network, since every query uses it."""
 
     def __init__(self, variables: Sequence[Variable]) -> None:
         self.variables = tuple(variables)
-        # Node → its place and its states by label: one look-up where a state is given as it is written.
+        # Node → its position and its codes by label: a single look-up for a state given as declared.
         self._codes_of = {v.name: (place, v.codes) for place, v in enumerate(self.variables)}
         self._free = np.full(len(self.variables), -1, np.int64)
 
     def place(self, name: Name, where: str | Message = "") -> int:
-        """Return the place of a node."""
+        """Return the position of a node."""
         try:
             return self._codes_of[name][0]
         except (KeyError, TypeError):
@@ -214,7 +214,7 @@ class Reader:
     def __contains__(self, name: object) -> bool:
         try:
             return name in self._codes_of
-        except TypeError:  # a tuple that holds a list
+        except TypeError:  # a tuple that contains a list
             return False
 
     def read(self, evidence: Given, soft: Given) -> tuple[Evidence, float]:
@@ -243,7 +243,7 @@ class Reader:
         return self._with_likelihoods(codes, negative, soft)
 
     def read_mixed(self, evidence: Given, soft: Given) -> tuple[Evidence, Floats, float]:
-        """Return the same of a network with continuous nodes, with the numbers observed (NaN where free)."""
+        """Return the same for a network with continuous nodes, and the observed numbers (NaN if free)."""
         values = np.full(len(self.variables), np.nan)
         states: dict[Name, Any] = {}
         for name, value in _items(evidence, "evidence") if evidence else ():
@@ -264,7 +264,8 @@ class Reader:
             values, log_divisor = scaled(read_likelihoods(self._discrete(place), given))
             log_scale += log_divisor
             if codes[place] >= 0:
-                # Of an observed node one likelihood counts: a factor of the evidence's probability.
+                # For an observed node, only the likelihood of its state counts, as a factor of the
+                # probability of the evidence.
                 likelihood = float(values[codes[place]])
                 log_scale += math.log(likelihood) if likelihood > 0 else -math.inf
             elif place not in likelihoods:
@@ -298,10 +299,10 @@ def _items(given: Mapping[Any, Any], what: str) -> Any:
 
 
 def _code(variable: Variable, value: object) -> int:
-    """Return the code of a value that is no state as it stands."""
+    """Return the code of a value that is not literally a state."""
     name = variable.name
     if is_missing(value):
-        # str(None) is how a state named "None" is written, but who passes None has nothing to say.
+        # str(None) could match a state named "None", but a user who passes None means a missing value.
         raise UnseenState(
             "The evidence on {name!r} is {value!r}, which means missing: leave it out. (A state that is written so "
             "is given as text, {value2!r}.)",

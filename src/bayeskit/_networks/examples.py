@@ -34,7 +34,7 @@ def wet_grass() -> BayesianNetwork:
 
 
 def asia() -> BayesianNetwork:
-    """Return the chest clinic of Lauritzen and Spiegelhalter (1988): eight nodes, ``either`` a rule.
+    """Return the chest clinic of Lauritzen and Spiegelhalter (1988): eight nodes, of which ``either`` is a rule.
 
     Examples
     --------
@@ -90,8 +90,8 @@ def seven() -> BayesianNetwork:
 def melon() -> BayesianNetwork:
     """Return the melon network: P(x1) P(x2) P(x3|x1) P(x4|x1,x2) P(x5|x2) (周志华《机器学习》图 7.2).
 
-    x1 … x5 are 好瓜, 甜度, 敲声, 色泽, 根蒂. The book gives the graph and the table of 根蒂 given 甜度; the four other
-    tables, and which two states 敲声 and 色泽 have, are ours.
+    x1 … x5 are 好瓜, 甜度, 敲声, 色泽, 根蒂. The book gives the graph and the table of 根蒂 given 甜度. The four other
+    tables, and the two states of 敲声 and of 色泽, are ours.
 
     Examples
     --------

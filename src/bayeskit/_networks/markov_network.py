@@ -53,7 +53,7 @@ class MarkovNetwork(Queries):
     MostProbable({'a': 'x', 'b': 'x'}, log_probability=-0.427444)
     """
 
-    # Functions over a network, taken by name.
+    # Functions over a network that become methods.
     sample = sampling_adapter.sample
     approximate = sampling_adapter.approximate
     write = network_io.write

@@ -24,20 +24,20 @@ from bayeskit.typing import Floats, Ints
 
 
 class BlanketPosterior:
-    r"""P(target | blanket), from the distributions of the target and of its children alone.
+    r"""P(target | blanket), from the distributions of the target and its children only.
 
     .. math:: P(t \mid x) \propto P(t \mid \mathrm{pa}_t) \prod_{c \in \mathrm{ch}_t} p(x_c \mid \mathrm{pa}_c)
 
     Parameters
     ----------
     network : with all its distributions
-    target : the place of a discrete node
+    target : the position of a discrete node
 
     Attributes
     ----------
-    blanket : places of parents, children and their other parents, in order
-    is_smooth : no child has a variance of zero; where one has, densities and probabilities meet and must not be
-        multiplied as if they were alike
+    blanket : positions of the parents, the children and the children's other parents, in order
+    is_smooth : whether no child has variance zero. If one has, densities and probabilities occur together and
+    cannot simply be multiplied.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class BlanketPosterior:
         self.blanket = tuple(place for place in places if place != target)
         self._places, self._column = places, places.index(target)
         self._size = network.nodes[target].variable.size
-        # Other nodes of the blanket count the same whatever the target is, so any distribution will do for them.
+        # The other nodes of the blanket do not depend on the target, so any distribution works for them.
         self._network = Network(
             tuple(
                 network.nodes[place] if dag.nodes[place] in deciding else _alone(network.nodes[place])
@@ -73,7 +73,8 @@ class BlanketPosterior:
         )
 
     def posteriors(self, codes: Ints, values: Floats) -> Floats:
-        """Return P(target | row): rows have a column for each node of the whole network; the blanket's are complete.
+        """Return P(target | row). Rows have a column for each node of the network; those of the blanket are
+        complete.
 
         A row of zeros means that no state of the target is possible.
         """
@@ -89,7 +90,7 @@ class BlanketPosterior:
 
 
 def _alone(node: Node) -> Node:
-    """Return a node of the same variable without parents."""
+    """Return a node with the same variable and no parents."""
     if node.is_discrete:
         return Node(node.variable, (), uniform([node.variable.size]))
     nothing = np.zeros(0)
@@ -107,7 +108,7 @@ class MixedAdapter(QueryAdapter):
         self.has_rules = self.hybrid.has_rules
 
     def log_total(self, limit: float) -> float:
-        """Return the logarithm of what the probabilities sum to without evidence."""
+        """Return the log of the total without evidence."""
         return 0.0
 
     def log_evidence(self, evidence: Given, soft: Given, limit: float) -> float:
@@ -157,7 +158,7 @@ class MixedAdapter(QueryAdapter):
                 name=self.variables[numeric].name,
             )
         observed, log_scale = self._read(evidence, soft)
-        order = tuple(sorted(places))  # ties by the order of the nodes, not of the asking
+        order = tuple(sorted(places))  # ties go by the order of the nodes, not of the targets
         table, log_density = self.hybrid.joint(order, observed, limit)
         if log_density + log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
@@ -174,9 +175,9 @@ class MixedAdapter(QueryAdapter):
         return MostProbable(self._named((*places, *also_observed), codes, observed.values), log_p)
 
     def predict(self, rows: Rows, target: int, limit: float) -> Floats:
-        """Return P(target | row) of each row, zeros where a row is impossible.
+        """Return P(target | row) of each row; zeros if a row is impossible.
 
-        Rows whose Markov blanket of the target is complete need no elimination.
+        Rows with a complete Markov blanket of the target need no elimination.
         """
         near = BlanketPosterior(self._network, target)
         codes, values = self._cells(rows, near.blanket)
@@ -196,12 +197,12 @@ class MixedAdapter(QueryAdapter):
         return out
 
     def prior(self, target: int, limit: float) -> Floats:
-        """Return P(target), nothing being observed."""
+        """Return P(target) without evidence."""
         nothing = HybridEvidence.nothing(len(self.variables))
         return np.asarray(self.hybrid.joint((target,), nothing, limit)[0])
 
     def log_prob(self, rows: Rows, limit: float) -> Floats:
-        """Return the log density of each row, missing cells integrated out."""
+        """Return the log density of each row, with missing cells integrated out."""
         codes, values = self._cells(rows, range(len(self.variables)))
         whole = np.ones(rows.n_rows, dtype=bool)
         for place in range(len(self.variables)):
@@ -218,7 +219,7 @@ class MixedAdapter(QueryAdapter):
         return HybridEvidence(observed.codes, values, observed.likelihoods), log_scale
 
     def _cells(self, rows: Rows, places: Iterable[int]) -> tuple[Ints, Floats]:
-        """Return codes and numbers with a column for each node, those of some nodes filled in, others missing."""
+        """Return codes and numbers with a column for each node; these nodes are filled in, the others are missing."""
         shape = (rows.n_rows, len(self.variables))
         codes, values = np.tile(self._sizes, (rows.n_rows, 1)), np.full(shape, np.nan)
         for place in places:

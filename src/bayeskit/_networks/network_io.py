@@ -82,7 +82,7 @@ def read_network(
     (0, 1)
     >>> folder.cleanup()
     """
-    # The classes import this package's io; importing them here keeps reading.py free for either of them to use.
+    # The classes import this module, so it cannot import them at the top.
     from bayeskit._networks.bayesian_network import BayesianNetwork
     from bayeskit._networks.markov_network import MarkovNetwork
 

@@ -226,8 +226,7 @@ class Structure:
         return relations.markov_blanket(dag, known_node(dag, name))
 
     def moral_graph(self) -> dict[Name, tuple[Name, ...]]:
-        """Return the moral graph as the neighbours of each node: co-parents are joined and directions
-        dropped."""
+        """Return the neighbours of each node in the moral graph: co-parents are joined, directions are dropped."""
         return relations.moral_neighbours(self._network.dag)
 
     @property

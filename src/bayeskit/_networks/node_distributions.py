@@ -31,7 +31,7 @@ from bayeskit._schema import Label, Name, Variable, state_code
 from bayeskit.errors import ColumnError, SettingError, UnseenState, UsageError
 from bayeskit.typing import Floats, Frame, TableLike
 
-# What a user computed may miss one by so much; a file, printed with a few digits, by more.
+# The tolerance of sums: small for computed numbers, larger for files, which have few digits.
 ROUNDED = 1e-9
 
 
@@ -65,18 +65,18 @@ def checked_rows(axes: Axes, values: Floats, normalize: bool | None) -> Floats:
             total=total,
             way_out=way_out,
         )
-    # −0.0 is a zero like any other.
+    # −0.0 becomes 0.0.
     return summing_to_one(values, sums) + 0.0
 
 
-# A table as users write it: cells in order, nested mappings, a factor, a frame, or a distribution as it is.
+# A table as users write it: cells in order, nested mappings, a factor, a frame, or a distribution.
 CptLike: TypeAlias = ArrayLike | Mapping[Any, Any] | Factor | Frame | Distribution
 
 NUMBER_COLUMNS = ("p", "probability", "value")
 
 
 def cells_of_frame(axes: Axes, frame: TableLike) -> list[tuple[Place, float]]:
-    """Return the cells that a frame gives, in the order of its rows.
+    """Return the cells of a frame, in the order of its rows.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _the_only(rest: list[int], table: Rows, axes: Axes) -> int:
 
 
 def _column(table: Rows, name: Name) -> int | None:
-    """Find the column of a node: by its name, else by how the name is written."""
+    """Find the column of a node by its name, otherwise by the text of its name."""
     if name in table.names:
         return table.names.index(name)
     written = [j for j, column in enumerate(table.names) if str(column) == str(name)]
@@ -157,7 +157,7 @@ def _codes_in(axes: Axes, axis: int, table: Rows, j: int) -> list[int]:
             name=axes.names[axis],
             row=row,
         )
-    # Labels are met in the order of the rows, and only those that stand in one.
+    # Labels in the order of the rows, and only those that occur.
     met, first = np.unique(codes, return_index=True)
     place = {int(code): axes.code(axis, coded.labels[int(code)]) for code in met[np.argsort(first)]}
     return [place[code] for code in codes.tolist()]
@@ -230,7 +230,7 @@ def _values(axes: Axes, table: Any) -> Floats:
 
 
 def _aligned(axes: Axes, factor: Factor) -> Floats:
-    """Turn a factor so that its axes and its states stand in the order of the node's."""
+    """Reorder the axes and states of a factor to match the node."""
     if set(factor.names) != set(axes.names):
         raise SettingError(
             "The factor is over {names}; the table of {owner!r} is over {names2}.",
@@ -346,7 +346,7 @@ def deterministic(network: Network, name: Name, rule: object) -> Deterministic:
 def _outcomes(axes: Axes, rule: Callable[..., Any]) -> list[tuple[tuple[int, ...], Any]]:
     try:
         signature(rule).bind(*axes.names)
-    except ValueError:  # a function of C that does not say what it takes
+    except ValueError:  # a C function without a signature
         pass
     except TypeError as error:
         raise SettingError(
@@ -361,7 +361,7 @@ def _outcomes(axes: Axes, rule: Callable[..., Any]) -> list[tuple[tuple[int, ...
 
 
 def _of_parents(network: Network, name: Name, causes: object) -> list[tuple[Variable, Any]]:
-    """Return each parent with what is said of it; all must be named, and no others."""
+    """Return each parent with its value; all must be named, and no others."""
     axes = _axes(network, name)
     if not isinstance(causes, Mapping):
         raise SettingError(
@@ -387,7 +387,7 @@ def _of_parents(network: Network, name: Name, causes: object) -> list[tuple[Vari
 
 
 def _of_states(name: Name, parent: Variable, given: object, present: Label | None) -> dict[int, Any]:
-    """Return what is said of each state of a parent, by code; one may be left out: it brings about nothing."""
+    """Return the value of each state of a parent, by code; one state may be omitted and has no effect."""
     if not isinstance(given, Mapping):
         if present is None or parent.size != 2 or parent.states[0] == present:
             raise SettingError(
@@ -501,7 +501,7 @@ def regression(
 def _regression(
     name: Name, numeric: tuple[Name, ...], said: object, where: str
 ) -> tuple[float, list[float], float]:
-    """Read (intercept, coefficients, variance), or (mean, variance) where no parent is continuous."""
+    """Read (intercept, coefficients, variance), or (mean, variance) if no parent is continuous."""
     if not isinstance(said, (tuple, list)) or len(said) not in (2, 3):
         raise SettingError(
             "{name!r} has {said!r} at {where}. Give (intercept, coefficients, variance).",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Impossible = Literal["prior", "error"]
 
-# So many impossible rows are named in a warning.
+# The number of impossible rows that a warning names.
 MOST_NAMED = 10
 
 
@@ -46,7 +46,7 @@ class Queries:
     `ImpossibleEvidence`, which names a minimal impossible subset of it.
     """
 
-    _network: Any  # a Network, or the Field of a Markov network
+    _network: Any  # a Network, or the FactorGraph of a Markov network
     _cache: DerivedCache
 
     def query(
@@ -317,14 +317,14 @@ class Queries:
     def _predicted(
         self, data: TableLike, target: Name, unseen: Unseen, impossible: Impossible, max_memory: float | None
     ) -> tuple[Floats, tuple[Label, ...]]:
-        """Return P(target | row) and the states of the target, both of the network as it was when asked."""
+        """Return P(target | row) and the states of the target, both from the same snapshot of the network."""
         choice(unseen, "unseen", ("ignore", "error"))
         choice(impossible, "impossible", ("prior", "error"))
         limit = allowed(max_memory)
         adapter = self._adapter
         place = adapter.discrete_target(target)
         rows = Rows(data, adapter.variables, unseen)
-        if unseen == "error":  # whoever wants to hear of unknown values wants it of all columns
+        if unseen == "error":  # unknown values are reported in all columns, not only in the relevant ones
             rows.check(place)
         found = adapter.predict(rows, place, limit)
         strange = np.flatnonzero(~found.any(axis=1))
@@ -358,7 +358,7 @@ class Queries:
 
     @property
     def _adapter(self) -> DiscreteAdapter | MixedAdapter:
-        """What answers, made at the first question and kept until the network changes."""
+        """The adapter for queries, created at the first query and cached until the network changes."""
         cache = self._cache
         return cache.get("adapter", lambda: _open_adapter(cache))
 
@@ -376,10 +376,10 @@ def _open_adapter(cache: DerivedCache) -> DiscreteAdapter | MixedAdapter:
 
 
 def _array_of(states: tuple[Any, ...]) -> NDArray[Any]:
-    """Return states as an array that keeps their types."""
+    """Return states as an array, with their types."""
     if len({type(state) for state in states}) == 1 and isinstance(states[0], (str, int, float)):
         return np.array(states)
     array = np.empty(len(states), dtype=object)
-    for code, state in enumerate(states):  # one by one: a state may be a tuple
+    for code, state in enumerate(states):  # one by one, because a state may be a tuple
         array[code] = state
     return array

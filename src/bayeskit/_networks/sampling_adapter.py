@@ -194,12 +194,12 @@ def sampling_adapter_of(cache: DerivedCache) -> SamplingAdapter:
 
 
 def _states_of(variable: Variable) -> NDArray[Any]:
-    """Return the states as an array to be indexed by codes; text and mixed kinds stay Python's own."""
+    """Return the states as an array to be indexed by codes; text and mixed types stay Python objects."""
     kinds = {type(state) for state in variable.states}
     if kinds in ({int}, {float}, {bool}) and not _too_large(variable):
         return np.array(variable.states)
     array = np.empty(variable.size, dtype=object)
-    for code, state in enumerate(variable.states):  # one by one: a state may be a tuple
+    for code, state in enumerate(variable.states):  # one by one, because a state may be a tuple
         array[code] = state
     return array
 
@@ -218,10 +218,10 @@ def _frame_of(columns: dict[Name, NDArray[Any]]) -> Any:
     return frame
 
 
-# Half-chains that disagree by more than this cause a warning. (Vehtari and others, 2021, ask for 1.01, which short
-# chains of a binary variable pass by chance.)
+# Half-chains that disagree by more than this cause a warning. (Vehtari and others, 2021, recommend 1.01,
+# which short chains of a binary variable exceed by chance.)
 _R_HAT = 1.05
-# Samples worth less than so many, and less than a tenth of their number: their error is not to be relied on.
+# With an effective sample size below this, and below a tenth of the samples, the standard error is unreliable.
 _WORTH = 100
 
 
@@ -250,7 +250,7 @@ class SamplingAdapter(QueryAdapter):
         return Forward.of(self.potentials)
 
     def read(self, evidence: Given, soft: Given, limit: float) -> tuple[Evidence, Floats]:
-        """Return what is known of the discrete nodes, and the values known of the continuous ones (NaN: free)."""
+        """Return the evidence on discrete nodes, and the observed values of continuous nodes (NaN: free)."""
         observed, values, log_scale = self.reader.read_mixed(evidence, soft)
         if log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
@@ -262,7 +262,7 @@ class SamplingAdapter(QueryAdapter):
         return Evidence(observed.codes[self.discrete], likelihoods)
 
     def log_evidence(self, evidence: Given, soft: Given, limit: float) -> float:
-        """Return −inf where the states observed are impossible, else 0: all that an explanation needs."""
+        """Return −inf if the observed states are impossible, else 0: an explanation needs no more."""
         observed, values, log_scale = self.reader.read_mixed(evidence, soft)
         if log_scale == -math.inf:
             return log_scale
@@ -273,7 +273,7 @@ class SamplingAdapter(QueryAdapter):
         return 0.0
 
     def _given(self, observed: Evidence, known: Floats, limit: float) -> tuple[Forward, list[Part]]:
-        """Return how to draw the discrete nodes, and how to mend the continuous ones, given what is known."""
+        """Return how to sample the discrete nodes and how to correct the continuous ones, given the evidence."""
         parts: list[Part] = []
         if self.numeric is not None:
             sizes = [int(size) for size in self.potentials.sizes]
@@ -289,7 +289,7 @@ class SamplingAdapter(QueryAdapter):
         except Contradiction:
             if not any(part.hits.any() for part in observed_parts):
                 raise
-        # What one value makes certain, something else may forbid: then densities count after all.
+        # A state that one value makes certain may be excluded by other evidence: then densities count after all.
         beside = [(part.cells, part.log_density) for part in observed_parts]
         return Forward.of(posterior_network(self.potentials, observed, limit, beside)), parts
 
@@ -305,7 +305,7 @@ class SamplingAdapter(QueryAdapter):
         width, more = len(self.discrete), len(self.continuous)
         try:
             codes, values = np.zeros((n, width), np.int64), np.zeros((n, more))
-        except (MemoryError, ValueError):  # NumPy's words for more than there is, and more than it can count
+        except (MemoryError, ValueError):  # NumPy's errors for too much memory and for too large sizes
             raise SettingError(
                 "{n} rows of {width} nodes need {value} bytes, which are not to be had. Draw "
                 "fewer at a time; one generator passed as random_state= goes on where it stopped.",
@@ -319,7 +319,7 @@ class SamplingAdapter(QueryAdapter):
             forward.fill(uniforms, codes[rows])
             if self.numeric is None:
                 continue
-            # First what the evidence speaks of, mended to agree with it; then what follows from that.
+            # First the nodes that the evidence affects, corrected to agree with it; then the rest.
             for k in (k for k in self.numeric.order if k in inside):
                 self.numeric.draw(k, codes[rows], uniforms[:, width:], values[rows])
             for part in parts:
@@ -333,7 +333,7 @@ class SamplingAdapter(QueryAdapter):
         return Factor((v.name for v in variables), (v.states for v in variables), values)
 
     def check_method(self, places: tuple[int, ...], known: Floats, method: str, engine: Engine) -> None:
-        """Refuse what a method cannot do."""
+        """Raise an error for what a method cannot do."""
         numeric = next((p for p in places if self.variables[p].kind != "categorical"), None)
         if numeric is not None:
             raise SettingError(
@@ -357,7 +357,7 @@ class SamplingAdapter(QueryAdapter):
             )
 
     def discrete_places(self, places: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the numbers of nodes with states among themselves."""
+        """Return the numbers of these nodes among the discrete nodes."""
         return tuple(self._place[p] for p in places)
 
 

@@ -46,7 +46,7 @@ def same_network(one: Network, other: Network) -> bool:
 def _same_distribution(one: Network, other: Network, a: Node, b: Node) -> bool:
     if a.distribution is None or b.distribution is None:
         return a.distribution is b.distribution
-    # For each axis of a's table: which axis of b's it is, and in what order its states stand there.
+    # For each axis of a's table: the matching axis of b's table, and the order of its states there.
     chosen = [p for p in a.parents if one[p].is_discrete]
     theirs = [p for p in b.parents if other[p].is_discrete]
     axes = [theirs.index(p) for p in chosen]
@@ -67,7 +67,7 @@ def _same_distribution(one: Network, other: Network, a: Node, b: Node) -> bool:
         mine, states = _from_none(a.distribution, a.variable.states)
         yours, other_states = _from_none(b.distribution, b.variable.states)
         return (
-            states == other_states  # the strongest effect is another one in another order
+            states == other_states  # in another order, another state is the strongest effect
             and np.array_equal(mine.leak, yours.leak)
             and all(
                 np.array_equal(x, yours.causes[k][c])
@@ -79,12 +79,12 @@ def _same_distribution(one: Network, other: Network, a: Node, b: Node) -> bool:
 
 
 def _from_none(noisy: NoisyMax, states: tuple[Label, ...]) -> tuple[NoisyMax, tuple[Label, ...]]:
-    """Return independent causes and the child's states in order of effect, none first."""
+    """Return independent causes and the child's states in order of effect, starting with no effect."""
     return (noisy, states) if noisy.rising else (noisy.turned(), states[::-1])
 
 
 def _codes(a: Node, b: Node) -> Codes:
-    """Return where each state of one node stands in the other."""
+    """Return the position of each state of one node in the other."""
     return np.array([b.variable.codes[state] for state in a.variable.states], np.intp)
 
 
@@ -92,7 +92,7 @@ def _turned(values: NDArray[np.float64], axes: list[int], codes: list[Codes]) ->
     return np.asarray(values.transpose(axes)[np.ix_(*codes)]) if axes else values
 
 
-# What has arcs: a network, a graph, or a class of graphs.
+# Anything with arcs: a network, a graph, or an equivalence class of graphs.
 WithArcs: TypeAlias = "Structure | Dag | Cpdag"
 
 

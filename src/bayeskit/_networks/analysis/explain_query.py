@@ -29,10 +29,10 @@ from bayeskit._report.words import words_of
 from bayeskit._schema import Name, Variable
 from bayeskit.errors import SettingError
 
-# Factors without a free variable are written down while there are few: the normaliser is then P(evidence).
+# A few factors without free variables are written out: the normaliser is then P(evidence).
 MOST_CONSTANTS = 6
 
-# Independent causes are few numbers; a table made of them with more cells is on no page.
+# Independent causes have few parameters, but their table may have too many cells for a page.
 LARGEST = 100_000
 
 
@@ -74,7 +74,7 @@ def explain_query(
     for p, likelihood in found.likelihoods.items():
         pieces.append((adapter.variables[p].name, observed.likelihood(adapter.variables[p].name, likelihood)))
     known = {**(evidence or {}), **_soft(soft)}
-    # Likelihoods are scaled, and the factors of a Markov network are no probabilities.
+    # Likelihoods are scaled, and the factors of a Markov network are not probabilities.
     is_evidence = isinstance(network, Network) and not soft
     return _summed(network, observed, pieces, target, needed, known, max_cells, is_evidence)
 
@@ -119,7 +119,7 @@ def _summed(
 
 
 class _Observed:
-    """Turns distributions into factors over what is not observed."""
+    """Turns distributions into factors over the unobserved nodes."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class _Observed:
 
 
 def _written_out(piece: Piece, k: int) -> Piece:
-    """Number a factor and make its numbers fractions: only now, when it is known that there are few of them."""
+    """Number a factor and convert its numbers to fractions. This comes last, when there are few of them."""
     values = np.empty(piece.values.shape, dtype=object)
     for cell in np.ndindex(*values.shape):
         x: Any = piece.values.item(cell)
@@ -215,5 +215,5 @@ def _needed(network: Network, names: Iterable[Name]) -> tuple[Name, ...]:
 
 
 def _soft(soft: Given) -> dict[Name, Any]:
-    """Write soft evidence as its likelihoods."""
+    """Return soft evidence as likelihoods."""
     return {name: f"~{given}" for name, given in (soft or {}).items()}

@@ -161,7 +161,7 @@ def node_information(network: QueryableNetwork, target: Name, evidence: Given) -
         change, code = _largest_change(joint, belief)
         share = min(information / entropy, 1.0) if entropy > 0 else 0.0
         rows.append(NodeInformation(name, information, share, change, node.variable.states[code]))
-    rows.sort(key=lambda row: -round(row.mutual_information, 12))  # rounding errors do not rank
+    rows.sort(key=lambda row: -round(row.mutual_information, 12))  # rounding errors do not change the order
     return NodeInformationTable(target, entropy, tuple(rows), tuple(left_out))
 
 

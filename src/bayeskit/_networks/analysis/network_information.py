@@ -115,7 +115,7 @@ def divergence(p: QueryableNetwork, other: Network) -> float:
 
 
 def _expected_log(joint: Floats, table: Floats, divisor: Floats | None = None) -> float:
-    """Return the mean of log(table), or of log(table/divisor), under the joint; ∞ where only the divisor is zero."""
+    """Return the mean of log(table), or of log(table/divisor), under the joint; ∞ if only the divisor is zero."""
     some = joint > 0
     with np.errstate(divide="ignore"):
         logs = np.log(table[some])

@@ -40,8 +40,8 @@ class ParameterSensitivity:
 
     Examples
     --------
-    A disease in 1 of 100, and a test that finds it in 9 cases of 10, and in 1 of 10 where it is not there: how much
-    more common must the disease be for a positive test to mean it?
+    A disease affects 1 in 100. The test detects it in 9 cases of 10, and is positive in 1 of 10 without it.
+    How common must the disease be for a positive test to make it likely?
 
     >>> found = ParameterSensitivity(
     ...     ("ill", "yes"), {"test": "positive"}, "ill", {}, "yes", 0.01, 0.9, 0.0, 0.8, 0.1
@@ -136,7 +136,7 @@ class Parameters:
         self._evidence = dict(evidence)
         self._log_evidence = queries.log_probability(self._evidence)
         if self._log_evidence == -math.inf:
-            queries.query(target[0], evidence=self._evidence)  # names what is in conflict
+            queries.query(target[0], evidence=self._evidence)  # the error names the conflict
             raise ImpossibleEvidence(self._evidence)
 
     def of_node(self, node: Node) -> Iterator[ParameterSensitivity]:
@@ -149,7 +149,7 @@ class Parameters:
         return self._at(node, place, self._coefficients(node))
 
     def relevant(self) -> list[Node]:
-        """Return the nodes with a table of two states or more on which the answer can depend at all."""
+        """Return the nodes with a table of at least two states that can affect the result."""
         network, (target, _) = self._queries._network, self._target
         found = _relevant(network, target, self._evidence)
         return [
@@ -169,7 +169,7 @@ class Parameters:
         )
 
     def _coefficients(self, node: Node) -> tuple[Floats, ...]:
-        """Return the present value, α, β, γ and δ of each cell."""
+        """Return the current value, α, β, γ and δ of each cell."""
         table = table_of(self._queries._network, node.name)
         shape, size = table.shape, table.shape[-1]
         rows = table.reshape(-1, size)
@@ -181,9 +181,9 @@ class Parameters:
         return (table, *lines)
 
     def _slopes(self, node: Node, evidence: Mapping[Name, Any]) -> Floats:
-        """Return ∂P(evidence)/∂θ for each cell θ of the node's table, over what P(self._evidence) is now.
+        """Return ∂P(evidence)/∂θ for each cell θ of the node's table, divided by the current P(self._evidence).
 
-        The slope does not depend on the table, so a uniform one serves, under which no cell is zero: there
+        The slope does not depend on the table, so a uniform table is used, which has no zero cells. With it,
         P(cell, evidence) is the slope divided by the number of states.
         """
         network = self._queries._network
@@ -197,11 +197,11 @@ class Parameters:
 
 
 def _line(rows: Floats, slopes: Floats) -> tuple[Floats, Floats]:
-    """Return a and b of P = a x + b for each cell of a table, the other entries of its row scaled with it."""
+    """Return a and b of P = a x + b for each cell of a table, with the rest of its row scaled proportionally."""
     size = rows.shape[1]
     others = 1.0 - np.eye(size)  # sums over the others, not differences: nothing cancels
     left, weight = rows @ others, (rows * slopes) @ others
-    # Where x is 1 now, the others have no proportions: they share equally.
+    # If x is 1 now, the others have no proportions and share equally.
     shared = np.divide(weight, left, out=slopes @ others / (size - 1), where=left > 0)
     whole = (rows * slopes).sum(axis=1)
     before = np.concatenate([[0.0], np.cumsum(whole[:-1])])
@@ -248,10 +248,10 @@ def _parent_states(node: Node, given: object) -> tuple[Any, ...]:
 
 
 def _relevant(network: Network, target: Name, evidence: Mapping[Name, Any]) -> set[Name]:
-    """Return the nodes whose tables the answer can depend on.
+    """Return the nodes whose tables can affect the result.
 
-    A table is one more parent of its node: it matters where the graph does not separate it from the target. "Not a"
-    is an observed child of its node.
+    A table acts as one more parent of its node: it matters unless the graph separates it from the target.
+    "Not a" is an observed child of its node.
     """
     dag, n = network.dag, len(network.nodes)
     place = dag.position

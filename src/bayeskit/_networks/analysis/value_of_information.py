@@ -58,7 +58,7 @@ def rank_observations(
 
 
 def _answers(network: Queries, evidence: Given, target: Name, chosen: list[Name] | None) -> dict[Name, Any]:
-    """Return P(x | e) of every node in one pass; where that takes too much memory, of those that were named."""
+    """Return P(x | e) of every node in one pass or, if that takes too much memory, of the named nodes."""
     try:
         found: dict[Name, Any] = network.posteriors(evidence=evidence)
     except TooLarge as error:
@@ -75,7 +75,7 @@ def _answers(network: Queries, evidence: Given, target: Name, chosen: list[Name]
 
 
 def _named(adapter: QueryAdapter, candidates: Any) -> list[Name]:
-    """Return the candidates that were named, all with states."""
+    """Return the named candidates, which must have states."""
     names = [candidates] if isinstance(candidates, str) or candidates in adapter.reader else list(candidates)
     for name in names:
         if adapter.variables[adapter.reader.place(name, "candidates names it")].kind != "categorical":
@@ -93,7 +93,7 @@ def _candidates(
     now: dict[Name, Any],
     chosen: list[Name] | None,
 ) -> list[Name]:
-    """Return what may be asked for: what is not known yet."""
+    """Return the nodes that may be observed next: those not known yet."""
     settled = {
         target,
         *(

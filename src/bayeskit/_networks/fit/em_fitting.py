@@ -118,7 +118,7 @@ def read_hidden(network: Network, data: TableLike) -> NodeColumns:
 
 
 def read_known(network: Network, data: TableLike, place: Mapping[Name, Name]) -> NodeColumns:
-    """Read the columns of some nodes; discrete nodes without states become what their columns hold.
+    """Read the columns of some nodes; discrete nodes without states get the states of their columns.
 
     ``place`` gives the column of each node.
     """
@@ -165,7 +165,7 @@ def fit_by_em(
         em.tol * total,
         em.max_iter,
         em.time_limit,
-        # Hard EM jumps from completion to completion: there is no way to lengthen.
+        # Hard EM jumps between completions, so there is nothing to extrapolate.
         accelerate=em.accelerate and not em.hard,
     )
     with progress_of(em.progress, "steps") as show:
@@ -208,7 +208,7 @@ def _start(
 
 
 def _same_graph(network: Network, start: Network) -> Network:
-    """Refuse a start with other nodes, parents or states."""
+    """Raise an error for a start with other nodes, parents or states."""
     for node in network.nodes:
         other = start[node.name] if node.name in start.dag.position else None
         if other is None or other.parents != node.parents or other.variable.states != node.variable.states:
@@ -220,9 +220,9 @@ def _same_graph(network: Network, start: Network) -> Network:
 
 
 def _warn_not_converged(found: EmResult[Any], how: StoppingRule, total: float) -> None:
-    """Warn where the estimate was still moving."""
+    """Warn if EM stopped before convergence."""
     if found.converged or (how.tol == 0.0 and found.stopped is None):
-        return  # with a tolerance of 0 all steps were asked for, and made
+        return  # with a tolerance of 0, all steps were requested and made
     gain = found.history[-1] - found.history[-2] if found.n_iter else math.nan
     ended = {
         None: f"after max_iter={how.max_iter} steps",
@@ -244,7 +244,7 @@ def _warn_not_converged(found: EmResult[Any], how: StoppingRule, total: float) -
 
 
 def _warn_of_saddles(network: Network, columns: NodeColumns) -> None:
-    """Warn of nodes never observed that no child depends on: EM never leaves such tables."""
+    """Warn of unobserved nodes on which no child depends: EM never leaves such tables."""
     for j, name in enumerate(columns.names):
         if columns.codes[j] is None or columns.present(j).any() or network[name].variable.size < 2:
             continue

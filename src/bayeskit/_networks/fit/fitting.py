@@ -27,7 +27,7 @@ from bayeskit.typing import Floats, Seed, TableLike, WeightsLike
 if TYPE_CHECKING:
     from bayeskit._networks.bayesian_network import BayesianNetwork
 
-# What is added to the counts of tables: a prior, by name or by a number, or a network as imaginary rows.
+# Smoothing of the tables: a prior, by name or number, or a network as imaginary rows.
 TablePrior: TypeAlias = "str | float | Prior | BayesianNetwork"
 
 
@@ -108,7 +108,7 @@ class Fitting:
         >>> network.fit(rows, smoothing="mle").cpt("wet")["yes", "no"]
         0.5
 
-        The ground was not looked at in the last row, but the shoes are wet:
+        The ground was not observed in the last row, but the shoes are wet:
 
         >>> network = BayesianNetwork({"ground": [], "shoes": ["ground"]})
         >>> rows = {"ground": ["dry", "dry", "wet", None], "shoes": ["dry", "dry", "wet", "wet"]}
@@ -274,7 +274,7 @@ def imaginary_cells(network: Network, settings: dict[str, Any]) -> tuple[Any, di
 
 
 def fit_settings(smoothing: TablePrior, ess: float | None = None, variance: str = "mle") -> dict[str, Any]:
-    """Read how tables are to be estimated."""
+    """Read the settings for estimating tables."""
     if variance not in ("mle", "unbiased"):
         raise SettingError('variance is {variance!r}; it is "mle" or "unbiased".', variance=variance)
     return {"prior": _as_prior(smoothing, ess), "ess": ess, "variance": variance}
@@ -287,7 +287,7 @@ def _as_prior(prior: Any, ess: float | None) -> Any:
                 "A prior network needs ess=, the rows it is worth (above 0), not {ess!r}.",
                 ess=ess,
             )
-        # As it is now: it may be this very network, or be changed before the next batch.
+        # A copy: it may be this very network, or change before the next batch.
         return type(prior)._of(prior._network)
     if ess is not None:
         raise SettingError("ess is how many rows a prior network is worth; this prior has its own.")
@@ -310,7 +310,7 @@ def _columns_of(network: Network, data: TableLike) -> NodeColumns:
 
 
 def _with_states(network: Network, columns: NodeColumns) -> Network:
-    """Give nodes that have none the states of their columns."""
+    """Set the states of nodes without states from their columns."""
     variables = dict(zip(columns.names, columns.variables, strict=True))
     nodes, found_some = [], False
     for node in network.nodes:
@@ -337,7 +337,7 @@ def _counted(network: Network, columns: NodeColumns, sample_weight: WeightsLike 
 
 
 def _refuse_too_large(network: Network) -> None:
-    """Refuse tables that would not fit, before they are laid out."""
+    """Raise an error for tables that are too large, before they are allocated."""
     cells = {node.name: _cells(network, node.name) for node in network.nodes}
     # Counts, imaginary counts, their sum and the table itself.
     needed = 4 * 8 * sum(cells.values())
@@ -361,7 +361,7 @@ def _cells(network: Network, name: Name) -> int:
 
 
 def imaginary_rows(prior: BayesianNetwork, network: Network, ess: float) -> dict[Name, Floats]:
-    r"""Return for each discrete node the counts that ``ess`` rows of a prior network are expected to give.
+    r"""Return for each discrete node the expected counts of ``ess`` rows of a prior network.
 
     .. math:: a_{\pi, v} = w \, P_0(\pi, x = v)
 

@@ -39,12 +39,12 @@ from bayeskit._structure.search_protocol import answer_all, members
 from bayeskit.errors import NeedsRows, SettingError, SuspectResult
 from bayeskit.typing import CutsLike, RowSource, Seed, TableLike, WeightsLike
 
-# The method that learns from rows with missing cells too: arcs and tables by turns, no search of its own.
+# Structural EM: for rows with missing cells. It alternates between arcs and tables, with no search of its own.
 STRUCTURAL = "structural-em"
 BY_TESTS = ("pc", "mmhc")
 BY_SCORE = (*(method for method in METHODS if method not in ("chow-liu", "pc")), STRUCTURAL)
 
-# The methods that a setting speaks to, and its value where it was not given.
+# The methods that use each setting, and its default.
 TAKEN_BY: dict[str, tuple[tuple[str, ...], Any]] = {
     "criterion": (BY_SCORE, "bic"),
     "max_parents": ((*(method for method in METHODS if method != "pc"), STRUCTURAL), None),
@@ -172,8 +172,7 @@ def _places(order: Sequence[Name] | None, columns: NodeColumns | CountedColumns)
     return [columns.names.index(name) for name in order]
 
 
-# The most parents of a node that structural EM looks at unless told otherwise: the ways to fill the missing cells of a
-# family are all weighed.
+# The default limit of parents for structural EM, which enumerates all completions of the missing cells of a family.
 MOST_PARENTS = 3
 
 
@@ -321,7 +320,7 @@ def _counted_elsewhere(
     discretize: CutsLike,
     sample_weight: WeightsLike | None,
 ) -> CountedColumns | None:
-    """Return the columns of rows that stay where they are; None where there are rows to read."""
+    """Return the columns of rows that are counted in place; None if there are rows to read."""
     if statistics is None:
         backend = backend_of(Source(data))
         return None if backend is None else counted_columns(backend, data, states, discretize, sample_weight)
@@ -335,7 +334,7 @@ def _counted_elsewhere(
 
 
 def _learned_network(columns: NodeColumns | CountedColumns, found: SearchResult) -> BayesianNetwork:
-    """Return the network of what a search found, its tables still to be estimated."""
+    """Return the network that a search found, without tables."""
     if found.stopped:
         why = (
             Message("The time limit passed")
@@ -374,7 +373,7 @@ def read_search(
 
 
 def _for_reading(pieces: bool, max_memory: float | None) -> float:
-    """Return the bytes that rows may take: of a table in memory they are taken already."""
+    """Return the memory limit for rows; a table in memory needs no more."""
     return allowed(max_memory) if pieces else math.inf
 
 

@@ -53,7 +53,7 @@ def arc_frequencies(
             if on_sample is not None:
                 on_sample(k + 1)
         return total / n_samples
-    # Processes, because a search is Python; new ones, because a fork of a process with threads may hang.
+    # Processes, because a search runs in Python; spawned, because forking a process with threads may hang.
     with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
         for k, found in enumerate(pool.map(learned, seeds)):
             total += found
@@ -65,13 +65,13 @@ def arc_frequencies(
 def _learned(
     columns: NodeColumns, arcs: Arcs, settings: SearchSettings, seed: np.random.SeedSequence
 ) -> Floats:
-    """Return the arcs of one sample: 1, or ½ each way where there is no direction."""
+    """Return the arcs of one sample: 1, or ½ in each direction of an undirected edge."""
     rng = np.random.default_rng(seed)
     rows = np.flatnonzero(columns.complete)
     drawn = columns.take(np.sort(rng.choice(rows, len(rows))))
     found = search_network(drawn, arcs, replace(settings, seed=int(rng.integers(2**31))))
     parents = tuple(bits(list(mine)) for mine in found.parents)
-    # With limits a graph is told from those that state the same independences.
+    # With limits, equivalent graphs are distinguished.
     graph = complete(parents) if arcs.is_free else PartialGraph(parents, (0,) * len(parents))
     out = np.zeros((arcs.n, arcs.n))
     for child in range(arcs.n):
@@ -83,7 +83,7 @@ def _learned(
 
 
 class Strength(NamedTuple):
-    """An arc with its strength (how often its ends are joined) and how often it then has this direction."""
+    """An arc, its strength (how often its nodes are adjacent), and how often it then has this direction."""
 
     parent: Name
     child: Name
@@ -111,7 +111,7 @@ class ArcStrengths:
         return int((self.frequencies > 0).sum())
 
     def strength(self, a: Name, b: Name) -> float:
-        """Return the share of samples in which two columns are joined, in either direction."""
+        """Return the share of samples in which two columns are adjacent, in either direction."""
         p, c = self._place(a), self._place(b)
         return float(self.frequencies[p, c] + self.frequencies[c, p])
 
@@ -196,7 +196,7 @@ def arc_strengths(
 
 
 def _leads(parents: dict[Name, list[Name]], source: Name, target: Name) -> bool:
-    """Tell whether arcs lead from one node to another."""
+    """Whether a directed path leads from one node to another."""
     left, seen = [target], {target}
     while left:
         for parent in parents[left.pop()]:

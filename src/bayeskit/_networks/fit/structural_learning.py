@@ -28,7 +28,7 @@ from bayeskit.errors import ColumnError, CyclicGraph, NotConverged, SettingError
 from bayeskit.priors import Prior
 from bayeskit.typing import Floats, RowSource
 
-# The last fit, that of the tables with their prior.
+# The settings of the final fit of the tables, with their prior.
 TOLERANCE, MOST_STEPS = 1e-6, 200
 STOPPED = {
     "time": Message("The time limit passed"),
@@ -40,7 +40,7 @@ STOPPED = {
 def declared_hidden(
     data: RowSource | None, states: Mapping[Any, Any] | None
 ) -> tuple[Any, tuple[Variable, ...]]:
-    """Part the states of columns from those of nodes that have no column in a table in memory."""
+    """Separate the states of columns from those of nodes without a column in a table in memory."""
     if not isinstance(states, Mapping) or in_pieces(data):
         return states, ()
     names = set(open_table(data).names)
@@ -80,7 +80,7 @@ def learn_with_holes(
     *,
     progress: bool,
 ) -> BayesianNetwork:
-    """Return the network that structural EM finds, its tables fitted by EM with their prior."""
+    """Return the network that structural EM finds, with tables fitted by EM with their prior."""
     if settings.score.name == "bds":
         raise SettingError(
             'criterion="bds" counts the configurations that occur, and with missing cells all are expected to, a '
@@ -115,7 +115,7 @@ def learn_with_holes(
 
 
 def _graph(start: GraphLike, names: tuple[Name, ...], limits: Arcs) -> tuple[int, ...]:
-    """Read the graph to begin from; the required arcs belong to it, and what the limits forbid is named."""
+    """Read the initial graph, including the required arcs; raise an error for arcs that the limits forbid."""
     dag = network_of(start).dag
     place = {name: v for v, name in enumerate(names)}
     strange = next((name for name in dag.nodes if name not in place), None)
