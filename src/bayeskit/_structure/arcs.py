@@ -21,9 +21,9 @@ class Arcs:
 
     Attributes
     ----------
-    allowed : for each variable the parents that it may have (never itself)
-    required : for each variable the parents that it must have (a part of the allowed ones; no cycle)
-    max_parents : the most parents a variable may have
+    allowed : for each variable, the parents that it may have (never itself)
+    required : for each variable, the parents that it must have (a subset of the allowed ones; no cycle)
+    max_parents : the maximum number of parents of a variable
     """
 
     allowed: tuple[int, ...]
@@ -32,7 +32,7 @@ class Arcs:
 
     @classmethod
     def all(cls, n: int, max_parents: int | None = None) -> Arcs:
-        """Return no limits but the number of parents."""
+        """Return limits with no restriction except the number of parents."""
         everything = (1 << n) - 1
         return cls(
             tuple(everything ^ (1 << v) for v in range(n)),
@@ -46,14 +46,14 @@ class Arcs:
 
     @property
     def is_free(self) -> bool:
-        """Whether every graph with few enough parents will do."""
+        """Whether every graph with few enough parents is allowed."""
         everything = (1 << self.n) - 1
         return not any(self.required) and all(
             allowed == everything ^ (1 << v) for v, allowed in enumerate(self.allowed)
         )
 
     def permits(self, parents: tuple[int, ...]) -> bool:
-        """Tell whether a graph keeps the limits (that it has no cycle is not looked at)."""
+        """Whether a graph satisfies the limits (cycles are not checked)."""
         return all(
             mine & ~self.allowed[v] == 0
             and self.required[v] & ~mine == 0
@@ -71,14 +71,14 @@ def read_limits(
     max_parents: int | None = None,
     continuous: Iterable[Name] = (),
 ) -> Arcs:
-    """Read what is known of a network before the search; contradictions are named.
+    """Read prior knowledge about a network; contradictions raise an error that names them.
 
     Parameters
     ----------
     required, forbidden : (parent, child) pairs
     tiers : lists of names, the earliest first
-        No arc leads from a later tier to an earlier one. A name in no tier is free.
-    max_parents : the most parents of a node
+        No arc leads from a later tier to an earlier one. A name in no tier is unrestricted.
+    max_parents : the maximum number of parents of a node
     continuous : nodes that cannot be parents of the others
 
     Examples

@@ -15,9 +15,10 @@ NAMES = ("loglik", "aic", "bic", "bdeu", "bds", "k2")
 class Score:
     r"""A decomposable score on the scale of the log-likelihood; larger is better.
 
-    ``loglik`` Σ n log(n/n_parents); ``aic`` less one for each parameter; ``bic`` (MDL) less ½ log n for each;
-    ``bdeu`` the evidence under Dirichlet rows with ess/(q·r) a cell; ``bds`` the same with the configurations
-    that occur in the place of q; ``k2`` one a cell. Parameters are (r − 1)·∏ r_parents over *declared* states.
+    ``loglik`` is Σ n log(n/n_parents). ``aic`` subtracts one for each parameter, ``bic`` (MDL) subtracts ½
+    log n. ``bdeu`` is the evidence under Dirichlet rows with ess/(q·r) per cell; ``bds`` replaces q by the
+    number of configurations that occur; ``k2`` has one per cell. The number of parameters is (r − 1)·∏
+    r_parents over *declared* states.
 
     Examples
     --------
@@ -29,7 +30,7 @@ class Score:
     ess: float = 1.0
 
     def penalty(self, n_rows: float) -> float:
-        """Return what one parameter costs."""
+        """Return the penalty of one parameter."""
         if self.name == "aic":
             return 1.0
         return 0.5 * math.log(max(n_rows, 1.0)) if self.name == "bic" else 0.0
@@ -40,12 +41,12 @@ class Score:
 
     @property
     def weight(self) -> float:
-        """The imaginary rows of a family; −1: one in every cell."""
+        """The imaginary rows of a family; −1 means one in every cell."""
         return -1.0 if self.name == "k2" else self.ess
 
 
 def as_score(criterion: object, ess: float = 1.0) -> Score:
-    """Read a criterion given by name; "mdl" is another word for "bic"."""
+    """Read a criterion given by name; "mdl" is a synonym of "bic"."""
     if isinstance(criterion, Score):
         return criterion
     name = "bic" if isinstance(criterion, str) and criterion == "mdl" else criterion
@@ -65,13 +66,13 @@ class IndependenceTest:
     Attributes
     ----------
     name : str
-        Of tables: ``g2`` (2n times the mutual information, and so also called ``mi``), ``x2`` (Pearson),
-        ``g2-adf`` and ``x2-adf`` (degrees of freedom of the states that occur), ``mi-sh`` (the table shrunk
-        towards the uniform one). Of numbers: ``cor`` (Student's t), ``zf`` (Fisher's z), ``mi-g`` (2n times the
-        mutual information of Gaussian variables). Of both together: ``mi-cg`` (2n times the mutual information of a
-        conditional-Gaussian model).
+        For tables: ``g2`` (2n times the mutual information, so also called ``mi``), ``x2`` (Pearson),
+        ``g2-adf`` and ``x2-adf`` (degrees of freedom from the states that occur), ``mi-sh`` (the table is
+        shrunk towards the uniform one). For numbers: ``cor`` (Student's t), ``zf`` (Fisher's z), ``mi-g`` (2n
+        times the mutual information of Gaussian variables). For both together: ``mi-cg`` (2n times the mutual
+        information of a conditional-Gaussian model).
     continuous : bool
-        Whether it takes numbers.
+        Whether it is for numeric columns.
 
     Examples
     --------
@@ -92,7 +93,7 @@ OTHER_WORDS = {"mi": "g2", "mi-adf": "g2-adf", "chi2": "x2"}
 def as_independence_test(
     name: str, continuous: bool | None = None, *, mixed: bool = False
 ) -> IndependenceTest:
-    """Read the name of a test; with ``continuous`` or ``mixed``, it must be one for columns of that kind."""
+    """Read the name of a test; with ``continuous`` or ``mixed``, it must be for columns of that kind."""
     found = OTHER_WORDS.get(name, name) if isinstance(name, str) else name
     offered: tuple[str, ...] = MIXED_TESTS
     of = " of columns of both kinds"

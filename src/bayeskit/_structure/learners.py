@@ -1,7 +1,7 @@
 """Learns the structures of classifiers: the tree of TAN, the parents of kDB.
 
-A learner is a generator: it yields the plan of what it wants counted, is sent the statistics, and returns a
-:class:`~bayeskit._graphs.dag.Dag`. So it runs on counts that are kept, on a source or on a cluster without knowing it.
+A learner is a generator: it yields the plan of what to count, is sent the statistics, and returns a
+:class:`~bayeskit._graphs.dag.Dag`. So the same code runs on stored counts, on a source or on a cluster.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from bayeskit.typing import Floats
 
 Learner = Generator[Plan, Statistics, Dag]
 
-# Informations that differ by less are the same number added up in different orders.
+# Smaller differences of information come from the order of summation.
 _TIE = 1e-12
 
 
 def learn(learner: Learner, answer: Callable[[Plan], Statistics]) -> Dag:
-    """Run a learner, answering its questions."""
+    """Run a learner; ``answer`` counts its plans."""
     try:
         plan = next(learner)
         while True:
@@ -47,12 +47,12 @@ def tree(
     Parameters
     ----------
     root : name, optional
-        The attribute from which arcs lead outwards; the first one unless given.
+        The attribute from which arcs lead outwards; by default, the first one.
     criterion : None, "aic" or "bic"
-        Keep an arc only where :math:`N I(x_i; x_j \mid y)` exceeds its K(r_i − 1)(r_j − 1) parameters times
-        1 (AIC) or ½ log N (BIC): the result is a forest.
+        Keep an arc only if :math:`N I(x_i; x_j \mid y)` exceeds its K(r_i − 1)(r_j − 1) parameters times 1
+        (AIC) or ½ log N (BIC). The result is a forest.
     order : sequence of names, optional
-        Which attribute is the first, and which arc of equal ones: an order of all attributes instead of the columns'.
+        The order of all attributes that determines the first one and breaks ties; by default, that of the columns.
     """
     statistics = yield Plan.pairs(schema)
     pairs: Any = statistics.parts["pairs"]
@@ -69,7 +69,7 @@ def tree(
 
 
 def _penalised(information: Floats, pairs: Pairs, criterion: str) -> Floats:
-    """Return N·I less what the parameters of each arc cost, N being the rows where both are present."""
+    """Return N·I minus the penalty of each arc's parameters, where N counts the rows with both attributes present."""
     d, n_classes = len(information), len(pairs.margin)
     sizes = np.diff(pairs.offsets) - 1
     rows = np.array([[pairs.table(i, j).sum() if i != j else 0.0 for j in range(d)] for i in range(d)])
@@ -80,7 +80,7 @@ def _penalised(information: Floats, pairs: Pairs, criterion: str) -> Floats:
 
 
 def _spanning_forest(weights: Floats, at_least: float | None) -> list[tuple[int, int]]:
-    """Return the edges of a maximum spanning forest (Kruskal); of equal edges the first in order."""
+    """Return the edges of a maximum spanning forest (Kruskal); ties go to the first."""
     d = len(weights)
     rows, columns = np.triu_indices(d, 1)
     found = weights[rows, columns]
@@ -108,7 +108,7 @@ def _spanning_forest(weights: Floats, at_least: float | None) -> list[tuple[int,
 
 
 def _directed(edges: list[tuple[int, int]], d: int, root: int) -> list[int]:
-    """Direct edges outwards: from the root, and in other trees of a forest from their first attribute."""
+    """Direct edges outwards from the root; in other trees of a forest, from their first attribute."""
     near: list[list[int]] = [[] for _ in range(d)]
     for i, j in edges:
         near[i].append(j)
@@ -129,15 +129,15 @@ def _directed(edges: list[tuple[int, int]], d: int, root: int) -> list[int]:
     return parents
 
 
-# Informations that differ by less are the same number added up in different orders.
+# Smaller differences of information come from the order of summation.
 
 
 def k_dependence(schema: Schema, k: int) -> Learner:
     """Learn the structure of Sahami's k-dependence classifier over the categorical attributes.
 
-    Attributes are taken in the order of I(X; Y), the most telling first; each gets as parents the k before it with
-    which it shares most, I(X_i; X_j | Y), the closest first (so the last is the first to be left out when a model backs
-    off). Of equals the first column comes first. The nodes of the answer stand in that order.
+    Attributes are taken in descending order of I(X; Y). Each gets as parents the k earlier attributes with
+    the largest I(X_i; X_j | Y), the closest first, so that a model that backs off leaves out the last one
+    first. Ties go to the first column. The nodes of the result are in that order.
     """
     statistics = yield Plan.pairs(schema)
     pairs: Any = statistics.parts["pairs"]
@@ -146,7 +146,7 @@ def k_dependence(schema: Schema, k: int) -> Learner:
     shared = pair_information(pairs) if k else np.zeros((len(names), len(names)))
     parents = []
     for rank, j in enumerate(order):
-        # Candidates in column order, so that of equals the first column is taken.
+        # Candidates in column order, so that ties go to the first column.
         before = sorted(order[:rank])
         best = [before[place] for place in _descending(shared[j, before])[:k]]
         parents.append(tuple(names[i] for i in best))

@@ -1,6 +1,6 @@
 """The interface of a structure search: scores of families, and independence tests.
 
-Variables are numbers, sets of variables are whole numbers whose bits are the members.
+Variables are numbers; sets of variables are integers whose bits are the members.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Family(NamedTuple):
-    """Wanted: the score of a child with these parents; with ``more``, that of these parents and each of those alone.
+    """Requests the score of a child with these parents; with ``more``, with these parents and each one of ``more``.
 
     The answer is an array: one number, or one for each of ``more``.
 
@@ -30,7 +30,7 @@ class Family(NamedTuple):
 
 
 class Test(NamedTuple):
-    """Wanted: whether a and b are independent given a set; the answer is (statistic, degrees of freedom, p-value)."""
+    """Requests a test of a and b given a set; the answer is (statistic, degrees of freedom, p-value)."""
 
     a: int
     b: int
@@ -39,9 +39,9 @@ class Test(NamedTuple):
 
 @dataclass(frozen=True)
 class Graph:
-    """What a search found: the parents of each variable, and the arcs that have no direction (pairs a < b).
+    """The result of a search: the parents of each variable, and the undirected edges (pairs a < b).
 
-    A score search answers with directed arcs only; a constraint-based one with a class of graphs.
+    A score-based search returns directed arcs only; a constraint-based one returns an equivalence class.
     """
 
     parents: tuple[int, ...]
@@ -49,7 +49,7 @@ class Graph:
 
 
 class Stop(Exception):
-    """Thrown into a search at a question: there is no more time. It returns the best graph it has."""
+    """Thrown into a search at a request when time is up. The search returns its best graph."""
 
 
 Question = Sequence[Family] | Sequence[Test]
@@ -77,7 +77,7 @@ def members(some: int) -> tuple[int, ...]:
 
 
 def answer_all(search: Generator[Question, list[Any], T], answer: Callable[[Question], list[Any]]) -> T:
-    """Run a search to its end, answering its questions."""
+    """Run a search to its end; ``answer`` answers its requests."""
     try:
         question = next(search)
         while True:

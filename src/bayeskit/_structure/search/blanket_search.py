@@ -11,10 +11,11 @@ BlanketSearch = Generator[Question, list[Any], int]
 
 
 def iamb(n: int, target: int, significance: float = 0.01, inter: bool = False) -> BlanketSearch:
-    """Search for the Markov blanket of a variable: its parents, its children, and their other parents.
+    """Search for the Markov blanket of a variable: its parents, its children, and the children's other parents.
 
-    Add the variable that depends most on the target given those found, until none does (p ≤ significance); then take
-    away the one that depends least given the others, while any is independent (p > significance).
+    Add the variable that depends most on the target given those found so far, until none does (p ≤
+    significance). Then remove the one that depends least given the others, while any is independent (p >
+    significance).
 
     Parameters
     ----------
@@ -23,7 +24,7 @@ def iamb(n: int, target: int, significance: float = 0.01, inter: bool = False) -
     target : int
     significance : float
     inter : bool
-        Take away after each addition (inter-IAMB): the sets given stay smaller, so tests have more power.
+        Remove after each addition (inter-IAMB): the conditioning sets stay smaller, so the tests have more power.
 
     Returns
     -------
@@ -59,7 +60,7 @@ def iamb(n: int, target: int, significance: float = 0.01, inter: bool = False) -
             blanket |= 1 << min(dependent)[1]
             if inter:
                 blanket = yield from _without_superfluous(target, blanket, significance)
-                # With tests that contradict each other it might add and take away for ever.
+                # With contradictory tests, adding and removing might never end.
                 if blanket in seen:
                     break
                 seen.add(blanket)
@@ -83,6 +84,6 @@ def _without_superfluous(target: int, blanket: int, significance: float) -> Blan
 
 
 def _weakness(answer: tuple[float, float, float]) -> tuple[float, float]:
-    """Order answers, the strongest dependence first: where p is zero to all digits, by the statistic."""
+    """Sort key, strongest dependence first; if p is zero to all digits, by the statistic."""
     statistic, _, p = answer
     return p, -abs(statistic)

@@ -10,19 +10,20 @@ from bayeskit.typing import Floats
 
 
 def chow_liu(n: int, root: int = 0) -> Search:
-    r"""Learn the tree of largest likelihood: a maximum spanning tree of mutual information, directed from a root.
+    r"""Learn the tree with the largest likelihood: a maximum spanning tree of mutual information, directed
+    from a root.
 
     .. math:: N\, I(x_i; x_j) = \ell(x_i \mid x_j) - \ell(x_i)
 
-    so it asks for the scores of all pairs; the score must be the log-likelihood. With another score for which the two
-    directions of an arc are worth the same (AIC, BIC, BDeu) it finds the tree that is best by that score.
+    so it requests the scores of all pairs; the score must be the log-likelihood. With another score for which
+    both directions of an arc are equal (AIC, BIC, BDeu), it finds the best tree by that score.
 
     Parameters
     ----------
     n : int
         The number of variables.
     root : int
-        Arcs lead away from it. The arcs without their directions are the same for every root.
+        Arcs lead away from it. Without directions, the tree is the same for every root.
 
     Examples
     --------
@@ -55,7 +56,7 @@ def chow_liu(n: int, root: int = 0) -> Search:
 
 
 def _ranks(weights: Floats, tie: float) -> Floats:
-    """Return the place of each pair, the heaviest first, of equal ones the lowest: so that there is one best tree."""
+    """Return the rank of each pair, the heaviest first; ties go to the lowest, so that the best tree is unique."""
     n = len(weights)
     rows, columns = np.triu_indices(n, 1)
     order = np.argsort(-np.round(weights[rows, columns] / tie), kind="stable")
@@ -67,7 +68,7 @@ def _ranks(weights: Floats, tie: float) -> Floats:
 
 
 def _spanning_tree(ranks: Floats, root: int) -> list[tuple[int, int]]:
-    """Return (parent, child) of every arc of the tree of lowest ranks, from the root outwards (Prim)."""
+    """Return (parent, child) of every arc of the tree with the lowest ranks, from the root outwards (Prim)."""
     n = len(ranks)
     nearest = np.full(n, root)
     distance = ranks[root].copy() if n else np.empty(0)

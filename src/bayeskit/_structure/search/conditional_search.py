@@ -15,9 +15,9 @@ _TIE = 1e-10
 
 
 class ClassFamilies(NamedTuple):
-    """Wanted: how well a class is told by these families: its own and those of its children.
+    """Requests the conditional log-likelihood of a class for these families: its own and those of its children.
 
-    No other family has a part in P(class | rest). The answer is one number; larger is better.
+    No other family affects P(class | rest). The answer is one number; larger is better.
     """
 
     families: tuple[tuple[int, int], ...]
@@ -27,22 +27,22 @@ ConditionalSearch = Generator[list[ClassFamilies], list[Any], Graph]
 
 
 def conditional(arcs: Arcs, target: int, start: tuple[int, ...] | None = None) -> ConditionalSearch:
-    """Climb from graph to graph while some arc tells the target better.
+    """Hill-climb while some move improves the prediction of the target.
 
-    The moves are those that change P(target | rest): put in or take out an arc that leads to the target, away from
-    it, or to one of its children; turn round an arc that touches the target. Of all moves the best is made, of equals
-    the first; so the answer is never worse than the start.
+    The moves are those that change P(target | rest): add or remove an arc into the target, out of it, or into
+    one of its children; reverse an arc of the target. The best move is taken, and ties go to the first. So
+    the result is never worse than the start.
 
     Parameters
     ----------
     arcs : Arcs
     target : int
     start : tuple of sets, optional
-        The parents of each variable at the start, without a cycle; the required arcs alone unless given.
+        The parents of each variable at the start, without a cycle; by default, the required arcs only.
 
     Examples
     --------
-    Only the third variable tells the first.
+    Only the third variable helps to predict the first.
 
     >>> from bayeskit._structure.search_protocol import answer_all
     >>> def answer(questions):
@@ -81,7 +81,7 @@ def deciding(parents: tuple[int, ...], target: int) -> ClassFamilies:
 
 
 def _neighbours(arcs: Arcs, target: int, parents: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Yield the graphs one move away: arcs put in, then taken out, then turned round."""
+    """Yield the neighbouring graphs: arcs added, then removed, then reversed."""
     above = [_ancestors(parents, v) for v in range(arcs.n)]
 
     def may_have(child: int, parent: int) -> bool:
@@ -111,7 +111,7 @@ def _changed(parents: tuple[int, ...], v: int, mine: int) -> tuple[int, ...]:
 
 
 def _ancestors(parents: tuple[int, ...], v: int) -> int:
-    """Return the variables from which arcs lead to one, and itself."""
+    """Return a variable and its ancestors."""
     found, new = 1 << v, 1 << v
     while new:
         above = 0

@@ -16,12 +16,12 @@ from bayeskit.errors import SettingError
 
 @dataclass(frozen=True)
 class PartialGraph:
-    """A graph whose edges may lack a direction.
+    """A graph whose edges may be undirected.
 
     Attributes
     ----------
-    parents : for each variable those from which an arc leads to it
-    near : for each variable those to which an edge without direction joins it
+    parents : for each variable, its parents
+    near : for each variable, its undirected neighbours
     """
 
     parents: tuple[int, ...]
@@ -29,20 +29,20 @@ class PartialGraph:
 
     @cached_property
     def children(self) -> tuple[int, ...]:
-        """For each variable those to which an arc leads."""
+        """For each variable, its children."""
         return turned(self.parents)
 
     @cached_property
     def joined(self) -> tuple[int, ...]:
-        """For each variable all that an edge joins to it, whatever its direction."""
+        """For each variable, all adjacent variables, whatever the direction."""
         return tuple(a | b | c for a, b, c in zip(self.parents, self.near, self.children, strict=True))
 
     def is_clique(self, some: int) -> bool:
-        """Tell whether every two of a set are joined."""
+        """Whether every two variables of a set are adjacent."""
         return all(some & ~(self.joined[v] | 1 << v) == 0 for v in members(some))
 
     def has_path(self, source: int, target: int, without: int) -> bool:
-        """Tell whether a path leads along arcs and undirected edges, never against an arc, past a set of variables."""
+        """Whether a path along arcs and undirected edges, never against an arc, avoids a set of variables."""
         goal, seen, frontier = 1 << target, 1 << source | without, 1 << source
         while frontier:
             step = 0
@@ -69,7 +69,7 @@ def turned(parents: Sequence[int]) -> tuple[int, ...]:
 
 
 def topological(parents: Sequence[int]) -> list[int]:
-    """Return the variables of a graph without cycles, each after its parents; else the lowest first.
+    """Return the variables of an acyclic graph, each after its parents; ties go to the lowest.
 
     >>> topological((0b100, 0, 0b10))
     [1, 2, 0]
@@ -85,7 +85,7 @@ def topological(parents: Sequence[int]) -> list[int]:
 
 
 def complete(parents: Sequence[int]) -> PartialGraph:
-    """Return the class of a graph: an arc keeps its direction where all equivalent graphs agree on it.
+    """Return the class of a graph: an arc keeps its direction if all equivalent graphs agree on it.
 
     Examples
     --------
@@ -117,9 +117,9 @@ def complete(parents: Sequence[int]) -> PartialGraph:
 
 
 def extension(partial: PartialGraph) -> tuple[int, ...] | None:
-    """Return a graph with the same edges, arcs and v-structures, or None where there is none.
+    """Return a graph with the same edges, arcs and v-structures; None if there is none.
 
-    A variable into which all its edges may point is taken out, again and again; of several the highest.
+    Repeatedly removes a variable into which all its edges may point; of several, the highest.
 
     Examples
     --------
@@ -152,10 +152,10 @@ def extension(partial: PartialGraph) -> tuple[int, ...] | None:
 
 
 def extended(graph: Graph, arcs: Arcs) -> tuple[int, ...]:
-    """Direct every edge: as a member of the class if there is one that keeps the limits, else in some order.
+    """Direct every edge: as a member of the class, if one satisfies the limits; otherwise in some order.
 
-    Tests of independence may contradict each other, and then no graph has all the arcs and v-structures that
-    they ask for. The edges that are left are directed from earlier to later variables of a topological order.
+    Independence tests may contradict each other; then no graph has all their arcs and v-structures. The
+    remaining edges are directed from earlier to later variables of a topological order.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def extended(graph: Graph, arcs: Arcs) -> tuple[int, ...]:
     for a, b in sorted(graph.undirected):
         first, second = (a, b) if rank[a] < rank[b] else (b, a)
         if not arcs.allowed[second] >> first & 1:
-            # The other way round, if no path leads back; otherwise the edge is left out.
+            # Reverse the edge if no path leads back; otherwise leave it out.
             first, second = second, first
             if not arcs.allowed[second] >> first & 1 or _reaches(parents, second, first):
                 continue
@@ -185,7 +185,7 @@ def extended(graph: Graph, arcs: Arcs) -> tuple[int, ...]:
 
 
 def _reaches(parents: list[int], source: int, target: int) -> bool:
-    """Tell whether a path of arcs leads from one variable to another."""
+    """Whether a directed path leads from one variable to another."""
     seen = frontier = 1 << target
     while frontier:
         step = 0
@@ -198,21 +198,21 @@ def _reaches(parents: list[int], source: int, target: int) -> bool:
     return False
 
 
-# Gains below this are the same number added up in different orders; so many digits of one are the gain itself.
+# Smaller gains come from the order of summation; gains are rounded to this many digits.
 TIE = 1e-6
 DIGITS = 6
-# A variable amid very many cliques of undirected edges: those beyond this number, the largest, are not looked at.
+# If a variable is in very many cliques of undirected edges, only this many are considered, the smallest first.
 MOST_CLIQUES = 2000
 
 
 class Change(NamedTuple):
-    """The edge from x to y is inserted or deleted; ``clique`` are the undirected neighbours of y that stay its parents.
+    """Insert or delete the edge from x to y; ``clique`` are the undirected neighbours of y that stay its parents.
 
-    In Chickering's words the clique is NA ∪ T where an edge is inserted and NA \\ H where it is deleted, NA being the
-    neighbours of y that are joined to x.
+    In Chickering's notation, the clique is NA ∪ T for an insertion and NA \\ H for a deletion, where NA are
+    the neighbours of y that are adjacent to x.
     """
 
-    loss: float  # what the score falls by, so that the best comes first when sorted, and of equals the lowest variables
+    loss: float  # the decrease of the score, so that sorting puts the best first, and ties go to the lowest variables
     x: int
     y: int
     clique: int
@@ -221,13 +221,14 @@ class Change(NamedTuple):
 def insertions(
     partial: PartialGraph, y: int, max_parents: int
 ) -> tuple[list[Family], Callable[..., list[Change]]]:
-    """Return what to ask, and how to read from the answers the insertions into y that gain.
+    """Return the score requests, and a function that reads the improving insertions into y from the answers.
 
-    Their cliques are such; that they leave no cycle (:func:`can_insert`) is left to be looked at when one is the best.
+    Their cliques are valid. Cycles (:func:`can_insert`) are only checked when an insertion is the best.
     """
     near, above = partial.near[y], partial.parents[y]
     apart = [x for x in range(len(partial.near)) if x != y and not partial.joined[y] >> x & 1]
-    # The neighbours of y joined to x must be in the clique, and others may: so x fits each clique that has those.
+    # The neighbours of y adjacent to x must be in the clique, and others may be: x fits each clique that
+    # contains them.
     must = [(x, partial.joined[x] & near) for x in apart]
     questions: list[Family] = []
     for clique in cliques(partial, near):
@@ -252,7 +253,7 @@ def insertions(
 def deletions(
     partial: PartialGraph, y: int, max_parents: int
 ) -> tuple[list[Family], Callable[..., list[Change]]]:
-    """Return what to ask, and how to read from the answers the deletions of an edge at y that gain."""
+    """Return the score requests, and a function that reads the improving deletions of an edge at y from the answers."""
     near, above = partial.near[y], partial.parents[y]
     cases: list[tuple[int, int]] = []
     questions: list[Family] = []
@@ -275,18 +276,18 @@ def deletions(
 
 
 def can_insert(partial: PartialGraph, change: Change) -> bool:
-    """Tell whether an insertion leaves no cycle: every path from y back to x goes through the clique."""
+    """Whether an insertion creates no cycle: every path from y back to x goes through the clique."""
     return not partial.has_path(change.y, change.x, change.clique)
 
 
 def insert(partial: PartialGraph, change: Change) -> PartialGraph:
-    """Return the graph with x → y, and the clique's edges turned into arcs to y where x is not joined to them."""
+    """Return the graph with x → y; the clique's edges become arcs to y if x is not adjacent to them."""
     _, x, y, clique = change
     return _directed(partial, [(t, y) for t in members(clique & ~partial.joined[x])], [(x, y)], None)
 
 
 def delete(partial: PartialGraph, change: Change) -> PartialGraph:
-    """Return the graph without the edge of x and y, in which both point at those outside the clique."""
+    """Return the graph without the edge between x and y, where both point at the neighbours outside the clique."""
     _, x, y, clique = change
     outside = partial.near[y] & partial.joined[x] & ~clique
     arcs = [(y, h) for h in members(outside)] + [(x, h) for h in members(outside & partial.near[x])]
@@ -294,7 +295,7 @@ def delete(partial: PartialGraph, change: Change) -> PartialGraph:
 
 
 def cliques(partial: PartialGraph, among: int) -> Iterator[int]:
-    """Yield the cliques of a set, the smallest first (the empty set is one); each once.
+    """Yield the cliques of a set, the smallest first (including the empty set), each once.
 
     >>> from bayeskit._structure.search.equivalence import complete
     >>> list(cliques(complete((0, 0b1, 0b11, 0b100)), 0b1101))
@@ -310,7 +311,7 @@ def cliques(partial: PartialGraph, among: int) -> Iterator[int]:
             if count == MOST_CLIQUES:
                 return
             for v in members(candidates):
-                # Only higher ones are added, so that each set is made in one way.
+                # Only higher ones are added, so that each set is generated once.
                 larger.append((clique | 1 << v, candidates & partial.joined[v] & -(2 << v)))
         level = larger
 
@@ -338,17 +339,17 @@ IsValid = Callable[[PartialGraph, Change], bool]
 
 
 def equivalence(arcs: Arcs, start: Sequence[int] | None = None) -> Search:
-    """Search classes of graphs: insert the edge that gains most until none gains, then delete likewise.
+    """Search equivalence classes: insert the best edge until none improves the score, then delete likewise.
 
-    With a score that is the same for equivalent graphs and rows enough, the class found is that of the distribution.
+    With a score-equivalent criterion and enough rows, the result is the class of the distribution.
 
     Parameters
     ----------
     arcs : Arcs
-        A class of graphs keeps no required or forbidden arcs: only ``max_parents`` may be set. Then a step is left out
-        where the graph made of its class has more parents.
+        A class cannot have required or forbidden arcs: only ``max_parents`` may be set. A step is skipped if
+        the graph built from its class has more parents.
     start : parents of each variable, optional
-        The graph whose class is the first; without it the one without arcs.
+        The graph whose class is the start; by default, the one without arcs.
 
     References
     ----------
@@ -378,7 +379,7 @@ def equivalence(arcs: Arcs, start: Sequence[int] | None = None) -> Search:
 
 
 class Classes:
-    """The class reached, and one of its graphs. Its steps do not catch Stop."""
+    """The current class, and one of its graphs. Its steps do not catch Stop."""
 
     def __init__(self, arcs: Arcs, parents: tuple[int, ...]) -> None:
         self.arcs = arcs
@@ -386,7 +387,7 @@ class Classes:
         self.partial = complete(parents)
 
     def search(self) -> Steps:
-        """Insert while it gains, then delete while it gains."""
+        """Insert while the score improves, then delete while it improves."""
         yield from self.phase(insertions, insert, can_insert)
         yield from self.phase(deletions, delete, _always)
 
@@ -396,12 +397,12 @@ class Classes:
         apply: Apply,
         is_valid: IsValid,
     ) -> Steps:
-        """Take the best step of one kind until none gains."""
+        """Take the best step of one kind until none improves the score."""
         n = self.arcs.n
         known: list[list[Change]] = [[] for _ in range(n)]
         seen: list[Any] = [None] * n
         while True:
-            # Only the variables about which the last step changed something are looked at again.
+            # Only variables whose neighbourhood changed in the last step are evaluated again.
             now = [self._surroundings(y) for y in range(n)]
             changed = [y for y in range(n) if seen[y] != now[y]]
             seen = now
@@ -425,7 +426,7 @@ class Classes:
         return False
 
     def _surroundings(self, y: int) -> tuple[int, ...]:
-        """Return all that the steps at y depend on, but for paths."""
+        """Return everything that the steps at y depend on, except paths."""
         now = self.partial
         return (now.parents[y], now.near[y], now.joined[y], *(now.joined[u] for u in members(now.near[y])))
 

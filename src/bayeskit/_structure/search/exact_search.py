@@ -17,7 +17,7 @@ from bayeskit.typing import Floats
 
 @kernel
 def best_of_subsets(best: Any, n: int) -> None:
-    """Raise the number of every subset of n members to the largest among its own subsets."""
+    """Set the value of every subset of n members to the maximum over its own subsets."""
     for bit in range(n):
         step = 1 << bit
         for some in range(1 << n):
@@ -27,11 +27,11 @@ def best_of_subsets(best: Any, n: int) -> None:
 
 @kernel
 def best_networks(best_parents: Any, totals: Any, sinks: Any, n: int) -> None:
-    """Find for every set of variables the best network over it, and a variable that has no child in it.
+    """Find the best network over every set of variables, and a sink: a variable without children in it.
 
-    ``best_parents[v, S]`` is the best score of v with parents inside S, in which the bit of v itself is left
-    out. The network over S is that over S without its sink v, and v with parents among the rest. Of equally good
-    sinks the highest, so that arcs rather lead from low to high.
+    ``best_parents[v, S]`` is the best score of v with parents in S; the bit of v itself is removed from S.
+    The best network over S consists of the best network over S without its sink v, and v with parents among
+    the rest. Ties go to the highest sink, so that arcs tend to lead from low to high.
     """
     totals[0] = 0.0
     for some in range(1, 1 << n):
@@ -55,21 +55,22 @@ MAX_MEMORY = 2**30
 
 
 def memory_needed(n: int) -> int:
-    """Return the bytes for n variables: for each the best parents in every set of the others, and all sets."""
+    """Return the bytes for n variables: the best parents of each in every set of the others, and all sets."""
     return 8 * n * (1 << max(n - 1, 0)) + 9 * (1 << n)
 
 
 def exact(arcs: Arcs, *, max_memory: float = MAX_MEMORY, names: tuple[Any, ...] = ()) -> Search:
-    """Search for a network whose score no other exceeds.
+    """Search for a network with the highest score.
 
-    Every family with few enough parents is asked for, so the number of parents matters as much as that of
-    variables: 20 variables with up to 4 parents are 100,000 families. Stopped before, it answers with the best
-    network of the families that were asked for; a variable not come to has its required parents only.
+    Every family with few enough parents is requested, so the number of parents matters as much as the number
+    of variables: 20 variables with up to 4 parents have 100,000 families. If it is stopped early, it returns
+    the best network of the families requested so far; a variable not yet reached has its required parents
+    only.
 
     Parameters
     ----------
-    max_memory : the most bytes; beyond, TooLarge is raised before anything is counted
-    names : what the variables are called, for that message
+    max_memory : the limit in bytes; beyond it, TooLarge is raised before anything is counted
+    names : the names of the variables, for that message
     """
     n = arcs.n
     if memory_needed(n) > max_memory:
@@ -104,12 +105,12 @@ def exact(arcs: Arcs, *, max_memory: float = MAX_MEMORY, names: tuple[Any, ...] 
 
 
 def _score_all(v: int, arcs: Arcs, table: Floats) -> Generator[Question, list[Any], None]:
-    """Ask for every family of a child, and write its scores."""
+    """Request every family of a child, and store the scores."""
     required = arcs.required[v]
     free = [*members(arcs.allowed[v] & ~required)]
     table[_without(required, v)] = (yield [Family(v, required)])[0][0]
     for size in range(arcs.max_parents - required.bit_count()):
-        # All sets of size + 1, as sets of size and one more that comes after them.
+        # All sets of size + 1, as a set of this size and one later member.
         for chosen in combinations(free, size):
             base = required | sum(1 << u for u in chosen)
             more = tuple(u for u in free if not chosen or u > chosen[-1])
@@ -120,7 +121,7 @@ def _score_all(v: int, arcs: Arcs, table: Floats) -> Generator[Question, list[An
 
 
 def _fill(v: int, required: int, table: Floats) -> None:
-    """Make do with the families of a child that were asked for; it is all the same what a lone one is worth."""
+    """Use the families requested so far; the value of a single family does not matter."""
     place = _without(required, v)
     if table[place] == -np.inf:
         table[place] = 0.0
@@ -128,10 +129,10 @@ def _fill(v: int, required: int, table: Floats) -> None:
 
 
 def _best_parents(v: int, among: int, table: Floats) -> int:
-    """Find a set of parents inside a set that is as good as any, and none of whose members can go.
+    """Find an optimal set of parents inside a set, from which no member can be removed.
 
-    The table tells the best score within each set: where every member that goes costs something, the set itself has
-    that score. The highest members go first.
+    The table contains the best score within each set. If removing any member lowers it, the set itself has
+    that score. The highest members are removed first.
     """
     best = table[_without(among, v)]
     for u in reversed([*members(among)]):
@@ -141,5 +142,5 @@ def _best_parents(v: int, among: int, table: Floats) -> int:
 
 
 def _without(some: int, v: int) -> int:
-    """Return a set with the place of v taken out."""
+    """Return a set with the position of v removed."""
     return (some & ((1 << v) - 1)) | (some >> (v + 1) << v)

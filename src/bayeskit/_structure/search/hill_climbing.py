@@ -27,37 +27,38 @@ def hill_climbing(
     rng: np.random.Generator | None = None,
     candidates: tuple[int, ...] | None = None,
 ) -> Search:
-    """Climb until no single arc makes the score better.
+    """Hill-climb until no change of a single arc improves the score.
 
     Parameters
     ----------
     arcs : Arcs
     start : tuple of sets, optional
-        The parents of each variable at the start: a graph without a cycle that keeps the limits. The required arcs
-        alone unless given.
+        The parents of each variable at the start: an acyclic graph within the limits. By default, the
+        required arcs only.
     tabu : int
-        How many of the graphs visited last are not visited again. With a list the search goes on from a summit by the
-        best move downwards; without one (0) it ends there.
+        The number of recently visited graphs that are not visited again. With a tabu list the search
+        continues from a local optimum with the best downward move; without one (0) it ends there.
     max_worse : int
-        The most moves, with a tabu list, that lose score before a graph better than all of this climb is reached.
-        Moves within a class of equivalent graphs neither gain nor lose: there may be as many as the list is long.
+        With a tabu list, the maximum number of moves that lower the score before a graph better than all
+        others of this run is reached. Moves within an equivalence class do not change the score; as many are
+        allowed as the list is long.
     restarts : int
-        How often to climb again from the best graph, some random moves away.
+        The number of further runs from the best graph, perturbed by random moves.
     perturb : int, optional
-        The number of random moves; the square root of the number of arcs unless given.
+        The number of random moves; by default, the square root of the number of arcs.
     rng : Generator, optional
-        Draws the random moves.
+        For the random moves.
     candidates : tuple of sets, optional
         Only these parents are tried.
 
     Returns
     -------
     Search
-        Answers with the best graph met.
+        Returns the best graph visited.
 
     Examples
     --------
-    Three variables; the second is worth more with the first as its parent, and the third with the second.
+    Three variables; the second scores better with the first as its parent, and the third with the second.
 
     >>> from bayeskit._structure.search_protocol import answer_all
     >>> worth = {(1, 0b001): 5.0, (2, 0b010): 3.0, (2, 0b011): 2.0}
@@ -97,7 +98,7 @@ def hill_climbing(
                 position.apply(move)
                 yield from position.ask()
                 visited.append(position.key)
-                # Half a tie: a move that gains more than one must count, whatever the rounding of the totals.
+                # Half a tie: a move that gains more than one tie must count, whatever the rounding of the totals.
                 if position.total > peak + tie / 2:
                     peak, worse, level = position.total, 0, 0
                     if peak > best_total + tie / 2:
@@ -111,7 +112,7 @@ Bools = NDArray[np.bool_]
 
 
 class Move(NamedTuple):
-    """Put in the arc from parent to child, or take it out where it is there; or turn it round."""
+    """Add the arc from parent to child, or remove it if it exists; or reverse it."""
 
     gain: float
     parent: int
@@ -120,7 +121,7 @@ class Move(NamedTuple):
 
 
 class Position:
-    """A graph and the scores of all families one arc away: asked once, kept until their child changes.
+    """A graph and the scores of all families one arc away, each requested once and kept until its child changes.
 
     Matrices are indexed [parent, child].
 
@@ -128,13 +129,13 @@ class Position:
     ----------
     limits : Arcs
     parents : sequence of sets
-        A graph without a cycle that keeps the limits.
+        An acyclic graph within the limits.
 
     Attributes
     ----------
     parents : list of sets
     key : int
-        A number that tells graphs apart: two have the same one with probability 2⁻⁶⁴.
+        A hash that distinguishes graphs: two have the same one with probability 2⁻⁶⁴.
     """
 
     def __init__(self, limits: Arcs, parents: Sequence[int]) -> None:
@@ -144,11 +145,11 @@ class Position:
         self._allowed = as_matrix(limits.allowed)
         self._free = ~as_matrix(limits.required)
         self._arcs = as_matrix(parents)
-        self._paths = np.eye(n, dtype=np.bool_)  # from a variable to itself and to those below it
+        self._paths = np.eye(n, dtype=np.bool_)  # from a variable to itself and its descendants
         for v in _from_the_top(self.parents):
             self._find_paths_to(v)
         self._scores = np.full(n, np.nan)
-        self._toggled = np.full((n, n), np.nan)  # the score of a child with one parent more or less
+        self._toggled = np.full((n, n), np.nan)  # the score of a child with one parent added or removed
         keys = np.random.default_rng(0).integers(1 << 64, size=(n, n), dtype=np.uint64)
         self._keys: list[list[int]] = keys.tolist()
         self.key = 0
@@ -164,11 +165,11 @@ class Position:
 
     @property
     def tie(self) -> float:
-        """Changes of score no further apart than this are the same."""
+        """Changes of score that differ by no more than this are equal."""
         return slack(self._scores)
 
     def ask(self) -> Generator[Question, list[Any], None]:
-        """Ask for the scores that the moves from here need and that are not known yet."""
+        """Request the unknown scores that the moves from here need."""
         turned = np.zeros_like(self._arcs)
         turned[self._turn_child, self._turn_parent] = True
         wanted = np.isnan(self._toggled)
@@ -196,9 +197,9 @@ class Position:
                 scores[where] = found
 
     def best_move(self, tie: float, visited: Collection[int] = ()) -> Move | None:
-        """Return the move that gains most and does not lead to a visited graph; None where there is no such move.
+        """Return the best move that does not lead to a visited graph; None if there is none.
 
-        Of moves that gain the same, additions and deletions come before turns, then the lowest variables.
+        Ties: additions and deletions come before reversals, then the lowest variables.
         """
         change = self._toggled - self._scores
         toggles = np.where(self._may_toggle, change, -np.inf)
@@ -228,7 +229,7 @@ class Position:
         self._find_moves()
 
     def shake(self, rng: np.random.Generator, n_moves: int) -> None:
-        """Make random moves, each as likely as any other."""
+        """Make random moves, drawn uniformly."""
         for _ in range(n_moves):
             toggles = np.argwhere(self._may_toggle)
             n_legal = len(toggles) + len(self._turn_parent)
@@ -259,13 +260,13 @@ class Position:
         if added:
             self._paths |= np.outer(self._paths[:, parent], self._paths[child])
             return
-        # Whatever is below has more variables above it, so this is an order from the top.
+        # A variable has more ancestors than any of its ancestors, so this is a topological order.
         below = np.flatnonzero(self._paths[child])
         for v in below[np.argsort(self._paths[:, below].sum(axis=0), kind="stable")].tolist():
             self._find_paths_to(v)
 
     def _find_paths_to(self, v: int) -> None:
-        """Find what is above a variable from what is above its parents."""
+        """Compute the ancestors of a variable from those of its parents."""
         self._paths[:, v] = self._paths[:, self._arcs[:, v]].any(axis=1)
         self._paths[v, v] = True
 
@@ -276,15 +277,16 @@ class Position:
         removable = arcs & self._free
         addable = self._allowed & room
         self._may_toggle = (addable & ~arcs & ~paths.T) | removable
-        # An arc may be turned where it is the only path from the parent to the child. Among the parents of the
-        # child the paths of the parent lead to itself, and must lead to no other.
+        # An arc may be reversed if it is the only path from the parent to the child: of all parents of the
+        # child, only the parent itself may be reachable from the parent.
         parents, children = np.nonzero(removable & addable.T)
         lonely = (paths[parents] & arcs.T[children]).sum(axis=1) == 1
         self._turn_parent, self._turn_child = parents[lonely], children[lonely]
 
 
 def slack(scores: Floats) -> float:
-    """Return how far apart two sums of such scores may be and count as equal: they were added in different orders.
+    """Return the difference up to which two sums of such scores count as equal; they depend on the order of
+    summation.
 
     >>> print(f"{slack(np.array([-4e5, -6e5])):.2e}")
     1.01e-06
@@ -293,7 +295,7 @@ def slack(scores: Floats) -> float:
 
 
 def as_matrix(sets: Sequence[int]) -> Bools:
-    """Return sets as a matrix: [v, k] tells whether v is in the k-th set.
+    """Return sets as a matrix: [v, k] is whether v is in the k-th set.
 
     >>> as_matrix([0b10, 0b00]).astype(int)
     array([[0, 0],
@@ -307,7 +309,7 @@ def as_matrix(sets: Sequence[int]) -> Bools:
 
 
 def _from_the_top(parents: Sequence[int]) -> list[int]:
-    """Return the variables so that parents come before their children."""
+    """Return the variables with parents before their children."""
     order: list[int] = []
     done = 0
     left = list(range(len(parents)))

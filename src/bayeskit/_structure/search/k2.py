@@ -12,16 +12,16 @@ from bayeskit._structure.search_protocol import Family, Graph, Search, Stop, mem
 
 
 def k2(arcs: Arcs, order: Sequence[int]) -> Search:
-    """Give each variable the predecessor that makes its score best, then another, until none makes it better.
+    """Add to each variable the predecessor that improves its score most, until none does.
 
-    All variables are asked for at once, so there are as many questions as the largest family has parents, and two.
+    All variables are requested at once, so the number of requests is that of the largest family's parents, plus two.
 
     Parameters
     ----------
     arcs : Arcs
-        Required arcs lead forwards in the order.
+        Required arcs must lead forwards in the order.
     order : sequence of int
-        All variables; parents come before their children.
+        All variables, parents before their children.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def k2(arcs: Arcs, order: Sequence[int]) -> Search:
                 gained = np.asarray(answer)
                 best = float(gained.max())
                 if best > scores[child] + tie:
-                    # The lowest of equal ones.
+                    # Ties go to the lowest.
                     parents[child] |= 1 << (more or ())[int(np.argmax(gained >= best - tie))]
                     scores[child] = best
                     growing.append(child)

@@ -12,7 +12,7 @@ from bayeskit._structure.arcs import Arcs
 from bayeskit._structure.search.hill_climbing import hill_climbing
 from bayeskit._structure.search_protocol import Graph, Question, Search, Stop, Test, bits, members
 
-# How weak a dependence is: the p-value, of equal ones the statistic (p-values of many rows are often exactly zero).
+# How weak a dependence is: the p-value, then the statistic (with many rows, p-values are often exactly zero).
 Weakness = tuple[float, float]
 _STRONGEST, _WEAKEST = (0.0, -math.inf), (1.0, 0.0)
 
@@ -20,26 +20,26 @@ Neighbours = Generator[Question, list[Any], tuple[int, ...]]
 
 
 def mmpc(arcs: Arcs, significance: float = 0.05, max_given: int = 3) -> Neighbours:
-    """Find variables that no small set of each other's neighbours makes independent.
+    """Find pairs of variables that no small set of each other's neighbours makes independent.
 
-    For each variable the one that depends on it most, whatever subset of the neighbours found so far is given, is
-    taken as a neighbour until all that are left are independent; then those that a subset of the others makes
-    independent are put back. Two variables are neighbours where each is found for the other. All variables go forward
-    together, so there are few questions with many tests each.
+    For each variable, repeatedly add the variable with the strongest minimum dependence over all subsets of
+    the neighbours found so far, until all others are independent. Then remove those that a subset of the
+    others makes independent. Two variables are neighbours if each is found for the other. All variables
+    advance together, so there are few requests with many tests each.
 
     Parameters
     ----------
     arcs : Arcs
-        Variables that no allowed arc joins are not tested.
+        Variables that no allowed arc connects are not tested.
     significance : float
-        Variables are independent where the p-value is above this.
+        Variables are independent if the p-value is above this.
     max_given : int
-        The most variables that are given in one test. There are as many tests as subsets of the neighbours.
+        The maximum size of a conditioning set. The number of tests is that of the subsets of the neighbours.
 
     Returns
     -------
     generator
-        Answers with the neighbours of each variable.
+        Returns the neighbours of each variable.
 
     Examples
     --------
@@ -72,14 +72,14 @@ def mmpc(arcs: Arcs, significance: float = 0.05, max_given: int = 3) -> Neighbou
         new = sorted({test for test in tests if test not in known})
         if new:
             for test, (statistic, _, p) in zip(new, (yield new), strict=True):
-                # With too few rows for a test p is no number: two variables are not joined on no grounds at all, and
-                # a set that cannot be given does not part them.
+                # With too few rows, the p-value is NaN. A test without conditioning then does not make two
+                # variables neighbours, and a conditioning set that cannot be tested does not separate them.
                 untested = _WEAKEST if test.given == 0 else _STRONGEST
                 known[test] = untested if math.isnan(p) else (float(p), -float(statistic))
 
     growing = targets
     while growing:
-        # Smaller sets first: a variable that one of them makes independent is spared the larger ones.
+        # Smaller sets first: a variable that one of them makes independent needs no larger ones.
         for size in range(max_given + 1):
             tests = [[*target.growing_tests(size)] for target in growing]
             yield from learn(test for each in tests for _, test in each)
@@ -101,7 +101,7 @@ def mmpc(arcs: Arcs, significance: float = 0.05, max_given: int = 3) -> Neighbou
 
 @dataclass
 class _Target:
-    """A variable, its neighbours in the order found, and how weak the dependence on each of the others can be made."""
+    """A variable, its neighbours in the order of addition, and the minimum dependence on each other variable."""
 
     v: int
     open: dict[int, Weakness]
@@ -113,7 +113,7 @@ class _Target:
         return [u for u in self.neighbours if u not in self.dropped]
 
     def growing_tests(self, size: int) -> Iterator[tuple[int, Test]]:
-        """Yield tests of the open variables given sets with the neighbour found last: the others were tested before."""
+        """Yield tests of the open variables given sets with the last neighbour; sets without it were tested before."""
         given: list[int] = []
         if size == 0 and not self.neighbours:
             given = [0]
@@ -132,7 +132,7 @@ class _Target:
                     del self.open[u]
 
     def take_strongest(self) -> bool:
-        """Move the variable that depends on this most to the neighbours; False where none is left."""
+        """Move the variable with the strongest dependence to the neighbours; False if none is left."""
         if not self.open:
             return False
         strongest = min(self.open, key=lambda u: (self.open[u], u))
@@ -141,7 +141,7 @@ class _Target:
         return bool(self.open)
 
     def shrinking_tests(self, place: int, size: int) -> Iterator[Test]:
-        """Yield tests of one neighbour given sets of the others that are kept."""
+        """Yield tests of one neighbour given sets of the remaining others."""
         if place < len(self.neighbours) and (u := self.neighbours[place]) not in self.dropped:
             for some in combinations([w for w in self.remaining if w != u], size):
                 yield _test(self.v, u, bits(some))
@@ -156,15 +156,15 @@ def mmhc(
 ) -> Search:
     """Find the neighbours of every variable by tests, then hill-climb with arcs between neighbours only.
 
-    It asks for tests first and for scores of families after. Required arcs are kept whatever the tests say.
+    It requests tests first, then scores of families. Required arcs are kept whatever the result of the tests.
 
     Parameters
     ----------
     arcs : Arcs
     significance : float
-        Variables are independent where the p-value is above this.
+        Variables are independent if the p-value is above this.
     max_given : int
-        The most variables given in one test. A small number leaves more pairs to the score.
+        The maximum size of a conditioning set. A small number leaves more pairs to the score.
     tabu, max_worse : int
         As in :func:`~bayeskit._structure.search.hill_climbing.hill_climbing`.
 

@@ -1,6 +1,6 @@
 """Search over orders of the variables (BOSS): best moves of single variables, with random restarts.
 
-The search that is used unless another is named, ``auto``, takes turns between classes of equivalent graphs and orders.
+The default search, ``auto``, alternates between equivalence classes and orders.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from bayeskit._structure.search_protocol import Family, Graph, Question, Search,
 class Parents:
     """A set of parents of a variable, its score, and the better sets next to it.
 
-    ``larger`` are those with one more, the best first, as (minus its score, bit, set); ``open`` are the variables not
-    yet tried as one more; ``smaller`` is the best with one less, where there is a better one, once ``is_shrunk``.
+    ``larger`` are the sets with one more parent, the best first, as (minus the score, bit, set). ``open`` are
+    the variables not yet tried as one more. ``smaller`` is the best set with one less, if it is better; it is
+    valid if ``is_shrunk``.
     """
 
     __slots__ = ("chosen", "is_scored", "is_shrunk", "larger", "open", "score", "smaller")
@@ -36,11 +37,11 @@ class Parents:
 
 
 class GrowShrink:
-    """Chooses parents for variables, and remembers every set it has met.
+    """Chooses parents for variables, and remembers every set it has visited.
 
-    From the required parents the one that gains most is added until none gains, then the one whose loss gains most is
-    removed, and again. What is next to a set does not depend on who may be chosen, so it is asked once and serves all
-    orders of the variables.
+    Starting from the required parents, it adds the parent that improves the score most until none does, then
+    removes the parent whose removal improves it most, repeatedly. The neighbours of a set do not depend on
+    the order of the variables, so each is scored once for all orders.
 
     References
     ----------
@@ -54,23 +55,24 @@ class GrowShrink:
         self._roots: list[Parents] = []
 
     def begin(self) -> Generator[Question, list[Any], None]:
-        """Ask for the required parents of every variable. Comes first."""
+        """Request the scores of the required parents of every variable. Must be called first."""
         answers = yield [Family(v, mine) for v, mine in enumerate(self.arcs.required)]
         for v, (mine, score) in enumerate(zip(self.arcs.required, answers, strict=True)):
             self._roots.append(self._parents(v, mine, float(score[0])))
 
     def choose(self, cases: Sequence[tuple[int, int]]) -> Generator[Question, list[Any], list[Parents]]:
-        """Return the parents chosen in each case (variable, those before it)."""
+        """Return the parents chosen in each case (variable, its predecessors)."""
         found = [_walk(self._roots[v], before) for v, before in cases]
         waiting = [case for case, (_, is_done) in enumerate(found) if not is_done]
         while waiting:
-            # Each set once: many cases wait at the same one.
+            # Each set once: many cases wait for the same one.
             wanted: dict[Parents, list[int]] = {}
             for case in waiting:
                 v, before = cases[case]
                 parents = found[case][0]
                 request = wanted.setdefault(parents, [v, 0])
-                # Those before it only, as larger families cost more; a set request about again is like to be so often.
+                # Only the predecessors, since larger families cost more; a set requested twice will probably
+                # be requested often.
                 request[1] |= (
                     parents.open if parents.is_scored and before & parents.open else before & parents.open
                 )
@@ -120,7 +122,7 @@ class GrowShrink:
 
 
 def _walk(parents: Parents, before: int) -> tuple[Parents, bool]:
-    """Follow what is known; return where it ends, and whether that is the answer."""
+    """Follow the known sets; return the last one, and whether it is final."""
     while True:
         if parents.open & before:
             return parents, False
@@ -137,27 +139,27 @@ def _walk(parents: Parents, before: int) -> tuple[Parents, bool]:
 
 
 Steps = Generator[Question, list[Any], None]
-# A restart shuffles a variable and at most so many of its neighbours. Measured on alarm with 10,000 rows: with 3 to 5
-# the best graph known is found after 6 restarts in the middle and after 20 nine times in ten; shuffling as many that
-# merely stand beside each other takes twice as long.
+# A restart shuffles a variable and at most this many of its neighbours. Measured on alarm with 10,000 rows:
+# with 3 to 5, the best known graph is found after 6 restarts in the median, and after 20 in nine of ten runs.
+# Shuffling as many variables that are merely adjacent in the order takes twice as long.
 NEIGHBOURS = 4
 
 
 def order_search(
     arcs: Arcs, *, rng: np.random.Generator, start: Sequence[int] | None = None, effort: int = 20
 ) -> Search:
-    """Search orders of the variables, each of which has as parents the best of those before it.
+    """Search orders of the variables, where each variable has the best parents among its predecessors.
 
     Parameters
     ----------
     arcs : Arcs
-        All limits are kept.
+        All limits are respected.
     rng : numpy.random.Generator
-        Chooses among equally good places, and what is shuffled.
+        Breaks ties between positions, and chooses what to shuffle.
     start : order of the variables, optional
-        The first order; without it a random one.
+        The first order; by default, a random one.
     effort : int
-        The search ends after so many restarts without a better graph.
+        The search ends after this many restarts without a better graph.
 
     Examples
     --------
@@ -181,7 +183,7 @@ def order_search(
 
 
 class Orders:
-    """An order, the graph it gives, and the best graph met. Its steps do not catch Stop."""
+    """An order, its graph, and the best graph so far. Its steps do not catch Stop."""
 
     def __init__(self, arcs: Arcs, rng: np.random.Generator) -> None:
         self.arcs = arcs
@@ -195,11 +197,11 @@ class Orders:
         self._must_follow = turned(arcs.required)
 
     def begin(self) -> Steps:
-        """Ask what every search starts from. Comes first."""
+        """Request the scores that every search starts from. Must be called first."""
         yield from self._chooser.begin()
 
     def offer(self, parents: tuple[int, ...]) -> Generator[Question, list[Any], bool]:
-        """Take a legal graph for the best if it is; return whether."""
+        """Make a legal graph the best one if it is better; return whether it is."""
         answers = yield [Family(v, mine) for v, mine in enumerate(parents)]
         return self._keep(parents, sum(float(one[0]) for one in answers))
 
@@ -209,17 +211,17 @@ class Orders:
         centres: list[int] = []
         idle = 0 if self.arcs.n > 1 else effort
         while idle < effort:
-            # Every variable is once the centre of a shuffle before any is again.
+            # Every variable is the centre of one shuffle before any is again.
             centres = centres or self.rng.permutation(self.arcs.n).tolist()
             before = self._order, self._parents, self._score
             yield from self._hill_climb(lawful(self._shuffled(centres.pop()), self.arcs))
             idle = 0 if self._score > before[2] + TIE else idle + 1
-            # An order as good as the last is taken too: so the search drifts along plateaus.
+            # An equally good order is accepted too, so that the search moves along plateaus.
             if self._score < before[2] - TIE:
                 self._order, self._parents, self._score = before
 
     def _shuffled(self, centre: int) -> list[int]:
-        """Return the order in which a variable and some of its neighbours have changed places."""
+        """Return the order with a variable and some of its neighbours permuted."""
         around = list(members(self._parents[centre] | turned(self._parents)[centre]))
         some = [centre, *self.rng.permutation(around)[:NEIGHBOURS].tolist()]
         order = list(self._order)
@@ -229,7 +231,7 @@ class Orders:
         return order
 
     def _hill_climb(self, order: list[int]) -> Steps:
-        """Move each variable to its best place until none moves for the better."""
+        """Move each variable to its best position until no move improves the score."""
         self._order = order
         yield from self._settle()
         still = 0
@@ -241,7 +243,7 @@ class Orders:
             yield from self._settle()
 
     def _settle(self) -> Steps:
-        """Read the graph that the order gives."""
+        """Compute the graph of the order."""
         cases = list(zip(self._order, _before(self._order)[:-1], strict=True))
         chosen = yield from self._chooser.choose(cases)
         parents = [0] * self.arcs.n
@@ -251,7 +253,7 @@ class Orders:
         self._keep(self._parents, self._score)
 
     def _place(self, v: int) -> Generator[Question, list[Any], bool]:
-        """Move a variable to its best place, of several at random; return whether the score rises."""
+        """Move a variable to its best position, with random ties; return whether the score increases."""
         here = self._order.index(v)
         others = self._order[:here] + self._order[here + 1 :]
         first, last = self._room(v, others)
@@ -264,7 +266,7 @@ class Orders:
         )
         score = [mine.score for mine in chosen]
         n = len(between)
-        # At place k those before it do without v and those after it have v before them.
+        # With v at position k, the variables before it are scored without v as a candidate, those after it with v.
         totals, passed = [score[0]], 0.0
         for k in range(n):
             passed += score[n + 1 + k] - score[2 * n + 1 + k]
@@ -277,7 +279,7 @@ class Orders:
         return totals[here - first] < least
 
     def _room(self, v: int, others: list[int]) -> tuple[int, int]:
-        """Return the first and the last place where v comes after its required parents and before such children."""
+        """Return the first and last position of v after its required parents and before its required children."""
         first, last = 0, len(others)
         for k, u in enumerate(others):
             if self.arcs.required[v] >> u & 1:
@@ -294,9 +296,9 @@ class Orders:
 
 
 def lawful(order: Sequence[int], arcs: Arcs) -> list[int]:
-    """Return an order in which each variable comes after its required parents, and else as before where it can.
+    """Return an order in which each variable follows its required parents; otherwise unchanged as far as possible.
 
-    Where an arc may lead from u to v only, v waits for u too: so variables in tiers come tier by tier.
+    If only the arc from u to v is allowed, v also follows u. So variables in tiers are ordered by tier.
 
     Examples
     --------
@@ -319,7 +321,7 @@ def lawful(order: Sequence[int], arcs: Arcs) -> list[int]:
 
 
 def _before(order: Sequence[int]) -> list[int]:
-    """Return the set before each place, and at the end the whole."""
+    """Return the set before each position, and the complete set at the end."""
     sets = [0]
     for v in order:
         sets.append(sets[-1] | 1 << v)
@@ -327,19 +329,19 @@ def _before(order: Sequence[int]) -> list[int]:
 
 
 def auto(arcs: Arcs, *, rng: np.random.Generator, effort: int = 20) -> Search:
-    """Search classes of equivalent graphs, then orders from an order of the graph found, then classes again.
+    """Search equivalence classes, then orders from an order of the graph found, then classes again.
 
-    The first is fast and mostly near; the second leaves what the first is stuck in. They take turns while the graph
-    gets better.
+    The first search is fast and usually gets close; the second escapes its local optima. They alternate while
+    the graph improves.
 
     Parameters
     ----------
     arcs : Arcs
-        All limits are kept. With required or forbidden arcs the search over classes, which knows none, only gives the
-        first order.
+        All limits are respected. With required or forbidden arcs, the search over classes ignores them and
+        only gives the first order.
     rng : numpy.random.Generator
     effort : int
-        Restarts of the search over orders that may bring nothing better in a row.
+        The number of restarts of the order search without improvement.
 
     Examples
     --------
@@ -373,7 +375,7 @@ def auto(arcs: Arcs, *, rng: np.random.Generator, effort: int = 20) -> Search:
 
 
 def legal(parents: Sequence[int], arcs: Arcs) -> tuple[int, ...]:
-    """Return a graph that keeps the limits: the arcs of this one that may stay, and those required.
+    """Return a graph within the limits: the arcs of this one that may stay, and the required ones.
 
     Examples
     --------

@@ -10,16 +10,16 @@ from typing import Any
 from bayeskit._structure.arcs import Arcs
 from bayeskit._structure.search_protocol import Graph, Question, Search, Stop, Test, bits, members
 
-# A round asks, of every variable, for twice as many sets as the one before, so that few questions are superfluous:
-# an arc that one set takes away needs no other. Of one variable it asks at most this many.
+# Each round tests twice as many sets of every variable as the one before, so that few tests are superfluous:
+# an edge that one set removes needs no other. At most this many sets of one variable are tested in a round.
 MOST_SETS = 256
 
 
 @dataclass
 class Skeleton:
-    """Neighbours while they are searched for, and the set that separated each pair a < b that are none.
+    """The neighbours during the search, and the set that separated each pair a < b of non-neighbours.
 
-    ``frozen[k]`` are the neighbours from which sets of k variables were taken.
+    ``frozen[k]`` are the neighbours from which the sets of k variables are taken.
     """
 
     near: list[int]
@@ -28,7 +28,7 @@ class Skeleton:
 
     @classmethod
     def possible(cls, arcs: Arcs) -> Skeleton:
-        """Join every two variables that an arc may join."""
+        """Connect every two variables that an allowed arc can connect."""
         near = list(arcs.allowed)
         for v, parents in enumerate(arcs.allowed):
             for p in members(parents):
@@ -36,7 +36,7 @@ class Skeleton:
         return cls(near)
 
     def part(self, a: int, b: int, given: int) -> None:
-        """Take the arc between two variables away."""
+        """Remove the edge between two variables."""
         self.near[a] &= ~(1 << b)
         self.near[b] &= ~(1 << a)
         self.separating[min(a, b), max(a, b)] = given
@@ -45,11 +45,12 @@ class Skeleton:
 def thin(
     skeleton: Skeleton, arcs: Arcs, significance: float, max_given: int | None
 ) -> Generator[Question, list[Any], None]:
-    """Part all pairs that a set of neighbours makes independent (p > significance): sets of 0, then 1, … variables.
+    """Separate all pairs that a set of neighbours makes independent (p > significance): sets of 0, then 1, …
+    variables.
 
-    The neighbours from which sets are taken stay as they were at the beginning of a size, so the order of the
+    For each size, the neighbours from which sets are taken are fixed at the start, so the order of the
     variables does not matter. It ends when no variable has enough neighbours, at ``max_given``, or when no
-    test of a size can be made any more. Required arcs stay.
+    test of a size is possible. Required arcs stay.
 
     References
     ----------
@@ -77,7 +78,7 @@ def thin(
                     del sets[v]
                 for given in some:
                     ends = skeleton.near[v] & ~kept[v] & ~given
-                    # The end with the lower number asks where the set lies among the neighbours of both.
+                    # If the set consists of neighbours of both ends, only the end with the lower number tests it.
                     tests += [Test(v, u, given) for u in members(ends) if u > v or given & ~frozen[u]]
             if tests:
                 answers = yield tests
@@ -93,7 +94,7 @@ def _sets(some: int, size: int) -> Iterator[int]:
 
 
 def _part(skeleton: Skeleton, tests: list[Test], answers: list[Any], significance: float) -> bool:
-    """Take away the arcs that were found superfluous; tell whether any test could be made."""
+    """Remove the edges found superfluous; return whether any test was possible."""
     best: dict[tuple[int, int], tuple[float, int]] = {}
     made = False
     for (a, b, given), (_, _, p) in zip(tests, answers, strict=True):
@@ -111,27 +112,27 @@ Heads = set[tuple[int, int, int]]
 
 
 def pc(arcs: Arcs, significance: float = 0.01, max_given: int | None = None, majority: bool = True) -> Search:
-    """Search for the class of graphs whose separations are the independences that tests find.
+    """Search for the equivalence class whose separations match the independence tests.
 
-    Start with all arcs; take those away whose ends some neighbours make independent (p > significance); find the
-    head-to-head nodes; direct what follows from them. The answer has directed and undirected arcs, and no cycle;
-    it lists the arcs whose directions contradict each other (see
-    :class:`~bayeskit._structure.search.pc.OrientedGraph`). ``arcs.max_parents`` is not looked at: a test knows
+    Start with all edges. Remove those whose ends are independent given some neighbours (p > significance).
+    Find the head-to-head nodes, and direct what follows from them. The result has directed and undirected
+    edges and no cycle. It lists the edges whose directions contradict each other (see
+    :class:`~bayeskit._structure.search.pc.OrientedGraph`). ``arcs.max_parents`` is ignored: tests determine
     neighbours, not parents.
 
     Parameters
     ----------
     arcs : Arcs
-        An arc not allowed in either direction is never there; a required one always.
+        An arc that is not allowed in either direction is never included; a required one always is.
     significance : float
-        The level of the tests: smaller means fewer arcs.
+        The level of the tests: a smaller level gives fewer edges.
     max_given : int, optional
-        The most variables given in a test.
+        The maximum size of a conditioning set.
     majority : bool
-        Let all smallest sets of neighbours that make a and b independent vote whether c, a neighbour of both,
-        is head-to-head between them: it is when most do not hold it. (Where no neighbours do, those that the two
-        had when they were parted.) So the answer does not depend on the order of the variables. Otherwise the set
-        that was found first decides.
+        Let all smallest separating sets of a and b vote whether c, a neighbour of both, is head-to-head
+        between them: it is if most sets do not contain it. The sets consist of current neighbours or, if none
+        of these separates, of neighbours at the time of the separation. So the result does not depend on the
+        order of the variables. Otherwise, the first set found decides.
 
     Examples
     --------
@@ -158,7 +159,7 @@ def pc(arcs: Arcs, significance: float = 0.01, max_given: int | None = None, maj
 
 
 def _spans(skeleton: Skeleton) -> dict[Pair, int]:
-    """Return all pairs that are not joined and have neighbours in common, with those."""
+    """Return all non-adjacent pairs with common neighbours, and these neighbours."""
     near = skeleton.near
     return {
         (a, b): near[a] & near[b]
@@ -179,7 +180,7 @@ def _heads_of_first_sets(skeleton: Skeleton) -> Heads:
 def _heads(
     skeleton: Skeleton, significance: float, max_given: int | None, majority: bool
 ) -> Generator[Question, list[Any], Heads]:
-    """Return the head-to-head nodes. Pairs that were never tested, since no arc may join them, always vote."""
+    """Return the head-to-head nodes. Pairs that were never tested, because no arc is allowed, always vote."""
     heads = set() if majority else _heads_of_first_sets(skeleton)
     spans = _spans(skeleton)
     silent = [pair for pair in spans if majority or pair not in skeleton.separating]
@@ -188,7 +189,7 @@ def _heads(
         separating = yield from _separating(skeleton.near, silent, size, significance)
         heads |= _elected(separating, spans)
         silent = [pair for pair in silent if pair not in separating]
-    # The sets that parted the rest hold variables that were neighbours then, and are none now.
+    # The sets that separated the other pairs contain former neighbours.
     for size, frozen in enumerate(skeleton.frozen):
         parted = [pair for pair in silent if pair in skeleton.separating]
         late = [pair for pair in parted if skeleton.separating[pair].bit_count() == size]
@@ -199,7 +200,7 @@ def _heads(
 def _separating(
     near: Sequence[int], pairs: list[Pair], size: int, significance: float
 ) -> Generator[Question, list[Any], dict[Pair, list[int]]]:
-    """Return for each pair the sets of so many neighbours of one of the two that make them independent."""
+    """Return for each pair the sets of this size, of neighbours of one of the two, that make them independent."""
     tests: dict[Test, None] = {}
     for a, b in pairs:
         for end in (a, b):
@@ -215,7 +216,7 @@ def _separating(
 
 
 def _elected(separating: dict[Pair, list[int]], spans: dict[Pair, int]) -> Heads:
-    """Return the common neighbours that fewer than half of the sets hold."""
+    """Return the common neighbours that fewer than half of the sets contain."""
     return {
         (a, c, b)
         for (a, b), sets in separating.items()
@@ -226,26 +227,27 @@ def _elected(separating: dict[Pair, list[int]], spans: dict[Pair, int]) -> Heads
 
 @dataclass(frozen=True)
 class OrientedGraph(Graph):
-    """A graph with directed and undirected arcs, never a cycle of directed ones.
+    """A graph with directed and undirected edges, without directed cycles.
 
-    ``conflicts`` lists the pairs a < b whose direction is contradicted: by two head-to-head nodes, by what is
-    known, or because the arc would close a cycle. Known directions stay; of the rest these arcs are undirected.
+    ``conflicts`` lists the pairs a < b with contradictory directions: because of two head-to-head nodes, of
+    prior knowledge, or because the arc would close a cycle. Known directions stay; the other conflicting
+    edges are undirected.
     """
 
     conflicts: tuple[Pair, ...] = ()
 
 
 def orient(near: Sequence[int], heads: Iterable[tuple[int, int, int]], arcs: Arcs) -> OrientedGraph:
-    """Direct the arcs of a skeleton by what is known, by a → c ← b, and then by Meek's rules.
+    """Direct the edges of a skeleton by prior knowledge, by a → c ← b, and then by Meek's rules.
 
-    Nothing depends on the numbers of the variables: arcs that contradict each other fall together.
+    Nothing depends on the numbers of the variables: contradictory arcs are dropped together.
 
     Parameters
     ----------
     near : for each variable its neighbours
-    heads : (a, c, b) for every a → c ← b with a and b not joined
+    heads : (a, c, b) for every a → c ← b with a and b not adjacent
     arcs : Arcs
-        A required arc, or one that is allowed one way only, is directed first.
+        A required arc, or one that is allowed in one direction only, is directed first.
 
     Examples
     --------
@@ -276,7 +278,7 @@ def orient(near: Sequence[int], heads: Iterable[tuple[int, int, int]], arcs: Arc
 
 
 class _Pattern:
-    """Arcs while they are being directed."""
+    """The edges while they are being directed."""
 
     def __init__(self, near: Sequence[int]) -> None:
         self.near = tuple(near)
@@ -286,7 +288,7 @@ class _Pattern:
         self.conflicts: set[Pair] = set()
 
     def direct(self, wanted: set[Pair]) -> None:
-        """Direct all of these at once, but those that contradict each other, an arc that stands, or close a cycle."""
+        """Direct all of these at once, except those that contradict each other or an existing arc, or close a cycle."""
         bad = {(x, y) for x, y in wanted if (y, x) in wanted or self.children[y] >> x & 1}
         new = {(x, y) for x, y in wanted if self.loose[x] >> y & 1} - bad
         children = list(self.children)
@@ -302,7 +304,7 @@ class _Pattern:
             self.loose[y] ^= 1 << x
 
     def forced(self, with_knowledge: bool) -> set[Pair]:
-        """Return the undirected arcs to which one of Meek's rules gives a direction."""
+        """Return the undirected edges to which one of Meek's rules gives a direction."""
         return {
             (x, y)
             for x in range(len(self.near))
@@ -311,16 +313,17 @@ class _Pattern:
         }
 
     def _forces(self, x: int, y: int, with_knowledge: bool) -> bool:
-        # Of the variables that are not neighbours of y; y itself is none of them.
+        # Only variables that are not neighbours of y; y itself is excluded.
         far = ~(self.near[y] | 1 << y)
-        # Rule 1, w → x: else w → x ← y were head to head. Rule 2, x → w → y: else there were a cycle.
+        # Rule 1, w → x: otherwise w → x ← y would be head-to-head. Rule 2, x → w → y: otherwise there would
+        # be a cycle.
         if self.parents[x] & far or self.children[x] & self.parents[y]:
             return True
-        # Rule 3, x — v → y ← w — x with v, w not joined: with y → x both had to point at x.
+        # Rule 3, x — v → y ← w — x with v, w not adjacent: with y → x both would have to point at x.
         ins = self.loose[x] & self.parents[y]
         if any(ins & ~(self.near[v] | 1 << v) for v in members(ins)):
             return True
-        # Rule 4, x — w → v → y with w, y not joined and v a neighbour of x: only knowledge leads to such a pattern.
+        # Rule 4, x — w → v → y with w, y not adjacent and v a neighbour of x: occurs only with prior knowledge.
         return with_knowledge and any(
             self.parents[v] & self.loose[x] & far for v in members(self.parents[y] & self.near[x])
         )
@@ -331,9 +334,9 @@ class _Pattern:
 
 
 def _on_cycles(children: list[int]) -> list[int]:
-    """Return for every variable those of its children from which a path leads back to it."""
+    """Return for every variable its children from which a path leads back to it."""
     left = (1 << len(children)) - 1
-    # Take away what has no children left until only cycles remain, and what leads to them.
+    # Remove variables without children until only cycles, and what leads to them, remain.
     while gone := sum(1 << v for v in members(left) if not children[v] & left):
         left &= ~gone
     found = [0] * len(children)
