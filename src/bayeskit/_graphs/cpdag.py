@@ -19,8 +19,8 @@ Arc = tuple[Name, Name]
 class Cpdag:
     """An equivalence class of graphs (CPDAG): all graphs with the same independences.
 
-    An arc is directed if all graphs of the class agree on its direction, otherwise undirected. Two classes
-    are equal if they have the same nodes and arcs, in any order.
+    An edge is directed if all graphs of the class agree on its direction, otherwise undirected. Two classes
+    are equal if they have the same nodes and edges, in any order.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Cpdag:
 
     @cached_property
     def _relations(self) -> dict[frozenset[Name], Arc | None]:
-        """How each pair of neighbours is related: by an arc, or (None) by an edge without direction."""
+        """How each pair of neighbours is related: by an arc, or (None) by an undirected edge."""
         return {**{frozenset(a): a for a in self.directed}, **{frozenset(a): None for a in self.undirected}}
 
     def __eq__(self, other: object) -> bool:
@@ -129,7 +129,7 @@ def _as_class(graph: Dag | Cpdag, as_it_is: bool) -> Cpdag:
 
 
 def _compelled(dag: Dag) -> dict[Arc, bool]:
-    """Label every arc: True where all graphs of the class have it in this direction (Chickering's order and label)."""
+    """Label every arc: True if all graphs of the class have it in this direction (Chickering's order and label)."""
     order = {node: place for place, node in enumerate(topological_order(dag))}
     parents = {node: set(above) for node, above in dag.as_mapping().items()}
     label: dict[Arc, bool] = {}

@@ -17,7 +17,7 @@ from bayeskit.errors import CyclicGraph, SettingError
 
 
 def node_name(name: object) -> Name:
-    """Check what is to be the name of a node: as that of a column, it must be found again in a file.
+    """Check the name of a node. Like a column name, it must survive being written to a file and read again.
 
     >>> node_name(np.int64(3))
     3
@@ -45,13 +45,13 @@ def parent_names(node: object, given: object, known: Container[Any]) -> tuple[Na
         return (node_name(given),)
     if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
         raise SettingError("{given!r} is no list of parents of {node!r}.", given=given, node=node)
-    # A set has no order of its own, and the axes of a table need one.
+    # A set has no order, but the axes of a table need one.
     ordered = sorted_labels(given) if isinstance(given, (set, frozenset)) else given
     return tuple(map(node_name, ordered))
 
 
 def is_label(value: object) -> bool:
-    """Return whether a value can be looked up: it has a hash, and equals itself."""
+    """Return whether a value can be looked up: it is hashable and equals itself."""
     try:
         hash(value)
         return bool(value == value)
@@ -83,13 +83,13 @@ def unknown_node(name: object, nodes: Iterable[Name], where: str | Message = "")
 
 @dataclass(frozen=True)
 class Dag:
-    """Nodes and their parents; there is no cycle.
+    """Nodes and their parents, without cycles.
 
     Parameters
     ----------
     nodes : tuple of names
     parents : tuple of tuples of names, one for each node
-        The order of parents is kept: models that back off leave the last one out first.
+        The order of parents matters: models that back off leave out the last one first.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class Dag:
 
     @classmethod
     def of(cls, parents: Mapping[Name, Any], nodes: Iterable[Name]) -> Dag:
-        """Read a mapping from node to its parents; a node not named has none."""
+        """Read a mapping from node to parents; a node that is not named has none."""
         nodes = tuple(nodes)
         known = set(nodes)
         if not isinstance(parents, Mapping):
@@ -174,7 +174,9 @@ class Dag:
         return {node: tuple(children) for node, children in found.items()}
 
     def _cycle(self) -> list[Name]:
-        """Return the nodes of some cycle in the direction of its arcs, the first again at the end; or nothing."""
+        """Return the nodes of some cycle in the direction of its arcs, with the first repeated at the end;
+        empty if none.
+        """
         state = dict.fromkeys(self.nodes, 0)  # 0 not seen, 1 on the path, 2 done
         for start in self.nodes:
             path = [start] if state[start] == 0 else []
@@ -203,7 +205,7 @@ def _listing(nodes: tuple[Name, ...]) -> Joined:
 
 
 def topological_order(dag: Dag) -> tuple[Name, ...]:
-    """Return the nodes so that parents come before their children, otherwise in the order of the graph.
+    """Return the nodes with parents before their children, otherwise in the order of the graph.
 
     Examples
     --------
@@ -224,7 +226,7 @@ def topological_order(dag: Dag) -> tuple[Name, ...]:
 
 
 def ancestors(dag: Dag, *nodes: Name) -> tuple[Name, ...]:
-    """Return all nodes from which a directed path of at least one arc leads to one of these.
+    """Return the ancestors of these nodes.
 
     Examples
     --------
@@ -235,7 +237,7 @@ def ancestors(dag: Dag, *nodes: Name) -> tuple[Name, ...]:
 
 
 def descendants(dag: Dag, *nodes: Name) -> tuple[Name, ...]:
-    """Return all nodes to which a directed path of at least one arc leads from one of these.
+    """Return the descendants of these nodes.
 
     Examples
     --------
@@ -261,7 +263,7 @@ def markov_blanket(dag: Dag, node: Name) -> tuple[Name, ...]:
 
 
 def moral_neighbours(dag: Dag) -> dict[Name, tuple[Name, ...]]:
-    """Return the neighbours of every node once parents of one child are married and directions are dropped.
+    """Return the neighbours of every node in the moral graph: co-parents are joined and directions are dropped.
 
     Examples
     --------
@@ -277,7 +279,7 @@ def moral_neighbours(dag: Dag) -> dict[Name, tuple[Name, ...]]:
 
 
 def _beyond(step: Callable[[Name], Iterable[Name]], starts: Iterable[Name]) -> set[Name]:
-    """Return what one step or more leads to."""
+    """Return everything reachable in at least one step."""
     found: set[Name] = set()
     todo = list(starts)
     while todo:

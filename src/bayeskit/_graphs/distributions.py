@@ -1,7 +1,7 @@
 """Conditional distributions of a node, in codes: tables, deterministic rules, noisy-MAX, regressions.
 
 The axis order is always *parents, then the child*. Discrete kinds can be converted to a table. They can also
-be used without one, because a rule of few numbers may have a table too large for memory:
+be used without one, because a rule with few parameters may have a table too large for memory:
 
 ========================  ==========================================================================================
 ``table()``               P(child | parents), cell by cell
@@ -25,12 +25,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from bayeskit._data.native_frames import as_array
 from bayeskit.typing import Floats, Ints
 
-# A row that sums to one as well as rounding allows is kept bit for bit.
+# A row that sums to one within rounding is kept bit for bit.
 AS_GOOD_AS_ONE = 1e-12
 
 
 def row_sums(values: Floats) -> Floats:
-    """Return the sums over the last axis, infinite where they are beyond the largest number."""
+    """Return the sums over the last axis, infinite if they overflow."""
     with np.errstate(over="ignore"):
         return np.asarray(values.sum(axis=-1))
 
@@ -57,13 +57,13 @@ def frozen(values: ArrayLike, dtype: DTypeLike = np.float64) -> NDArray[Any]:
 
 
 def _logs(values: Floats) -> Floats:
-    """Return the logarithms, −inf of zero without a warning."""
+    """Return the logarithms, with −inf for zero and no warning."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(values))
 
 
 def place_of(codes: Sequence[int]) -> tuple[int | slice, ...]:
-    """Return the index of what agrees with some codes (−1: free)."""
+    """Return the index of the cells that agree with some codes (−1: free)."""
     return tuple(slice(None) if code < 0 else int(code) for code in codes)
 
 
@@ -194,10 +194,10 @@ class NoisyMax:
             return self.turned().table()[..., ::-1]
         below = np.cumsum(self.leak)
         for cause in self.causes:
-            # The axis of this parent comes before the child's, after those of the parents before it.
+            # The axis of this parent comes before the child's and after those of earlier parents.
             below = below[..., None, :] * np.cumsum(cause, axis=1)
         values = np.diff(below, axis=-1, prepend=0.0)
-        values = np.maximum(values, 0.0)  # differences of equal products may round below nothing
+        values = np.maximum(values, 0.0)  # differences of equal products may round below zero
         return np.asarray(values / values.sum(axis=-1, keepdims=True))
 
     @property
@@ -205,10 +205,10 @@ class NoisyMax:
         return int(self.leak.size + sum(cause.size for cause in self.causes))
 
     def log_at(self, codes: Sequence[int]) -> Floats:
-        """Observed causes are a factor of the leak; each free one is an axis."""
+        """Observed causes multiply the leak; each free one is an axis."""
         *parents, child = codes
         leak, *effects = self._log_below()
-        # Sums of logs, for a product over hundreds of causes would round to nothing.
+        # Sums of logs, because a product over hundreds of causes would underflow.
         seen = [effect[code] for effect, code in zip(effects, parents, strict=True) if code >= 0]
         below = np.sum([leak[0], *seen], axis=0)
         for effect, code in zip(effects, parents, strict=True):
@@ -250,17 +250,17 @@ class NoisyMax:
         )
 
     def _log_below(self) -> list[Floats]:
-        """Return log P(effect ≤ k), effects counted from none, of the leak and of each state of each cause."""
+        """Return log P(effect ≤ k), counted from no effect, of the leak and of each state of each cause."""
         effects = np.concatenate([self.leak[None, :], *self.causes])
         logs = _logs(np.cumsum(effects if self.rising else effects[:, ::-1], axis=1))
         return np.split(logs, np.cumsum([1, *(len(cause) for cause in self.causes)])[:-1])
 
     def _log_differences(self, below: Floats) -> Floats:
-        """Turn log P(y ≤ k) into log P(y = k) in place, the child's states as declared."""
-        total = below[..., -1:].copy()  # 0 but for rounding
+        """Turn log P(y ≤ k) into log P(y = k) in place, in the declared order of the child's states."""
+        total = below[..., -1:].copy()  # 0 up to rounding
         for k in range(below.shape[-1] - 1, 0, -1):
             this, before = below[..., k], below[..., k - 1]
-            # log(1 − P(y < k) / P(y ≤ k)); where nothing is possible up to k, neither is k.
+            # log(1 − P(y < k) / P(y ≤ k)); if nothing up to k is possible, neither is k.
             gap = np.subtract(before, this, out=np.full(this.shape, -np.inf), where=this > -np.inf)
             np.minimum(gap, 0.0, out=gap)
             np.negative(np.expm1(gap, out=gap), out=gap)

@@ -133,7 +133,7 @@ class Factor:
         return Factor(names, states, self._spread(names) * other._spread(names))
 
     def _spread(self, names: tuple[Name, ...]) -> NDArray[np.float64]:
-        """Return the numbers with an axis for each of the names, of length one where the factor has none."""
+        """Return the numbers with an axis for each of the names, of length one if the factor has no such axis."""
         mine = [n for n in names if n in self.names]
         values = self.values.transpose([self.axis(n) for n in mine])
         return values.reshape([len(self.states[self.axis(n)]) if n in self.names else 1 for n in names])
@@ -190,7 +190,7 @@ class Factor:
         return "\n".join(lines)
 
 
-# A table of more rows, columns or cells is cut: a page is to be read.
+# Tables with more rows, columns or cells are truncated, so that a page stays readable.
 MOST_ROWS = 64
 MOST_COLUMNS = 32
 MOST_CELLS = 512
@@ -199,7 +199,7 @@ MOST_CELLS = 512
 def factor_frame(factor: Factor) -> Any:
     """Return a row for each cell, in the order of the cells: a column for each variable, and ``probability``.
 
-    The frame is of pandas, or of polars or pyarrow where that is what is installed. Should a variable be called
+    The frame is of pandas, or else of polars or pyarrow, whichever is installed. If a variable is named
     ``probability``, the column of numbers is ``probability_``.
 
     Examples
@@ -222,7 +222,7 @@ def factor_frame(factor: Factor) -> Any:
 
 
 def _labels(states: tuple[Any, ...], codes: NDArray[np.int64]) -> Any:
-    """Return the states of these codes, as an array of their own kind where they have one."""
+    """Return the states of these codes, as a typed array if they have one type."""
     kinds = {type(state) for state in states}
     if len(kinds) == 1 and kinds <= {int, float, bool}:
         return np.array(states)[codes]
@@ -238,7 +238,7 @@ def factor_html(factor: Factor, caption: str | None = None, most_rows: int = MOS
     Parameters
     ----------
     caption : text above the table; None for the names of the variables
-    most_rows : rows beyond are counted, not shown
+    most_rows : further rows are counted, not shown
 
     Examples
     --------
@@ -253,7 +253,7 @@ def factor_html(factor: Factor, caption: str | None = None, most_rows: int = MOS
     shown = states[:MOST_COLUMNS]
     beyond = [f"… {len(states) - len(shown)} more"] if len(states) > len(shown) else []
     most_rows = min(most_rows, max(MOST_CELLS // max(len(shown), 1), 1))
-    # The states of the last variable head the columns; where there are parents, its name stands before them.
+    # The states of the last variable are the column headings; if there are parents, its name comes first.
     header = (*(first or [last]), *(f"{last} = {s}" if first else s for s in shown), *beyond)
     n_rows = int(np.prod(factor.sizes[:-1], dtype=np.int64))
     rows: list[tuple[str, ...]] = []

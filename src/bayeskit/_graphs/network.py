@@ -14,7 +14,7 @@ from bayeskit.errors import SettingError, UsageError
 
 
 def discrete(name: Name, states: Iterable[Label]) -> Variable:
-    """Return a node's variable: these states and no others."""
+    """Return the variable of a node with exactly these states."""
     states = tuple(states)
     return Variable(name, "categorical", states, n_declared=len(states), closed=True)
 
@@ -25,9 +25,9 @@ def continuous(name: Name) -> Variable:
 
 @dataclass(frozen=True)
 class Node:
-    """One variable, its parents, its distribution given them (None: not said yet), and what a file says beside.
+    """A variable, its parents, its distribution (None: not set yet), and notes from a file.
 
-    ``notes`` are texts that a file format carries along: labels, positions, comments.
+    ``notes`` are texts of a file format: labels, positions, comments.
     """
 
     variable: Variable
@@ -46,7 +46,7 @@ class Node:
 class Network:
     """Nodes in order; every parent is a node, and there is no cycle.
 
-    The shapes of distributions are what their nodes say: whoever makes a network checks them at the door.
+    The shapes of distributions must fit the nodes; the code that builds a network checks them.
     """
 
     nodes: tuple[Node, ...] = ()
@@ -83,19 +83,19 @@ class Network:
         return self.sizes_of((*self[name].parents, name))
 
     def with_node(self, node: Node) -> Network:
-        """Return the network in which this node stands in the place of the one of its name."""
+        """Return the network with this node in place of the one with its name."""
         place = self.dag.position[node.name]
         old = self.nodes[place]
         nodes = (*self.nodes[:place], node, *self.nodes[place + 1 :])
         if node.parents != old.parents or node.is_discrete != old.is_discrete:
             return replace(self, nodes=nodes)
-        # The graph is the same, and was checked: a chain of 10,000 tables is set in seconds.
+        # The graph is unchanged and already checked: so a chain of 10,000 tables is set in seconds.
         made = object.__new__(Network)
         made.__dict__.update(nodes=nodes, name=self.name, notes=self.notes, dag=self.dag)
         return made
 
     def require_distributions(self) -> None:
-        """Refuse to answer while a node has no states or no table."""
+        """Raise an error if a node has no states or no table."""
         for node in self.nodes:
             if node.is_discrete and not node.variable.size:
                 raise UsageError(
@@ -113,7 +113,7 @@ class Network:
 
 @dataclass(frozen=True)
 class FactorGraph:
-    """Discrete variables and the factors whose product, normalised, is their distribution."""
+    """Discrete variables and factors; the normalised product of the factors is their distribution."""
 
     variables: tuple[Variable, ...]
     factors: tuple[Factor, ...]

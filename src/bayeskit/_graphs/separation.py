@@ -15,14 +15,14 @@ from bayeskit._messages import Message
 from bayeskit._schema import Name
 from bayeskit._visible import visible
 
-# A node and whether it was entered through one of its parents (from above) or of its children.
+# A node, and whether it was entered from one of its parents (from above) or one of its children.
 _Visit = tuple[Name, bool]
 
 
 def reachable(dag: Dag, sources: Iterable[Name], given: Iterable[Name] = ()) -> set[Name]:
-    """Return the nodes that an open path joins to a source, the sources among them.
+    """Return the nodes with an open path to a source, including the sources.
 
-    Observed nodes are none of them. All others are d-separated from the sources.
+    Observed nodes are not included. All other nodes are d-separated from the sources.
 
     Examples
     --------
@@ -55,11 +55,12 @@ def d_separated(dag: Dag, a: Iterable[Name], b: Iterable[Name], given: Iterable[
 def open_path(
     dag: Dag, a: Iterable[Name], b: Iterable[Name], given: Iterable[Name] = ()
 ) -> tuple[Name, ...] | None:
-    """Return a shortest open path from ``a`` to ``b``, None where they are d-separated.
+    """Return a shortest open path from ``a`` to ``b``; None if they are d-separated.
 
-    The visits that lead there make a simple path. Had a node been visited twice, the part between could be left out:
-    the node would still be open, because a walk that leaves it downwards and comes back from below has turned at a
-    head-to-head node with an observed descendant, which is one of this node too. And the shorter walk was found first.
+    The visits form a simple path. Suppose a node were visited twice. The part between could be left out,
+    because the node would still be open: a path that leaves it downwards and returns from below has turned at
+    a head-to-head node with an observed descendant, which is also a descendant of this node. And the shorter
+    path would have been found first.
 
     Examples
     --------
@@ -78,8 +79,8 @@ def open_path(
 
 
 def _visits(dag: Dag, sources: Iterable[Name], given: set[Name]) -> dict[_Visit, _Visit | None]:
-    """Walk along open paths, breadth first; return every visit with the one before it, in the order made."""
-    # A head-to-head node lets through where it, or a node below it, is observed.
+    """Follow open paths breadth first; return every visit with its predecessor, in the order of the visits."""
+    # A head-to-head node is open if it, or one of its descendants, is observed.
     opened = given.union(ancestors(dag, *given))
     found: dict[_Visit, _Visit | None] = {(node, False): None for node in sources}
     todo = deque(found)
@@ -102,7 +103,7 @@ Neighbours = Mapping[Name, Sequence[Name]]
 
 
 class PathBudget:
-    """How many nodes may still be looked at, and whether that was too few."""
+    """How many more nodes may be visited, and whether that was too few."""
 
     def __init__(self, left: int) -> None:
         self.left = left
@@ -119,7 +120,7 @@ class PathBudget:
 def simple_paths(
     neighbours: Neighbours, start: Name, goal: Name, effort: PathBudget
 ) -> Iterator[tuple[Name, ...]]:
-    """Yield the paths that visit no node twice; stop early where the effort is spent.
+    """Yield the simple paths; stop early if the budget is spent.
 
     Examples
     --------
@@ -134,7 +135,7 @@ def simple_paths(
     far = _distances(near, goal)
     if start not in far:
         return
-    # (bound on the length, how many were put in before, path, node at which to leave it, where not to go, is it known)
+    # (bound on the length, number of earlier entries, path, node to branch off, excluded nodes, is it known)
     heap: list[tuple[int, int, list[Name], int, frozenset[Name], bool]] = [
         (far[start], 0, [start], 0, frozenset(), False)
     ]
@@ -153,7 +154,7 @@ def simple_paths(
         for i in range(place, len(path) - 1):
             if not effort.spend():
                 return
-            # Up to where it left the path before it, a path has been asked about.
+            # Up to the node where it branched off, a path has been examined already.
             shut = (banned if i == place else frozenset()) | {path[i + 1]}
             rest = [
                 far[node] for node in near[path[i]] if node not in shut and (i == 0 or node != path[i - 1])
@@ -172,12 +173,12 @@ def _shortest(
     goal: Name,
     effort: PathBudget,
 ) -> list[Name]:
-    """Return the shortest path that begins with path[: place + 1] and goes on to none of the banned nodes (A*)."""
+    """Return the shortest path that starts with path[: place + 1] and avoids the banned nodes next (A*)."""
     closed = set(path[:place])
     first = path[place]
     before: dict[Name, Name] = {}
     steps = {first: 0}
-    # Of equals the one that has come farthest: on a grid this walks straight to the goal.
+    # Ties go to the path that has come farthest: on a grid, it goes straight to the goal.
     heap: list[tuple[int, int, int, Name]] = [(far[first], 0, 0, first)]
     made = 0
     while heap:
@@ -206,7 +207,7 @@ def _shortest(
 def _distances(near: Neighbours, goal: Name) -> dict[Name, int]:
     found = {goal: 0}
     todo = [goal]
-    for node in todo:  # grows while it is read: breadth first
+    for node in todo:  # grows during the loop: breadth first
         for other in near.get(node, ()):
             if other not in found:
                 found[other] = found[node] + 1
@@ -215,14 +216,14 @@ def _distances(near: Neighbours, goal: Name) -> dict[Name, int]:
 
 
 def _between(neighbours: Neighbours, start: Name, goal: Name) -> set[Name]:
-    """Return the nodes on simple paths from start to goal: from anywhere else no path comes back.
+    """Return the nodes on simple paths from start to goal; from all other nodes, no path comes back.
 
-    With one more edge from goal to start these are the nodes of that edge's biconnected component. A search from
-    start that begins with goal finds them: they are what hangs together below goal (Hopcroft and Tarjan).
+    With an additional edge from goal to start, these are the nodes of that edge's biconnected component. A
+    search from start that begins with goal finds the component below goal (Hopcroft and Tarjan).
     """
     depth, low = {start: 0, goal: 1}, {start: 0, goal: 0}
     path, tried = [goal], [0]
-    stack = [goal]  # nodes seen whose component is not finished
+    stack = [goal]  # visited nodes whose component is not finished
     while path:
         node = path[-1]
         if tried[-1] < len(neighbours[node]):
@@ -241,7 +242,7 @@ def _between(neighbours: Neighbours, start: Name, goal: Name) -> set[Name]:
         if path:
             above = path[-1]
             low[above] = min(low[above], low[node])
-            if low[node] >= depth[above]:  # above cuts off all that was found since
+            if low[node] >= depth[above]:  # ``above`` separates everything found since
                 while stack.pop() != node:
                     pass
     return {start, *stack}
@@ -249,7 +250,7 @@ def _between(neighbours: Neighbours, start: Name, goal: Name) -> set[Name]:
 
 Kind = Literal["tail-to-tail", "head-to-tail", "head-to-head"]
 
-# How many nodes a search for paths may look at: about a second.
+# The number of nodes that a search for paths may visit: about a second.
 _EFFORT = 1_000_000
 
 
@@ -258,7 +259,7 @@ def paths_between(
 ) -> tuple[tuple[Path, ...], bool]:
     """Return the paths between nodes of ``a`` and of ``b``, the shortest first, and whether these are all.
 
-    Where ``a`` and ``b`` are not d-separated an open path is always among them.
+    If ``a`` and ``b`` are not d-separated, at least one of the paths is open.
 
     Examples
     --------
@@ -287,7 +288,7 @@ def paths_between(
 
 @dataclass(frozen=True)
 class PathStep:
-    """A node inside a path, and whether the path gets past it.
+    """An inner node of a path, and whether it blocks the path.
 
     Attributes
     ----------
@@ -306,7 +307,7 @@ class PathStep:
 
     @property
     def reason(self) -> str:
-        """Why it blocks, or does not."""
+        """Why it blocks the path, or does not."""
         return self.reason_message.told_in("en")
 
     @property
@@ -324,7 +325,7 @@ class PathStep:
 
 @dataclass(frozen=True)
 class Path:
-    """Nodes one after the other, the direction of the arcs between them, and what each inner node does.
+    """The nodes of a path, the directions of its arcs, and what each inner node does.
 
     Examples
     --------
@@ -340,7 +341,7 @@ class Path:
 
     @property
     def blocked(self) -> bool:
-        """Whether one node at least blocks it."""
+        """Whether at least one node blocks it."""
         return any(turn.blocks for turn in self.turns)
 
     def __str__(self) -> str:
@@ -350,7 +351,7 @@ class Path:
 
 
 class PathJudge:
-    """Tells of any path of a graph whether it is blocked when some nodes are observed."""
+    """Decides for any path of a graph whether it is blocked given some observed nodes."""
 
     def __init__(self, dag: Dag, given: Iterable[Name] = ()) -> None:
         self._dag = dag
@@ -359,10 +360,10 @@ class PathJudge:
 
     @cached_property
     def _observed_below(self) -> dict[Name, Name]:
-        """An observed node at or below each node that has one, the nearest."""
+        """The nearest observed node at or below each node that has one."""
         found = {node: node for node in self._dag.nodes if node in self._given}
         todo = list(found)
-        for node in todo:  # grows while it is read: breadth first
+        for node in todo:  # grows during the loop: breadth first
             for parent in self._dag.parents_of(node):
                 if parent not in found:
                     found[parent] = found[node]
@@ -370,7 +371,7 @@ class PathJudge:
         return found
 
     def path(self, nodes: tuple[Name, ...]) -> Path:
-        """Judge one path: neighbouring nodes are joined by an arc, one way or the other."""
+        """Evaluate one path; consecutive nodes are connected by an arc in either direction."""
         forward = tuple(arc in self._arcs for arc in pairwise(nodes))
         inner = zip(nodes[1:-1], forward[:-1], forward[1:], strict=True)
         return Path(nodes, forward, tuple(self._turn(*parts) for parts in inner))
