@@ -64,7 +64,7 @@ def backend_of(source: Source) -> Backend | None:
     return next((backend for backend in BACKENDS if backend.takes(source)), None)
 
 
-# One line for each. That of threads is not among them: it counts the rows that no other takes.
+# One line for each backend. Threads are not listed: they count the rows that no other backend takes.
 BACKENDS: list[Backend] = [DuckDB()]
 
 
@@ -100,7 +100,7 @@ _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Read ``n_jobs``: None is one thread, −1 all of them, −2 all but one.
+    """Read ``n_jobs``: None is one thread, −1 all, −2 all but one.
 
     >>> thread_count(None), thread_count(3)
     (1, 3)
@@ -117,7 +117,7 @@ def thread_count(n_jobs: int | None) -> int:
 
 
 def _pool(n_threads: int) -> ThreadPoolExecutor:
-    """A pool for this process: one inherited through a fork would wait for threads that are not there."""
+    """A pool for this process: one inherited through a fork would wait for threads that do not exist."""
     key = (os.getpid(), n_threads)
     if key not in _pools:
         _pools[key] = ThreadPoolExecutor(n_threads, thread_name_prefix="bayeskit")
@@ -125,9 +125,9 @@ def _pool(n_threads: int) -> ThreadPoolExecutor:
 
 
 def in_order(task: Callable[[int, int], T], bounds: list[tuple[int, int]], n_jobs: int | None) -> Iterator[T]:
-    """Run a task over row ranges and give the results in the order of the ranges.
+    """Run a task over row ranges and yield the results in the order of the ranges.
 
-    At most two tasks a thread are waiting, so memory does not grow with the number of ranges.
+    At most two tasks per thread are waiting, so memory does not grow with the number of ranges.
     """
     n_threads = min(thread_count(n_jobs), len(bounds))
     if n_threads == 1:
@@ -145,13 +145,13 @@ def in_order(task: Callable[[int, int], T], bounds: list[tuple[int, int]], n_job
 def count_rows(encoded: EncodedTable, plan: Plan, n_jobs: int | None = None) -> Statistics:
     """Count a table, chunk by chunk.
 
-    Chunk bounds do not depend on ``n_jobs`` and results are merged in chunk order: the same data give
-    the same bits on any number of threads.
+    Chunk bounds do not depend on ``n_jobs``, and results are merged in chunk order. So the same data give the
+    same bits with any number of threads.
     """
-    # Large tables are seldom worth filling for a few rows: adding two of them costs more than counting.
+    # For a few rows, adding two large tables costs more than counting.
     step = CHUNK_ROWS * max(1, memory_of(plan, encoded.schema) // _FREE_BYTES)
     bounds = encoded.bounds(step)
-    if len(bounds) == 1 and thread_count(n_jobs):  # which refuses what is no number of threads
+    if len(bounds) == 1 and thread_count(n_jobs):  # also checks that n_jobs is valid
         return count(encoded.chunk(*bounds[0], by_column=True), encoded.schema, plan)
     results = in_order(
         lambda a, b: count(encoded.chunk(a, b, by_column=True), encoded.schema, plan), bounds, n_jobs
@@ -186,7 +186,7 @@ class Threads:
     def count(self, source: Source, schema: Schema, plan: Plan) -> Statistics:
         total = Statistics.zero(schema, plan)
         for rows in source:
-            # Values that no row of weight has may pass: they leave again.
+            # Values without weight may pass: they are removed again.
             total = total.merge(count_rows(_encoded(rows, schema), plan, self.n_jobs))
         _refuse_strange(total, schema)
         return total.embed(schema)
@@ -203,7 +203,7 @@ def _encoded(rows: Rows, schema: Schema) -> EncodedTable:
 
 
 def _refuse_strange(statistics: Statistics, schema: Schema) -> None:
-    """Refuse rows that do not fit a schema: moved into it they would be lost."""
+    """Raise an error for rows that do not fit a schema; they would be lost."""
     found = statistics.pruned().schema
     pairs = [(v, schema[v.name]) for v in found.categorical]
     for held, known in [(found.target, schema.target), *pairs]:
@@ -241,7 +241,7 @@ class Tally:
     def absorb(self, encoded: EncodedTable) -> None:
         """Add rows."""
         new = count_rows(encoded, self.statistics.plan, self.n_jobs)
-        # Zero + a is a, without the copy (its schema was grown from this one).
+        # Zero + a is a, without the copy (its schema was extended from this one).
         self.statistics = (self.statistics.merge(new) if self.statistics.total else new).pruned()
 
     def forget(self, encoded: EncodedTable) -> None:

@@ -1,7 +1,7 @@
 """Kernels that count pairs of codes 64 rows at a time: one bit per row, one plane per state.
 
-The rows are laid out by class, every class beginning with a new word. Then n(v_i, v_j, c) is the number of
-bits that two planes share in the words of class c.
+The rows are ordered by class, and every class starts with a new word. Then n(v_i, v_j, c) is the number of
+common bits of two planes in the words of class c.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from bayeskit._intrinsics import ones
 from bayeskit._numba import intrinsic, kernel
 
 _U = np.uintp
-# Rows of a word.
+# Rows per word.
 _WORD = _U(64)
-# What fills up the last word of a class: no attribute that has planes has this code.
+# The padding of the last word of a class: no attribute with planes has this code.
 NO_CODE = np.uint8(255)
 
 
@@ -27,10 +27,10 @@ def _equal_bits(codes: Any, start: Any, code: Any) -> np.uint64:
 
 @intrinsic(plain=_equal_bits)
 def equal(typing_context: Any, codes: Any, start: Any, code: Any) -> Any:
-    """Return a word whose bit r says whether codes[start + r] is this code, for 64 bytes at once.
+    """Return a word whose bit r is whether codes[start + r] equals this code, for 64 bytes at once.
 
-    LLVM has vectors of any length and makes of this what the processor has: two instructions with
-    AVX-512, a few with SSE2 or NEON.
+    LLVM has vectors of any length and compiles this to what the processor has: two instructions with AVX-512,
+    a few with SSE2 or NEON.
     """
     from llvmlite import ir
     from numba import types
@@ -54,7 +54,7 @@ def equal(typing_context: Any, codes: Any, start: Any, code: Any) -> Any:
 
 @kernel
 def order_by_class(target: Any, place: Any, order: Any) -> None:
-    """Put the number of every row where ``place`` says its class goes on; places move along."""
+    """Write the number of every row at the next place of its class; ``place`` is advanced."""
     for i in range(target.shape[0]):
         c = _U(target[i])
         order[place[c]] = i
@@ -63,10 +63,10 @@ def order_by_class(target: Any, place: Any, order: Any) -> None:
 
 @kernel
 def lay_columns(codes: Any, which: Any, order: Any, starts: Any, words: Any, columns: Any) -> None:
-    """Turn rows of codes into one run of bytes an attribute, in the order of the classes.
+    """Transpose rows of codes into one run of bytes per attribute, in the order of the classes.
 
-    Class c has the rows order[starts[c] : starts[c + 1]] and begins at byte 64·words[c]. Sixty-four rows
-    at a time, which stay in the nearest cache while they are read down the columns.
+    Class c has the rows order[starts[c] : starts[c + 1]] and starts at byte 64·words[c]. 64 rows are
+    transposed at a time, so that they stay in the fastest cache.
     """
     width, length = _U(codes.shape[1]), _U(columns.shape[1])
     cells, flat = codes.reshape(-1), columns.reshape(-1)
@@ -85,9 +85,9 @@ def lay_columns(codes: Any, which: Any, order: Any, starts: Any, words: Any, col
 
 @kernel
 def pack_planes(columns: Any, first: Any, words: Any, planes: Any, singles: Any) -> None:
-    """Make a plane of every code of every column, and count its bits in each class.
+    """Build a plane for every code of every column, and count its bits in each class.
 
-    The planes of column j are first[j], first[j] + 1, …, one for every code.
+    The planes of column j are first[j], first[j] + 1, …, one for each code.
     """
     flat, length = columns.reshape(-1), _U(columns.shape[1])
     for j in range(_U(columns.shape[0])):
@@ -114,12 +114,12 @@ def count_planes(
     alive: Any,
     counts: Any,
 ) -> None:
-    """Write n(v_i, v_j, c), i < j, of the pairs wanted into the upper half of a table of pairs.
+    """Write n(v_i, v_j, c), i < j, of the wanted pairs into the upper half of a table of pairs.
 
-    Planes without a bit in the class are passed over (the spare cell where nothing is missing), and of
-    those with bits the last one is had by subtraction: every row has one code of each attribute, so what
-    the others leave of n(v_i, c) is the last one's. ``rows`` says where the codes of each attribute begin
-    in the table, ``step`` how many words are taken at a time, so that all planes stay in the second cache.
+    Planes without a bit in the class are skipped (the spare cell, if nothing is missing). The last plane with
+    bits is computed by subtraction: every row has one code of each attribute, so the rest of n(v_i, c)
+    belongs to it. ``rows`` is where the codes of each attribute start in the table; ``step`` is the number of
+    words processed at a time, so that all planes stay in the second-level cache.
     """
     d = _U(first.shape[0] - 1)
     one, t, k = _U(1), _U(counts.shape[1]), _U(counts.shape[2])
@@ -142,13 +142,13 @@ def count_planes(
                                 flat[(g + alive[j, e]) * k + c] += np.float64(both)
         for i in range(d):
             for j in range(i + one, d):
-                if wanted[i, j] and alive[i, 0] > 0:  # else the class has no rows
+                if wanted[i, j] and alive[i, 0] > 0:  # otherwise the class has no rows
                     _deduce_last(singles, first[i], first[j], rows[i], rows[j], alive[i], alive[j], c, counts)
 
 
 @kernel
 def _find_alive(singles: Any, first: Any, c: Any, alive: Any) -> None:
-    """List the codes that have bits in class c: their number, then the codes."""
+    """List the codes with bits in class c: their number, then the codes."""
     for j in range(_U(first.shape[0] - 1)):
         found = _U(0)
         for p in range(first[j], first[j + _U(1)]):

@@ -1,6 +1,6 @@
 """Kernels that count a family extended by each of many parents, and score or test it immediately.
 
-By codes; by bits, 64 rows at a time and one plane a state; and with weights.
+There are versions by codes; by bits, 64 rows at a time with one plane per state; and with weights.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _U = np.uintp
 
 @kernel
 def family_code(columns: Any, parents: Any, sizes: Any, code: Any) -> None:
-    """Write the number of each row's configuration of some columns, the first slowest."""
+    """Write the number of each row's configuration of some columns, the first varying slowest."""
     n = code.shape[0]
     for i in range(n):
         code[i] = 0
@@ -31,7 +31,9 @@ def family_code(columns: Any, parents: Any, sizes: Any, code: Any) -> None:
 
 @kernel
 def count_extension(code: Any, column: Any, size: int, cells: int, table: Any) -> None:
-    """Count code × column into the first ``cells`` of a table; two tables in turn, so that no count waits."""
+    """Count code × column into the first ``cells`` of a table, alternating between two tables to avoid
+    dependent stores.
+    """
     n = code.shape[0]
     s = _U(size)
     second = _U(cells)
@@ -51,7 +53,7 @@ def count_extension(code: Any, column: Any, size: int, cells: int, table: Any) -
 
 @kernel
 def log_likelihood(table: Any, q: int, r: int, more: int, x_log_x: Any) -> float:
-    """Return Σ n log(n / n_parents) of a table of q × r × more cells, the child in the middle."""
+    """Return Σ n log(n / n_parents) of a table of q × r × more cells, with the child on the middle axis."""
     total = 0.0
     for j in range(q):
         for m in range(more):
@@ -69,10 +71,10 @@ def log_likelihood(table: Any, q: int, r: int, more: int, x_log_x: Any) -> float
 def dirichlet_evidence(
     table: Any, q: int, r: int, more: int, weight: float, by_observed: bool, all_configurations: float
 ) -> float:
-    """Return log P(counts) under Dirichlet rows: weight / (configurations · r) a cell, or ``weight`` where < 0.
+    """Return log P(counts) under Dirichlet rows with weight / (configurations · r) per cell.
 
-    A negative weight −a is a for every cell, whatever their number (K2: −1). ``by_observed`` divides by the
-    configurations that occur instead of all.
+    A negative weight −a means a in every cell, whatever their number (K2: −1). ``by_observed`` divides by the
+    number of configurations that occur.
     """
     configurations = all_configurations
     if by_observed:
@@ -156,7 +158,7 @@ def score_tables(
     x_log_x: Any,
     out: Any,
 ) -> None:
-    """Score tables that are counted: that of more[m] begins at start[m]."""
+    """Score counted tables; that of more[m] starts at start[m]."""
     for m in range(more.shape[0]):
         out[m] = _scored(
             tables[start[m] :], q, r, sizes[more[m]], by_likelihood, weight, by_observed, float(q), x_log_x
@@ -165,9 +167,9 @@ def score_tables(
 
 @kernel
 def pack_states(columns: Any, sizes: Any, first: Any, planes: Any) -> None:
-    """Set, for every variable v and state s, the bits of the rows in that state in planes[first[v] + s].
+    """For every variable v and state s, set the bits of the rows in that state in planes[first[v] + s].
 
-    A variable whose size is given as 0 has no planes.
+    A variable with size 0 has no planes.
     """
     n = columns.shape[1]
     for p in range(planes.shape[0]):
@@ -194,8 +196,8 @@ def count_bits(
 ) -> None:
     """Count every configuration of the columns ``inside`` (the first slowest) with every state of each of ``more``.
 
-    The table of more[m] begins at start[m]: configurations × states. ``partial[l]`` holds the rows that agree
-    with the first l + 1 digits, so that only the planes of digits that changed are looked at again.
+    The table of more[m] starts at start[m]: configurations × states. ``partial[l]`` contains the rows that
+    agree with the first l + 1 digits, so that only the planes of changed digits are read again.
     """
     words = _U(planes.shape[1])
     depth = inside.shape[0]
@@ -241,10 +243,11 @@ def count_bits(
 
 @kernel
 def deviation(table: Any, q: int, r: int, s: int, pearson: bool, rows: Any, columns: Any, out: Any) -> None:
-    r"""Write G² = 2 Σ n log(n n_z / (n_az n_bz)), or Pearson's Σ (n − e)² / e, and the degrees of freedom seen.
+    r"""Write G² = 2 Σ n log(n n_z / (n_az n_bz)), or Pearson's Σ (n − e)² / e, and the observed degrees of freedom.
 
-    ``table`` holds q × r × s counts. Seen are the sums over z of (states of a there − 1)(states of b there − 1).
-    Each cell has its own logarithm: sums of n log n would cancel, and a small G² would lose its digits.
+    ``table`` has q × r × s counts. The observed degrees of freedom are Σ_z (states of a that occur −
+    1)(states of b that occur − 1). Each cell has its own logarithm: sums of n log n would cancel, and a small
+    G² would lose its digits.
     """
     total = 0.0
     seen = 0
@@ -290,8 +293,8 @@ def shrunken_deviation(
 ) -> None:
     r"""Write 2n times the mutual information of the table shrunk towards the uniform one of ``cells`` cells.
 
-    The weight of the uniform table is James and Stein's, λ = (1 − Σ p²) / ((n − 1) Σ (1/cells − p)²). The
-    configurations of z without a row become uniform, so they say nothing and need not be in the table.
+    The weight of the uniform table is that of James and Stein, λ = (1 − Σ p²) / ((n − 1) Σ (1/cells − p)²).
+    Configurations of z without rows become uniform, so they add nothing and need not be in the table.
     """
     uniform = 1.0 / cells
     squares = 0.0
@@ -339,7 +342,7 @@ def measure_tables(
     columns: Any,
     out: Any,
 ) -> None:
-    """Measure tables that are counted: that of more[m] begins at start[m] and has q × r × sizes[more[m]] cells."""
+    """Measure counted tables; that of more[m] starts at start[m] and has q × r × sizes[more[m]] cells."""
     for m in range(more.shape[0]):
         s = sizes[more[m]]
         table = tables[start[m] :]
@@ -386,7 +389,7 @@ def weigh_extension(code: Any, column: Any, weights: Any, size: int, cells: int,
 
 @kernel
 def weighted_log_likelihood(table: Any, q: int, r: int, more: int) -> float:
-    """Return Σ n log(n / n_parents) of a table of q × r × more cells, the child in the middle."""
+    """Return Σ n log(n / n_parents) of a table of q × r × more cells, with the child on the middle axis."""
     total = 0.0
     for j in range(q):
         for m in range(more):
@@ -445,7 +448,9 @@ def measure_weighted(
     columns: Any,
     out: Any,
 ) -> None:
-    """Count and measure one table for each of ``more``; ``code`` is the number of z times r, plus a; n all weight."""
+    """Count and measure one table for each of ``more``; ``code`` is the number of z times r, plus a; n is the
+    total weight.
+    """
     for m in range(more.shape[0]):
         s = sizes[more[m]]
         weigh_extension(code, data[more[m]], weights, s, q * r * s, table)

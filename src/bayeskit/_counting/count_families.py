@@ -1,4 +1,4 @@
-"""Counts families: their configurations, and sums of products of numeric attributes in each of them."""
+"""Counts families: their configurations, and sums of products of numeric attributes in each configuration."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _U = np.uintp
 def count_by_address(
     codes: Any, columns: Any, radices: Any, target: Any, weights: Any, n_classes: Any, counts: Any
 ) -> None:
-    """Add every row's weight to the cell of its key; ``counts`` has one for each key there is.
+    """Add every row's weight to the cell of its key; ``counts`` has one cell for each possible key.
 
     ``columns`` are the parents and then the child, the most significant first.
     """
@@ -52,10 +52,10 @@ def count_by_hash(
     counts: Any,
     used: Any,
 ) -> Any:
-    """Add every row's weight to the cell of its key in an open table, and return the number of cells.
+    """Add every row's weight to the cell of its key in a hash table, and return the number of cells.
 
-    ``table`` holds keys, −1 where free; its length is a power of two above the number of rows, so a free
-    place is always found. ``used`` are the places taken, in the order of their first row.
+    ``table`` contains keys, −1 if free. Its length is a power of two above the number of rows, so a free
+    place always exists. ``used`` are the occupied places, in the order of their first row.
     """
     k, mask = _U(n_classes), _U(table.shape[0] - 1)
     shift = np.uint64(64)
@@ -83,7 +83,7 @@ def count_by_hash(
     return np.int64(n_used)
 
 
-# A table of all keys is cheaper than a hash while it is small, or has no more than this many cells a row.
+# A table of all keys is cheaper than a hash table if it is small, or has at most this many cells per row.
 _SMALL_TABLE, _CELLS_A_ROW = 2**12, 4
 
 
@@ -120,7 +120,7 @@ def _cells_of(codes: NDArray[Any], chunk: Chunk, families: Families, n_classes: 
     table, sums, used = np.empty(0, np.int64), np.empty(0), np.empty(0, np.uintp)
     for f in range(len(families)):
         begin, end = int(families.bounds[f]), int(families.bounds[f + 1])
-        # The child last: the less significant a digit, the nearer the cells that differ in it.
+        # The child last: cells that differ in a less significant digit are closer in memory.
         order = np.r_[begin + 1 : end, begin]
         columns = families.members[order].astype(np.uintp)
         radices = families.radices[order].astype(np.uintp)
@@ -144,7 +144,7 @@ def _cells_of(codes: NDArray[Any], chunk: Chunk, families: Families, n_classes: 
 def count_regressions(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> RegressionFamilies:
     """Sum z and zzᵀ, z = (numeric parents, child), for every family (child, parent 1, …, parent k).
 
-    Rows in which some of z is missing are left out; a discrete parent that is missing has the code of that.
+    Rows with a missing value in z are left out; a missing discrete parent has its own code.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def _regressions_of(
 
 
 def _numbered(key: NDArray[np.int64], n_keys: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the different keys, ascending, and which of them each row has."""
+    """Return the distinct keys in ascending order, and the position of each row's key among them."""
     if n_keys > max(_SMALL_TABLE, _CELLS_A_ROW * len(key)):
         keys, cell = np.unique(key, return_inverse=True)
         return keys, cell.ravel().astype(np.int64)
@@ -194,7 +194,7 @@ def _numbered(key: NDArray[np.int64], n_keys: int) -> tuple[NDArray[np.int64], N
 
 def _refuse_large(chunk: Chunk, schema: Schema, columns: list[int]) -> None:
     values: Floats = chunk.values[:, columns]
-    # A NaN is not beyond anything.
+    # NaN does not exceed anything.
     beyond = (np.abs(values) > LARGEST) & (chunk.row_weights != 0.0)[:, None]
     if beyond.any():
         row, at = (int(place) for place in np.argwhere(beyond)[0])

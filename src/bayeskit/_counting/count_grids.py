@@ -16,7 +16,7 @@ from bayeskit.errors import DataError
 
 _U = np.uintp
 
-# Slots of the hash table, four to a cell at most: chains stay short. A power of two.
+# Slots of the hash table, at least four per cell, so that chains stay short. A power of two.
 SLOT_BITS = 14
 _DOWN = np.uint64(64 - SLOT_BITS)
 _MASK = np.uint64((1 << SLOT_BITS) - 1)
@@ -24,7 +24,7 @@ _MASK = np.uint64((1 << SLOT_BITS) - 1)
 
 @kernel
 def find_largest(values: Any, column: Any, weights: Any) -> Any:
-    """Return max|x| over the rows with weight and a value, and the first row with an infinity or −1."""
+    """Return max|x| over the rows with weight and a value, and the first row with an infinity, or −1."""
     largest = 0.0
     for i in range(values.shape[0]):
         x = abs(values[i, column])
@@ -37,7 +37,7 @@ def find_largest(values: Any, column: Any, weights: Any) -> Any:
 
 @kernel
 def find_cell(cell: Any, n_cells: Any, slots: Any, ids: Any) -> Any:
-    """Return the place of a cell in ``ids``, or ``n_cells`` after entering it there."""
+    """Return the position of a cell in ``ids``, or ``n_cells`` after adding it there."""
     slot = fibonacci_hash(np.uint64(cell)) >> _DOWN
     while slots[slot] >= 0:
         place = slots[slot]
@@ -51,12 +51,12 @@ def find_cell(cell: Any, n_cells: Any, slots: Any, ids: Any) -> Any:
 
 @kernel
 def halve(n_cells: Any, slots: Any, ids: Any, counts: Any) -> Any:
-    """Double the width of all cells in place; return how many there are then."""
+    """Double the width of all cells in place; return their new number."""
     set_all(slots, -1)
     n_classes = counts.shape[1]
     n_new = 0
     for i in range(n_cells):
-        # The new place is never beyond the old one, so nothing is overwritten before it is read.
+        # The new position is never after the old one, so nothing is overwritten before it is read.
         place = find_cell(ids[i] >> 1, n_new, slots, ids)
         if place == n_new:
             n_new += 1
@@ -71,10 +71,10 @@ def halve(n_cells: Any, slots: Any, ids: Any, counts: Any) -> Any:
 def fill_grid(
     values: Any, column: Any, target: Any, weights: Any, scale: Any, slots: Any, ids: Any, counts: Any
 ) -> Any:
-    """Add every row's weight to n(cell, c), doubling the cells whenever there are too many.
+    """Add every row's weight to n(cell, c), doubling the cell width whenever there are too many cells.
 
     ``scale`` is two factors whose product is 2^−exponent (one alone may overflow). ``ids`` and ``counts``
-    have room for one cell more than is allowed. Returns the number of cells and of doublings.
+    have room for one cell more than allowed. Returns the numbers of cells and of doublings.
     """
     set_all(slots, -1)
     most = ids.shape[0] - 1
@@ -86,7 +86,7 @@ def fill_grid(
         if w == 0.0 or math.isnan(x):
             continue
         cell = np.int64(math.floor(x * first * second))
-        # A product below the smallest number is 0, yet x lies below 0: floor must say so.
+        # If the product underflows to 0 although x is negative, floor must still give −1.
         if cell == 0 and x < 0.0:
             cell = np.int64(-1)
         place = find_cell(cell >> doublings, n_cells, slots, ids)
@@ -102,7 +102,7 @@ def fill_grid(
 def count_grids(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> Grids:
     """Count n(cell, c) for each of these numeric attributes.
 
-    Missing values and rows of weight 0 count nowhere.
+    Missing values and rows of weight 0 are not counted.
 
     Examples
     --------

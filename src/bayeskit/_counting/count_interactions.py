@@ -1,4 +1,4 @@
-"""Rows → counts of chosen sets of attributes, numbers cut in many ways; and a sample of the rows themselves."""
+"""Counts chosen sets of attributes, with numbers cut in several ways; also samples rows."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def lay_axes(
 ) -> None:
     """Write the code of every row on every axis: shape (axes, rows).
 
-    A value of a numeric axis has the number of its interval (cut − 1, cut]; missing comes last. A state that was never
-    seen counts as missing.
+    A numeric value has the number of its interval (cut − 1, cut]; missing comes last. An unseen state counts
+    as missing.
     """
     n = _U(out.shape[1])
     for a in range(_U(out.shape[0])):
@@ -56,8 +56,8 @@ def count_tables_of_axes(
 ) -> None:
     """Add every row's weight to its cell in each table.
 
-    One table after the other over a block of rows, so that its cells stay in the nearest cache. ``axes`` of shape
-    (axes, rows) holds the codes.
+    One table after the other over a block of rows, so that its cells stay in the fastest cache. ``axes`` of
+    shape (axes, rows) contains the codes.
     """
     n, k = _U(target.shape[0]), _U(counts.shape[1])
     flat = counts.reshape(-1)
@@ -79,12 +79,12 @@ def count_tables_of_axes(
                 flat[cell * k + _U(target[i])] += weights[i]
 
 
-# Rows counted at a time: their codes stay in the second cache while all tables pass over them.
+# Rows counted at a time: their codes stay in the second-level cache for all tables.
 _BLOCK = 4096
 
 
 class Axes(NamedTuple):
-    """The axes of tables as the loop reads them, in the order of its arguments."""
+    """The axes of the tables, in the order of the kernel's arguments."""
 
     is_number: NDArray[np.bool_]
     places: NDArray[np.int64]
@@ -111,7 +111,7 @@ class Axes(NamedTuple):
 
 
 def blocks(n_rows: int) -> Iterator[slice]:
-    """Cut rows into runs whose codes on all axes stay in the cache."""
+    """Split rows into blocks whose codes on all axes stay in the cache."""
     for begin in range(0, n_rows, _BLOCK):
         yield slice(begin, min(begin + _BLOCK, n_rows))
 
@@ -141,7 +141,7 @@ def take_sample(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> Ro
 
 
 def in_one_matrix(chunk: Chunk, schema: Schema) -> Chunk:
-    """Return the chunk with its codes side by side."""
+    """Return the chunk with its codes in one matrix."""
     if not isinstance(chunk.codes, tuple):
         return chunk
     columns = [column[:] for column in chunk.codes]

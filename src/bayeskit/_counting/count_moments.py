@@ -18,19 +18,19 @@ from bayeskit._statistics.moments import Moments, exponent_for
 from bayeskit.errors import DataError, InfiniteValue
 from bayeskit.typing import Floats
 
-# The low parts are plain sums of rounding errors. Folding them into the high parts this often keeps
-# them, and so their own rounding, small.
+# The low parts are plain sums of rounding errors. Folding them into the high parts this often keeps them, and
+# so their own rounding, small.
 FOLD_ROWS = 512
-# Columns that are summed together, and the room that their five planes take.
+# Columns that are summed together, and the room of their five planes.
 WIDTH = 32
 PACK = 5 * WIDTH
 
 
 @kernel
 def find_pivots(values: Any, target: Any, weights: Any, pivot: Any, found: Any) -> None:
-    """Write the first value of each class and attribute; ``found`` (K, d + 1) holds zeros.
+    """Write the first value of each class and attribute; ``found`` (K, d + 1) is initially zero.
 
-    The last column of ``found`` counts what a class has, so that a complete class costs one look a row.
+    The last column of ``found`` counts the attributes found, so that a complete class costs one check per row.
     """
     n, d = np.uintp(values.shape[0]), np.uintp(values.shape[1])
     open_classes = pivot.shape[0]
@@ -52,7 +52,7 @@ def find_pivots(values: Any, target: Any, weights: Any, pivot: Any, found: Any) 
 
 @kernel
 def fold(high: Any, low: Any) -> None:
-    """Carry the low parts into the high ones where they reach."""
+    """Carry the low parts into the high ones where they are large enough."""
     for c in range(np.uintp(high.shape[0])):
         for j in range(np.uintp(high.shape[1])):
             a, b = high[c, j], low[c, j]
@@ -64,7 +64,7 @@ def fold(high: Any, low: Any) -> None:
 
 @kernel
 def fold_packed(packed: Any, first_cell: Any) -> None:
-    """Carry the low parts of one block into the high ones where they reach."""
+    """Carry the low parts of one block into the high ones where they are large enough."""
     for plane in (1, 3):
         for j in range(WIDTH):
             place = first_cell + np.uintp(plane * WIDTH + j)
@@ -77,11 +77,11 @@ def fold_packed(packed: Any, first_cell: Any) -> None:
 
 @kernel
 def sum_plain(values: Any, target: Any, count: Any, packed: Any, n_blocks: Any) -> None:
-    """Sum rows that weigh one each and miss nothing; ``count`` has shape (K,).
+    """Sum rows of weight one without missing values; ``count`` has shape (K,).
 
-    x − p is taken as t + e without error, and each sum as high + low. ``packed`` is flat, of shape
-    (K, blocks, 5, 32): pivot, first, first_low, second, second_low of 32 columns at a time. The distances
-    between the five are then known to the compiler, which needs that to vectorise the loop.
+    x − p is computed exactly as t + e, and each sum as high + low. ``packed`` is flat, of shape (K, blocks,
+    5, 32): pivot, first, first_low, second, second_low of 32 columns at a time. So the distances between the
+    five are constants, which the compiler needs to vectorise the loop.
     """
     n, d = np.uintp(values.shape[0]), np.uintp(values.shape[1])
     blocks, width = np.uintp(n_blocks), np.uintp(WIDTH)
@@ -100,8 +100,8 @@ def sum_plain(values: Any, target: Any, count: Any, packed: Any, n_blocks: Any) 
                 left = block * width
                 at = i * d + left
                 wide = min(width, d - left)
-                # Four at a time: what lies beyond the row is summed into room that nobody reads, which is
-                # quicker than three steps alone. The last rows have nothing beyond them.
+                # Four at a time: values beyond the row are summed into unused room, which is faster than
+                # three single steps. The last rows have nothing beyond them.
                 if i + np.uintp(4) < n:
                     wide = (wide + np.uintp(3)) & ~np.uintp(3)
                 for j in range(wide):
@@ -131,7 +131,7 @@ def sum_weighted(
     values: Any, target: Any, weights: Any, pivot: Any, weight: Any, weight_low: Any,
     first: Any, first_low: Any, second: Any, second_low: Any,
 ) -> None:  # fmt: skip
-    """Sum rows of any weight whose NaNs are missing values; a row of weight 0 is not looked at."""
+    """Sum rows of any weight, with NaN for missing values; rows of weight 0 are skipped."""
     n, d = np.uintp(values.shape[0]), np.uintp(values.shape[1])
     stretch = np.uintp(max(FOLD_ROWS, 8 * pivot.shape[0]))
     start = np.uintp(0)
@@ -185,7 +185,7 @@ def sum_weighted(
 
 @kernel
 def find_largest(values: Any, weights: Any, largest: Any) -> Any:
-    """Write the largest magnitude of each column; return the flat place of the first infinity, or −1."""
+    """Write the largest magnitude of each column; return the flat index of the first infinity, or −1."""
     n, d = np.uintp(values.shape[0]), np.uintp(values.shape[1])
     for i in range(n):
         if weights[i] == 0.0:
@@ -210,8 +210,8 @@ Codes = NDArray[np.uint32]
 def count_moments(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> Moments:
     """Sum the values of these attributes in each class.
 
-    Rows without weights and without missing values take the fast loop. Where that meets a NaN or leaves
-    the range of a double, the chunk is counted again with care.
+    Rows without weights and without missing values take the fast loop. If it finds a NaN or overflows, the
+    chunk is counted again by the careful loop.
 
     Examples
     --------
@@ -256,10 +256,10 @@ def _columns(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> Floa
 
 
 def _count(cells: Floats, values: Floats, target: Codes, weights: Floats | None) -> int:
-    """Count into cells of zeros; return the status of ``settle_cells``.
+    """Count into zero cells; return the status of ``settle_cells``.
 
-    The first value of a class serves as its pivot. Where that proves to lie far from the mean, even
-    double-doubles lose digits over a whole chunk, so the rows are counted once more about the mean.
+    The first value of a class is its pivot. If that is far from the mean, even double-doubles lose digits
+    over a whole chunk, so the rows are counted again about the mean.
     """
     classes, width = cells.shape[1:]
     every = np.ones(len(values)) if weights is None else weights
@@ -296,15 +296,15 @@ def _sum(cells: Floats, values: Floats, target: Codes, weights: Floats | None) -
         sum_weighted(values, target, weights, pivot, weight, weight_low, first, first_low, second, second_low)
 
 
-# Cells of one attribute above which the packed loop, which gives each of them 32 columns, takes too much room.
+# With more cells per attribute, the packed loop, which gives each of them 32 columns, takes too much memory.
 LARGEST_PACKED = 2**15
 
 
 def count_cell_moments(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> CellMoments:
     """Sum the values of these attributes in each class and state, one categorical attribute after the other.
 
-    For one categorical attribute the pair (state, class) is just a class of more kinds, so the loops are
-    those of the moments in each class.
+    For one categorical attribute, the pair (state, class) acts as a class with more values, so the loops are
+    those of the moments by class.
 
     Examples
     --------
@@ -320,7 +320,7 @@ def count_cell_moments(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...
     zero = CellMoments.zero(schema, attributes)
     if not schema.categorical or not attributes or not chunk.n_rows:
         return zero
-    # What is missing is met once here, and not by every attribute in vain.
+    # Missing values are found once here, instead of once for every attribute.
     careful = not np.isfinite(chunk.values).all()
     found = []
     for j, variable in enumerate(schema.categorical):
@@ -331,7 +331,7 @@ def count_cell_moments(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...
         target = Variable(schema.target.name, "categorical", tuple(range(n_cells)))
         rows = replace(chunk, target=cell, weights=weights)
         found.append(count_moments(rows, Schema(schema.attributes, target), attributes))
-    # An exponent depends on the column alone, but only an attribute whose sums left the range has asked for it.
+    # An exponent depends on the column only, but only attributes whose sums overflowed need it.
     exponents = np.stack([moments.exponent for moments in found])
     exponent = np.take_along_axis(exponents, np.abs(exponents).argmax(axis=0)[None], axis=0)[0]
     for moments, begin, end in zip(found, schema.offsets[:-1], schema.offsets[1:], strict=True):

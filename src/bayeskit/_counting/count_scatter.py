@@ -19,24 +19,25 @@ from bayeskit._statistics.scatter import Scatter
 from bayeskit.errors import DataError
 from bayeskit.typing import Floats
 
-# Fourth powers of larger values, summed over many rows and columns, would leave the range of doubles.
+# Sums of fourth powers of larger values, over many rows and columns, would overflow.
 LARGEST = 1e70
 # Rows centred and multiplied at a time: with a few tens of columns they stay in the cache.
 _BLOCK = 2048
-# Products that are always summed in two doubles (a few milliseconds). Where there are more, that is done for classes
-# whose columns nearly follow from each other: less than this share of some column is left once the others are known.
+# Up to this many products are always summed in double-double (a few milliseconds). Beyond that, only for
+# classes with nearly collinear columns: less than this share of some column's variance is left given the
+# others.
 _FEW_PRODUCTS, _NEARLY_SINGULAR = 2**20, 1e-6
 # Products up to which third and fourth powers are summed in two doubles, too: each costs four times as much.
 _FEW_POWERS = 2**16
 
 
 def count_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> Scatter:
-    """Sum z, zzᵀ and the third and fourth powers in each class, z measured from the mean of the class.
+    """Sum z, zzᵀ and the third and fourth powers in each class, with z centred at the class mean.
 
-    Only rows in which all these attributes are present are taken. Small chunks are summed in two doubles: once most of
-    their rows are forgotten, what is left may be far smaller than what was there. Of many rows, matrix products in
-    plain doubles are taken, about the mean of the very rows summed, so that nothing cancels. Squares are still summed
-    in two doubles if the covariance is nearly singular: solving with it would magnify their rounding by its condition.
+    Only rows in which all these attributes are present are used. Small chunks are summed in double-double: once most of
+    their rows are forgotten, what is left may be far smaller than what was there. Many rows are summed by matrix products in
+    plain doubles, about the mean of the same rows, so that nothing cancels. Squares are still summed in double-double if
+    the covariance is nearly singular: solving with it would multiply their rounding by its condition number.
     """
     assert chunk.target is not None
     columns = np.array([schema.numeric_index[name] for name in attributes], dtype=np.intp)
@@ -52,7 +53,7 @@ def count_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) ->
         x = values[rows]
         w = None if chunk.weights is None else chunk.weights[rows]
         weight[:, c], *_ = _sums(x[:, :0], w, pivot[c, :0])
-        # The mean of the differences to one row is exact where a column is constant.
+        # The mean of the differences to one row is exact for constant columns.
         away = x - x[0]
         pivot[c] = x[0] + (away.sum(axis=0) if w is None else w @ away) / weight[0, c]
         for begin in range(0, len(rows), _BLOCK):
@@ -65,7 +66,7 @@ def count_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) ->
                 root = np.sqrt(w[part])[:, None]
                 first[0, c] += w[part] @ z
                 wz, square = root * z, root * square
-            # One matrix with itself is half the work (syrk).
+            # A matrix times itself is half the work (syrk).
             second[0, c] += wz.T @ wz
             third[0, c] += square.T @ wz
             fourth[0, c] += square.T @ square
@@ -79,7 +80,7 @@ def count_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) ->
 
 
 def _sums(x: Floats, w: Floats | None, pivot: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return Σw, Σwz and Σwzzᵀ of the rows of one class, each as high and low."""
+    """Return Σw, Σwz and Σwzzᵀ of the rows of one class, each as high and low parts."""
     d = x.shape[1]
     n, first, second = np.zeros((2, 1)), np.zeros((2, 1, d)), np.zeros((2, 1, d, d))
     each, cell = np.ones(len(x)) if w is None else w, np.zeros(len(x), np.int64)
@@ -108,7 +109,7 @@ def _sum_powers(
 
 
 def _nearly_singular(square: Floats) -> bool:
-    """Say whether some column, but for those that are constant, nearly follows from the ones before it."""
+    """Whether some non-constant column is nearly a linear combination of the earlier ones."""
     spread = np.sqrt(np.diagonal(square))
     varying = np.flatnonzero(spread)
     unit = spread[varying]
@@ -119,8 +120,8 @@ def _nearly_singular(square: Floats) -> bool:
 def _by_class(
     target: NDArray[np.uint32], taken: NDArray[np.bool_] | None, n_classes: int
 ) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Yield every class that has rows, with their numbers in order."""
-    # Two bytes or one are sorted by radix, in time proportional to the rows.
+    """Yield every class that has rows, with the numbers of these rows in order."""
+    # One or two bytes are sorted by radix, in linear time.
     codes = target.astype(np.uint16) if n_classes <= 65_536 else target
     order = np.argsort(codes, kind="stable")
     if taken is not None:
@@ -134,7 +135,7 @@ def _by_class(
 def _usable(
     values: Floats, weights: Floats | None, attributes: tuple[Name, ...], first_row: int
 ) -> NDArray[np.bool_] | None:
-    """Return which rows are complete and have weight; None where all are."""
+    """Return which rows are complete and have weight; None if all are."""
     heavy = None if weights is None or weights.min(initial=1.0) > 0 else weights > 0
     if not values.size or (values.min() >= -LARGEST and values.max() <= LARGEST):
         return heavy  # a NaN would have failed both comparisons

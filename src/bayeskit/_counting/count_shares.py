@@ -28,10 +28,10 @@ _U = np.uintp
 
 @kernel
 def share_rows(joint: Any, log_prior: Any, weights: Any, factor: Any, least: Any) -> float:
-    """Turn log P(c, x) into w·P(c | x) in place; return Σ w log P(x), w being factor·weight.
+    """Turn log P(c, x) into w·P(c | x) in place; return Σ w log P(x), where w is factor·weight.
 
-    Rows that are impossible in every class are shared by the prior, and make the sum −inf. Shares below ``least`` are
-    nothing: their squares could not be told from zero.
+    Rows that are impossible in every class are shared by the prior, and make the sum −inf. Shares below
+    ``least`` become zero, because their squares would underflow.
     """
     n, k = joint.shape
     value = 0.0
@@ -63,7 +63,7 @@ def share_rows(joint: Any, log_prior: Any, weights: Any, factor: Any, least: Any
 
 @kernel
 def count_shares(codes: Any, shares: Any, offsets: Any, flat: Any) -> None:
-    """Add the shares of every row to n(v, c) of each of its codes, all classes in one pass."""
+    """Add the shares of every row to n(v, c) of each of its codes, with all classes in one pass."""
     n, d = codes.shape
     k = _U(shares.shape[1])
     for i in range(n):
@@ -75,7 +75,7 @@ def count_shares(codes: Any, shares: Any, offsets: Any, flat: Any) -> None:
 
 @kernel
 def count_two_shares(codes: Any, shares: Any, offsets: Any, flat: Any) -> None:
-    """As ``count_shares``, for two classes."""
+    """The same as ``count_shares`` for two classes."""
     n, d = codes.shape
     for i in range(n):
         first = shares[i, 0]
@@ -99,15 +99,15 @@ def total_shares(indptr: Any, indices: Any, data: Any, shares: Any, sums: Any) -
 
 
 def count_soft(chunk: Chunk, shares: Floats, schema: Schema, plan: Plan) -> Statistics:
-    """Take all the sums of a plan over rows that have shares in the classes.
+    """Compute all sums of a plan over rows with shares in the classes.
 
-    Tables, moments and totals have loops of their own. For any other pattern each row stands once for every class in
-    which it has a share, with that weight.
+    Tables, moments and totals have their own loops. For any other pattern, each row is repeated for every
+    class in which it has a share, with that weight.
 
     Parameters
     ----------
     chunk : Chunk
-        Its target and weights are not looked at.
+        Its target and weights are ignored.
     shares : array of shape (n, K)
         The weight of each row in each class.
 
@@ -162,16 +162,16 @@ def _totals(chunk: Chunk, shares: Floats, schema: Schema, attributes: tuple[Any,
     return Totals(sums, shares.sum(axis=0))
 
 
-# The room of one class and 32 columns: pivot, then weight, first and second, each as high and low.
+# The room of one class and 32 columns: the pivot, then weight, first and second, each as high and low parts.
 PACK = 7 * WIDTH
 
 
 @kernel
 def find_soft_pivots(values: Any, shares: Any, surest: Any, pivot: Any) -> None:
-    """Write a value of each class and attribute: that of its surest row, else of the first that has a share.
+    """Write a value for each class and attribute: that of its most certain row, or of the first with a share.
 
-    All rows have a share in all classes, so the first row of a class, which serves where classes are known, may lie
-    far from it.
+    All rows have a share in all classes, so the first row, which is the pivot if classes are known, may be
+    far from the class mean.
     """
     n, d = np.uintp(values.shape[0]), np.uintp(values.shape[1])
     for c in range(np.uintp(pivot.shape[0])):
@@ -187,7 +187,7 @@ def find_soft_pivots(values: Any, shares: Any, surest: Any, pivot: Any) -> None:
 
 @kernel
 def fold_soft(packed: Any) -> None:
-    """Carry the low parts into the high ones where they reach."""
+    """Carry the low parts into the high ones where they are large enough."""
     for cell in range(np.uintp(packed.shape[0]) // np.uintp(PACK)):
         for plane in (1, 3, 5):
             for j in range(WIDTH):
@@ -201,10 +201,10 @@ def fold_soft(packed: Any) -> None:
 
 @kernel
 def sum_shares(values: Any, shares: Any, packed: Any, n_blocks: Any) -> None:
-    """Sum rows with a share in every class; NaNs are missing values.
+    """Sum rows with a share in every class; NaN means missing.
 
-    ``packed`` is flat, of shape (K, blocks, 7, 32), as in ``sum_plain``: with all distances known the compiler
-    vectorises the loop over columns. Weights are summed for each column, since cells may be missing.
+    ``packed`` is flat, of shape (K, blocks, 7, 32), as in ``sum_plain``: with constant distances, the
+    compiler vectorises the loop over columns. Weights are summed for each column, since cells may be missing.
     """
     n, d, k = np.uintp(values.shape[0]), np.uintp(values.shape[1]), np.uintp(shares.shape[1])
     blocks, width = np.uintp(n_blocks), np.uintp(WIDTH)
@@ -222,7 +222,7 @@ def sum_shares(values: Any, shares: Any, packed: Any, n_blocks: Any) -> None:
                     left = block * width
                     at = i * d + left
                     wide = min(width, d - left)
-                    # What lies beyond the row is summed into room that nobody reads, see ``sum_plain``.
+                    # Values beyond the row are summed into unused room, see ``sum_plain``.
                     if i + np.uintp(4) < n:
                         wide = (wide + np.uintp(3)) & ~np.uintp(3)
                     for j in range(wide):
@@ -258,14 +258,14 @@ def sum_shares(values: Any, shares: Any, packed: Any, n_blocks: Any) -> None:
 
 
 def count_soft_moments(chunk: Chunk, shares: Floats, schema: Schema, attributes: tuple[Name, ...]) -> Moments:
-    r"""Sum the values of these attributes in each class, each row by its shares.
+    r"""Sum the values of these attributes in each class, with each row weighted by its shares.
 
     .. math:: n_c = \sum_i r_{ic}, \quad S_1 = \sum_i r_{ic} (x_i - p_c), \quad S_2 = \sum_i r_{ic} (x_i - p_c)^2
 
     Parameters
     ----------
     chunk : Chunk
-        Its target and weights are not looked at.
+        Its target and weights are ignored.
     shares : array of shape (n, K)
         The weight r of each row in each class.
 
@@ -286,7 +286,7 @@ def count_soft_moments(chunk: Chunk, shares: Floats, schema: Schema, attributes:
     values = np.ascontiguousarray(chunk.values if whole else chunk.values[:, place])
     if not _count(cells, values, shares) & double.TROUBLE:
         return Moments(cells, np.zeros(width, np.int64))
-    # An infinite value, or squares beyond the range of a double: once more, in other units.
+    # An infinite value, or squares that overflow: again, in other units.
     largest = np.zeros(width)
     infinite = find_largest(values, shares.sum(axis=1), largest)
     if infinite >= 0:
@@ -302,7 +302,7 @@ def count_soft_moments(chunk: Chunk, shares: Floats, schema: Schema, attributes:
 def _count(cells: Floats, values: Floats, shares: Floats) -> int:
     """Count into cells; return the status of ``settle_cells``.
 
-    Sums about a pivot far from the mean lose digits, so the rows are then counted once more about the mean.
+    Sums about a pivot far from the mean lose digits; then the rows are counted again about the mean.
     """
     pivot = np.empty(cells.shape[1:])
     find_soft_pivots(values, shares, shares.argmax(axis=0), pivot)
@@ -326,7 +326,7 @@ def _sum(cells: Floats, values: Floats, shares: Floats, pivot: Floats) -> None:
     packed[:, :, 0] = wide.reshape(n_classes, n_blocks, -1)
     sum_shares(values, shares, packed.reshape(-1), n_blocks)
     planes = packed.transpose(2, 0, 1, 3).reshape(double.PLANES, n_classes, -1)[:, :, :width]
-    # The loop has the pivot first, so that all its sums lie side by side.
+    # The pivot comes first in the loop, so that all sums are adjacent.
     for place, plane in zip((double.PIVOT, double.WEIGHT, double.WEIGHT_LOW), planes[:3], strict=True):
         cells[place] = plane
     cells[double.FIRST :] = planes[3:]

@@ -22,8 +22,8 @@ _U = np.uintp
 def count_codes(codes: Any, target: Any, offsets: Any, n_classes: Any, margin: Any, flat: Any) -> None:
     """Add one for every row to n(c) and to n(v, c) of each of its codes.
 
-    Row by row: consecutive increments then never fall on the same cell, which is what makes this run
-    at the speed of the store port (2 G increments a second).
+    Row by row: consecutive increments then never hit the same cell, so this runs at the speed of the store
+    port (2 G increments per second).
     """
     n, d = codes.shape
     k = _U(n_classes)
@@ -36,11 +36,11 @@ def count_codes(codes: Any, target: Any, offsets: Any, n_classes: Any, margin: A
 
 @kernel
 def count_column(own: Any, table: Any, target: Any, n_classes: Any, step: Any, flat: Any) -> None:
-    """Add one for every row to n(v, c) of one column in its own codes; −1 points at the table's end.
+    """Add one for every row to n(v, c) of one column in its own codes; −1 means the end of the table.
 
-    It saves laying the columns side by side, which costs more than the counting. ``flat`` may hold four
-    copies of the table, ``step`` apart, for the rows to take in turn: an increment then seldom has to wait
-    for the one before it. The caller adds them up. With a step of 0 there is but one.
+    This avoids copying the columns into one matrix, which costs more than the counting. ``flat`` may have
+    four copies of the table, ``step`` apart, which the rows use in turn, so that an increment seldom waits
+    for the previous one. The caller adds the copies. A step of 0 means one copy.
     """
     k = _U(n_classes)
     size = _U(step)
@@ -65,7 +65,7 @@ def count_classes(target: Any, margin: Any) -> None:
 
 @kernel
 def add_weight(high: Any, low: Any, place: Any, weight: Any) -> None:
-    """Add a weight to a cell and keep what the sum loses."""
+    """Add a weight to a cell, with the rounding error in the low part."""
     a = high[place]
     s = a + weight
     b = s - a
@@ -93,7 +93,7 @@ def count_classes_weighted(target: Any, weights: Any, margin: Any, margin_low: A
         add_weight(margin, margin_low, _U(target[i]), weights[i])
 
 
-# Cells of a table up to which four copies stay in the cache.
+# Up to this many cells, four copies of a table stay in the cache.
 LARGEST_COPIED = 4_096
 
 
@@ -140,11 +140,11 @@ def _count_weighted(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) 
 def count_codes_by_pairs(
     codes: Any, target: Any, weights: Any, offsets: Any, wanted: Any, places: Any, base: Any, counts: Any
 ) -> None:
-    """Add every row's weight to n(v_i, v_j, c), i ≤ j, of the pairs wanted: the upper half of a table of pairs.
+    """Add every row's weight to n(v_i, v_j, c), i ≤ j, of the wanted pairs: the upper half of a table of pairs.
 
-    ``places`` of shape (attributes, rows at a time) holds where the second code of a pair points, ``base``
-    where the first code and the class do: an address is then one addition. One pair after the other over a
-    block of rows, so that the cells of a pair stay in the nearest cache.
+    ``places`` of shape (attributes, rows at a time) contains the offset of the second code of a pair,
+    ``base`` that of the first code and the class: an address is then one addition. One pair after the other
+    over a block of rows, so that the cells of a pair stay in the fastest cache.
     """
     d, t, k = _U(codes.shape[1]), _U(counts.shape[1]), _U(counts.shape[2])
     n, step = _U(codes.shape[0]), _U(places.shape[1])
@@ -170,7 +170,7 @@ def mirror(offsets: Any, counts: Any) -> None:
     t, k = _U(counts.shape[1]), _U(counts.shape[2])
     flat = counts.reshape(-1)
     for i in range(_U(offsets.shape[0] - 1)):
-        # Attribute by attribute: a block read along its rows stays in the cache while it is written down.
+        # Attribute by attribute: a block that is read by rows stays in the cache while it is written by columns.
         for j in range(i + _U(1), _U(offsets.shape[0] - 1)):
             for h in range(offsets[j], offsets[j + _U(1)]):
                 for g in range(offsets[i], offsets[i + _U(1)]):
@@ -178,21 +178,21 @@ def mirror(offsets: Any, counts: Any) -> None:
                         flat[(h * t + g) * k + c] = flat[(g * t + h) * k + c]
 
 
-# In nanoseconds: a word of two planes (0.14 measured with AVX-512, the rest is for processors without its
-# popcount), the way into that loop, and a row counted directly. With 2 to 10 classes the two ways were measured
-# to cost the same at about 14 states. They decide which way is taken, never what comes out.
+# In nanoseconds: a word of two planes (0.14 measured with AVX-512; the rest is for processors without its
+# popcount), the overhead of that loop, and a row counted directly. With 2 to 10 classes, both ways were
+# measured to cost the same at about 14 states. These numbers choose the way, and do not affect the result.
 _WORD_COST, _LOOP_COST, _ROW_COST = 0.25, 6.0, 0.7
-# An attribute of more codes than this has no planes: they would push each other out of the cache.
+# An attribute with more codes has no planes: they would evict each other from the cache.
 _MOST_PLANES = 64
-# Rows counted directly at a time, at least; and the words of all planes that the second cache holds.
+# The minimum number of rows counted directly at a time; and the words of all planes that fit the second-level cache.
 _BLOCK_ROWS, _CACHED_WORDS = 4096, 2**17
 
 
 def count_pairs(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> Pairs:
     """Count n(v_i, v_j, c) for every two categorical attributes.
 
-    Few states and no weights: 64 rows at a time, as bits. Otherwise row by row. Both are exact, and pairs
-    of either kind may stand in one table.
+    With few states and no weights, 64 rows at a time as bits; otherwise row by row. Both are exact, and one
+    table may contain pairs of both kinds.
     """
     assert chunk.target is not None
     pairs = Pairs.zero(schema, attributes)
@@ -212,7 +212,7 @@ def count_pairs(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> P
 
 
 def _cheaper_as_bits(chunk: Chunk, schema: Schema, margin: Floats) -> NDArray[np.bool_]:
-    """Return which pairs are to be counted as bits; on the diagonal, which attributes have planes."""
+    """Return which pairs to count as bits; on the diagonal, which attributes have planes."""
     sizes = np.array([max(v.size, 1) for v in schema.categorical])
     if chunk.weights is not None:
         return np.zeros((len(sizes), len(sizes)), dtype=np.bool_)
@@ -233,7 +233,7 @@ def _count_bits(
     wanted: NDArray[np.bool_],
     counts: Floats,
 ) -> None:
-    # Only here: whoever counts with weights, or few rows, need not wait for these to be compiled.
+    # Imported here: counting with weights, or few rows, need not wait for these kernels to compile.
     from bayeskit._counting.bit_planes import count_planes, lay_columns, order_by_class, pack_planes
 
     which = np.flatnonzero(wanted.diagonal()).astype(np.uintp)
@@ -266,9 +266,9 @@ def _count_rows(
     codes: NDArray[Any], chunk: Chunk, schema: Schema, wanted: NDArray[np.bool_], counts: Floats
 ) -> None:
     n, d = codes.shape
-    # Where the cells of a pair are many, more rows at a time: else the table goes through the cache too often.
+    # If a pair has many cells, take more rows at a time: otherwise the table passes through the cache too often.
     step = min(n, max(_BLOCK_ROWS, 4 * counts.size // d**2))
-    # An address fits 32 bits as long as the whole table is kept below 2³² cells (statistics.pairs.LARGEST).
+    # An address fits 32 bits, since the table has fewer than 2³² cells (statistics.pairs.LARGEST).
     places, base = np.empty((d, step), dtype=np.uint32), np.empty(step, dtype=np.uint32)
     count_codes_by_pairs(codes, chunk.target, chunk.row_weights, schema.offsets, wanted, places, base, counts)
 
@@ -289,9 +289,10 @@ def count_codes_by_triples(
     """Add every row's weight to n(v_i, v_j, v_k, c) for super-parents i < j and k = i, k > j or k no super-parent.
 
     The other cells are the same numbers in another order (:func:`mirror_triples`). ``places`` of shape
-    (attributes, rows at a time) holds where a code points as a child, ``base`` where the two super-parents
-    and the class do: an address is then one addition. ``starts[a, b]`` is the first context of two
-    super-parents. One triple after the other over a block of rows, so that its cells stay in the nearest cache.
+    (attributes, rows at a time) contains the offset of a code as a child, ``base`` that of the two
+    super-parents and the class: an address is then one addition. ``starts[a, b]`` is the first context of two
+    super-parents. One triple after the other over a block of rows, so that its cells stay in the fastest
+    cache.
     """
     n, d, step = _U(codes.shape[0]), _U(codes.shape[1]), _U(places.shape[1])
     t, k, m = _U(counts.shape[1]), _U(counts.shape[2]), _U(parents.shape[0])
@@ -319,10 +320,10 @@ def count_codes_by_triples(
 
 @kernel
 def mirror_triples(offsets: Any, parents: Any, starts: Any, counts: Any) -> None:
-    """Copy what was counted of each triple of super-parents to its other places.
+    """Copy the counts of each triple of super-parents to its other positions.
 
-    For i < j < k, n(v_i, v_j, v_k, c) stands under the pair (i, j); it goes under (i, k) and (j, k). And
-    n(v_i, v_j, c), which stands under (i, j) where the child is i, goes where the child is j.
+    For i < j < k, n(v_i, v_j, v_k, c) is stored under the pair (i, j) and copied to (i, k) and (j, k). And
+    n(v_i, v_j, c), which is stored under (i, j) with child i, is copied to child j.
     """
     t, k, m = _U(counts.shape[1]), _U(counts.shape[2]), _U(parents.shape[0])
     flat = counts.reshape(-1)
@@ -352,14 +353,14 @@ def mirror_triples(offsets: Any, parents: Any, starts: Any, counts: Any) -> None
                                 flat[two + y] = flat[source + y]
 
 
-# Rows counted at a time: their addresses stay in the second cache while all triples pass over them.
+# Rows counted at a time: their addresses stay in the second-level cache for all triples.
 _TRIPLE_ROWS = 4096
 
 
 def count_triples(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> Triples:
     """Count n(v_i, v_j, v_k, c) for every two super-parents i, j among ``attributes`` and every attribute k.
 
-    Each triple of super-parents is counted once and copied to its other two places.
+    Each triple of super-parents is counted once and copied to its other two positions.
 
     Examples
     --------
@@ -387,7 +388,7 @@ def count_triples(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) ->
     starts = np.zeros((m, m), dtype=np.uintp)
     starts[np.triu_indices(m, 1)] = triples.starts[:-1]
     step = min(chunk.n_rows, _TRIPLE_ROWS)
-    # An address fits 32 bits: statistics.triples.LARGEST keeps the whole table below 2³² cells.
+    # An address fits 32 bits, since the table has fewer than 2³² cells (statistics.triples.LARGEST).
     places, base = np.empty((codes.shape[1], step), dtype=np.uint32), np.empty(step, dtype=np.uint32)
     count_codes_by_triples(
         codes,

@@ -16,16 +16,16 @@ from bayeskit.errors import BlockValue, ColumnError, DataError, UsageError
 
 Array = NDArray[Any]
 
-# The bits of a double, read as an unsigned number, grow with its size; +inf is the first that is not a
-# usable number and everything negative lies above it. One integer maximum, which vectorises, thus asks
-# "all finite and none negative?" of a whole row for a tenth of what comparing each value in the adding
-# loop costs. Minus zero alone is suspected wrongly; a suspicious row is looked at again.
+# The bits of a double, read as an unsigned integer, grow with its value. +inf is the first unusable one, and
+# all negative numbers are above it. So one integer maximum, which vectorises, checks "all finite and none
+# negative?" for a whole row, for a tenth of the cost of comparing each value in the loop. Only minus zero is
+# a false alarm; a suspicious row is checked again.
 _INFINITY = np.uint64(0x7FF0_0000_0000_0000)
 _NO_SIGN = np.uint64(0x7FFF_FFFF_FFFF_FFFF)
 
 
 def locked(array: Array) -> Array:
-    """Return a view that cannot be written, so that a kernel is compiled for that one kind only."""
+    """Return a read-only view, so that a kernel is compiled for that kind only."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -102,7 +102,7 @@ def add_sparse_above(
 
 @kernel
 def add_dense(data: Any, bits: Any, width: Any, target: Any, weights: Any, sums: Any) -> Any:
-    """Add rows that lie one after the other in the flat ``data``."""
+    """Add rows that are stored one after the other in the flat ``data``."""
     n_classes, width = np.uintp(sums.shape[0]), np.uintp(width)
     for i in range(np.uintp(target.shape[0])):
         c = np.uintp(target[i])
@@ -137,8 +137,8 @@ def add_dense_above(
     return np.int64(-1)
 
 
-# From this many cells on (1 MB) the totals of all classes no longer fit the cache beside the data, and
-# the documents are taken class by class: a quarter faster where frequent words lie scattered.
+# From this many cells on (1 MB), the totals of all classes no longer fit the cache with the data. Then
+# documents are processed class by class, which is a quarter faster if frequent words are scattered.
 _CELLS_IN_CACHE = 131_072
 
 
@@ -147,12 +147,12 @@ def count_totals(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> 
 
     .. math:: S_{cv} = \sum_{i: y_i = c} w_i x_{iv}
 
-    Rows of weight zero are absent: they are not even looked at. A sparse block is never made dense.
+    Rows of weight zero are skipped without being checked. A sparse block is never made dense.
 
     Parameters
     ----------
     chunk : Chunk
-        With a block and a target; with ``block_above``, 1[x > block_above] is counted in place of x.
+        With a block and a target; with ``block_above``, 1[x > block_above] is counted instead of x.
     attributes : tuple of one name
         The block.
 
@@ -184,7 +184,7 @@ def count_totals(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> 
     n_classes = schema.n_classes
     sums = empty_sums(schema, attributes)
     if _add(block, target, chunk.row_weights, binarize, sums) >= 0:
-        # Entries that stand twice may be negative one by one and not in sum.
+        # Duplicate entries may be negative one by one but not in sum.
         whole = summed(block)
         sums[:] = 0.0
         if whole is block or _add(whole, target, chunk.row_weights, binarize, sums) >= 0:
@@ -224,7 +224,7 @@ def _add(
 
 
 def _class_by_class(target: NDArray[np.uint32], sums: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the order to take the rows in. It is stable, so the sums are the same to the last bit."""
+    """Return the order in which to process the rows. It is stable, so the sums are bit-identical."""
     if sums.size <= _CELLS_IN_CACHE:
         return np.arange(target.size, dtype=np.intp)
     # Two bytes are sorted by radix, four by comparison.
@@ -233,12 +233,12 @@ def _class_by_class(target: NDArray[np.uint32], sums: NDArray[np.float64]) -> ND
 
 
 def is_sparse(block: Any) -> bool:
-    """Say whether a block is a sparse matrix or array."""
+    """Whether a block is a sparse matrix or array."""
     return bool(issparse(block))
 
 
 def binarizable(block: Any, threshold: float) -> Any:
-    """Return a block of which each stored entry may be compared with a threshold by itself."""
+    """Return a block in which each stored entry can be compared with a threshold on its own."""
     if is_sparse(block) and threshold < 0:
         raise DataError(
             "A sparse block cannot be cut at {threshold}: the zeros it does not store would all count "
@@ -249,7 +249,7 @@ def binarizable(block: Any, threshold: float) -> Any:
 
 
 def summed(block: Any) -> Any:
-    """Return a block in which no cell is stored twice: the very same one where that is so already."""
+    """Return a block in which no cell is stored twice; the same object if it is so already."""
     if not is_sparse(block) or block.has_canonical_format:
         return block
     block = block.copy()
@@ -264,7 +264,7 @@ def refuse_unusable(
     present: NDArray[np.bool_] | None = None,
     first_row: int = 0,
 ) -> None:
-    """Raise for the first value that is not finite or, unless signed, is negative, among the present rows.
+    """Raise an error for the first value that is not finite or, unless signed, is negative, among the present rows.
 
     Examples
     --------

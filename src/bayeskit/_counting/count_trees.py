@@ -1,4 +1,4 @@
-"""Rows → trees: where each row stops, and the counts of these nodes."""
+"""Finds the node at which each row stops in each tree, and counts these nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bayeskit._schema import Schema
 from bayeskit._statistics.families import Cells, summed_cells
 from bayeskit._statistics.tree_counts import LEFT, MISSING, STAYS, UNKNOWN, TreeCounts, Trees, trees_of
 
-# A count for every node and class is quicker than sorting while there are no more than so many for each row.
+# Counting every node and class is faster than sorting if there are at most this many for each row.
 _CELLS_A_ROW = 4
 
 
@@ -26,9 +26,9 @@ class Binned(NamedTuple):
     codes : array of shape (n, categorical columns)
         The codes of the schema.
     tables : uint8 array of shape (trees, cells)
-        What each tree makes of them, all columns one after the other.
+        The code of each cell in each tree, all columns one after the other.
     offsets : int64 array of shape (categorical columns,)
-        Where each column begins in a row of ``tables``.
+        Where each column starts in a row of ``tables``.
     """
 
     numbers: NDArray[np.uint8]
@@ -42,7 +42,7 @@ def route(
     numbers: Any, codes: Any, table: Any, offsets: Any, first: Any, features: Any, bounds: Any, ways: Any,
     rights: Any, stops: Any,
 ) -> None:  # fmt: skip
-    """Send every row down the tree whose root is ``first``; write the node at which it stops."""
+    """Send every row down the tree with root ``first``; write the node at which it stops."""
     n_numbers = numbers.shape[1]
     for i in range(stops.shape[0]):
         node = np.int64(first)
@@ -64,7 +64,7 @@ def route(
 
 
 def binned(chunk: Chunk, schema: Schema, trees: Trees) -> Binned:
-    """Put rows into the codes of trees."""
+    """Convert rows to the codes of trees."""
     numbers = np.empty((chunk.n_rows, len(trees.numeric)), np.uint8)
     for j, (name, cuts) in enumerate(zip(trees.numeric, trees.cuts, strict=True)):
         values = chunk.values[:, schema.numeric_index[name]]
@@ -76,7 +76,7 @@ def binned(chunk: Chunk, schema: Schema, trees: Trees) -> Binned:
         codes[:, j] = chunk.column(position[name])
     places: list[int] = []
     offsets, base = [], 0
-    # Behind the states that the trees know stand the codes of an unknown one and of none.
+    # After the states that the trees know come the codes of unknown and missing.
     n_known: int = trees.ranks.shape[1]
     for name, states in zip(trees.categorical, trees.states, strict=True):
         known = {state: base + i for i, state in enumerate(states)}
@@ -132,7 +132,7 @@ def count_trees(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> Tr
 
 
 def _cells(keys: NDArray[np.int64], weights: NDArray[np.float64], n_keys: int) -> Cells:
-    """Add the weights of equal keys; keys ascend."""
+    """Add the weights of equal keys; keys are ascending."""
     if n_keys > _CELLS_A_ROW * len(keys):
         return summed_cells(keys, weights)
     sums = np.bincount(keys, weights, n_keys).astype(np.float64)

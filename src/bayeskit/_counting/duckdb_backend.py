@@ -22,23 +22,23 @@ from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.term import Plan, Term
 from bayeskit.errors import CannotCount, ColumnError, DataError, DataTypeError, UnseenClass, WeightError
 
-# GROUPING() tells the sets of at most 64 columns apart, and each set is a hash table of its own.
+# GROUPING() distinguishes the sets of at most 64 columns, and each set is a separate hash table.
 _MOST_COLUMNS, _MOST_SETS = 60, 64
-# Whole numbers add up without error below this, in any order.
+# Sums of integers below this are exact, in any order.
 _EXACT = 2**53
 
 _CLASS, _WEIGHT, _VALUE, _SCALE = "y", "w", "x", "s"
 _PIECES, _BITS = 4, 26
 _SUMS = ("pivot", "first", "first_low", "second", "second_low")
 _PAIRS = list(combinations_with_replacement(range(_PIECES), 2))
-# A column of labels, read as they are.
+# A column of labels, without conversion.
 _ALONE = Variable("class", "categorical")
 Columns = tuple[str, ...]
 Cell = tuple[tuple[Any, ...], tuple[Any, ...]]
 
 
 class DuckDB:
-    """Counts a DuckDB relation by SQL: categories, and the moments of numbers, each alone."""
+    """Counts a DuckDB relation by SQL: categories, and the moments of single numeric attributes."""
 
     def takes(self, source: Source) -> bool:
         return is_relation(source.data)
@@ -62,7 +62,7 @@ class DuckDB:
     def count(self, source: Source, schema: Schema, plan: Plan) -> Statistics:
         terms = plan.terms(schema)
         _refuse_values(terms, schema)
-        Statistics.zero(schema, plan)  # refuses tables that are too large, before anything is counted
+        Statistics.zero(schema, plan)  # raises an error for too large tables, before anything is counted
         rows = _Rows.of(source, schema.target, schema)
         rows.check(schema)
         tables: list[CellTable] = []
@@ -80,10 +80,10 @@ def _counts(rows: _Rows, schema: Schema, terms: list[Term]) -> Iterator[CellTabl
 
 
 def _numbers(rows: _Rows, schema: Schema, terms: list[Term]) -> Iterator[CellTable]:
-    """Add up one numeric attribute without any error: n, Σ(x − p) and Σ(x − p)² about the mean of each cell."""
+    """Sum one numeric attribute exactly: n, Σ(x − p) and Σ(x − p)² about the mean of each cell."""
     pieces, sums = _in_pieces(rows.projected(schema, terms[0].values[0]), rows.weights is not None)
     found = list(_cells(rows, schema, terms, pieces, sums, (_SCALE,)))
-    # Of numbers other than zero: the scale at which squares stay in range.
+    # Of nonzero numbers: the scale at which squares stay in range.
     largest = max((int(scale) for _, _, cells in found for scale, _, *h in cells if any(h)), default=0)
     exponent = int(exponent_for(np.array([_BITS * (largest + 1.0)]))[0])
     for term, codes, cells in found:
@@ -102,9 +102,9 @@ def _numbers(rows: _Rows, schema: Schema, terms: list[Term]) -> Iterator[CellTab
 def _cells(
     rows: _Rows, schema: Schema, terms: list[Term], base: Any, sums: list[str], apart: Columns = ()
 ) -> Iterator[tuple[Term, NDArray[np.int64], list[tuple[Any, ...]]]]:
-    """Give the cells of each term by their codes, with the columns that keep them ``apart`` and the sums asked for."""
+    """Yield the cells of each term by their codes, with the columns that keep them ``apart`` and the sums."""
     columns = {v.name: name for v, name in rows.variables(schema)}
-    # Terms of the same variables in another order are the same cells.
+    # Terms with the same variables in another order have the same cells.
     by_set: dict[Columns, list[Term]] = {}
     for term in terms:
         by_set.setdefault((_CLASS, *sorted(columns[name] for name in term.cells[1:]), *apart), []).append(
@@ -130,16 +130,16 @@ def _cells(
 
 
 def _in_pieces(base: Any, weighted: bool) -> tuple[Any, list[str]]:
-    """Cut each number into whole numbers of 26 bits, whose sums and products are exact in any order.
+    """Split each number into integers of 26 bits, whose sums and products are exact in any order.
 
-    A number x is taken in units of 2^(26·s), s being such that 1 ≤ |x| < 2^26 in them, or nearly: four pieces then hold
-    all of its 53 bits. Numbers of each s are added apart.
+    A number x is expressed in units of 2^(26·s), with s such that 1 ≤ |x| < 2^26, or nearly. Four pieces then
+    contain all of its 53 bits. Numbers with different s are added separately.
     """
     others = [name for name in base.columns if name != _VALUE]
     scale = f"CASE WHEN {_VALUE} = 0 THEN 0 ELSE floor(log2(abs({_VALUE})) / {_BITS}) END AS {_SCALE}"
     cut = base.project(", ".join([*others, _VALUE, scale]))
     others.append(_SCALE)
-    # In two steps: one factor alone may lie beyond the range of doubles.
+    # In two steps: a single factor may overflow.
     half = f"pow(2.0::DOUBLE, -{_BITS // 2} * {_SCALE})"
     cut = cut.project(", ".join([*others, f"{_VALUE} * {half} * {half} AS t"]))
     for k in range(_PIECES):
@@ -153,7 +153,7 @@ def _in_pieces(base: Any, weighted: bool) -> tuple[Any, list[str]]:
 
 
 def _exact_sums(scale: float, n: int, *pieces: int) -> tuple[int, Fraction, Fraction]:
-    """Return n, Σx and Σx² of numbers that were cut into pieces."""
+    """Return n, Σx and Σx² of numbers that were split into pieces."""
     first = sum(h << _BITS * (_PIECES - 1 - k) for k, h in enumerate(pieces[:_PIECES]))
     second = sum(
         (h << _BITS * (2 * _PIECES - 2 - j - k)) * (1 if j == k else 2)
@@ -164,7 +164,7 @@ def _exact_sums(scale: float, n: int, *pieces: int) -> tuple[int, Fraction, Frac
 
 
 def _moments(n: int, first: Fraction, second: Fraction, exponent: int) -> list[float]:
-    """Return n, the pivot and both sums about it, as two doubles each: here alone numbers are rounded."""
+    """Return n, the pivot and both sums about it, as two doubles each. This is the only rounding."""
     unit = Fraction(2) ** -exponent
     s1, s2 = first * unit, second * unit**2
     pivot = float(s1 / n)
@@ -179,7 +179,7 @@ def _two_doubles(exact: Fraction) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class _Rows:
-    """A relation with its class and weights parted from the attributes."""
+    """A relation, with its class and weights separated from the attributes."""
 
     relation: Relation
     attributes: Relation
@@ -188,7 +188,7 @@ class _Rows:
 
     @classmethod
     def of(cls, source: Source, classes: Variable, schema: Schema | None = None) -> _Rows:
-        """Open a source: all attributes that it names, or those of a schema. Without a target all have one class."""
+        """Open a source with all its attributes, or those of a schema. Without a target, all rows have one class."""
         if source.y is not None:
             raise DataTypeError(
                 "The class of a DuckDB relation is one of its columns: name it with target=, and leave y out."
@@ -216,18 +216,18 @@ class _Rows:
         return cls(relation, relation.select(kept), target, weights)
 
     def variables(self, schema: Schema) -> list[tuple[Variable, str]]:
-        """Return the categorical attributes, each with a name of ours."""
+        """Return the categorical attributes, each with an internal name."""
         return [(v, f"a{j}") for j, v in enumerate(schema.attributes) if v.kind == "categorical"]
 
     def grown(self, variable: Variable, labels: list[Label]) -> Variable:
-        """Return a variable with the states found; an ENUM declares its own, intervals are known already."""
+        """Return a variable with the states found; an ENUM declares its own, and intervals are already known."""
         if variable.cuts is not None:
             return variable
         place = self.attributes.names.index(variable.name)
         return variable.grown(labels, () if variable.closed else self.attributes.declared(place))
 
     def check(self, schema: Schema) -> None:
-        """Refuse rows without a class, weights that are none, and infinite cells; all in one pass."""
+        """Raise an error for rows without a class, invalid weights and infinite cells, all in one pass."""
         checks = {"rows": "count(*)"}
         if self.target is not None:
             checks["unlabelled"] = f"count(*) - count({self.relation.label(self.target, _ALONE)})"
@@ -287,7 +287,7 @@ class _Rows:
                 found=found["negative"],
             )
         if found["fractional"]:
-            # DuckDB adds doubles in no fixed order, so that the last digits would change from count to count.
+            # DuckDB adds doubles in no fixed order, so the last digits would vary between counts.
             raise WeightError(
                 "The weight {name!r} is a fraction in {found} rows, and DuckDB counts whole weights "
                 "only. Multiply the weights to make them whole, or pass the rows themselves: relation.df().",
@@ -306,11 +306,11 @@ class _Rows:
     def grouped(
         self, base: Any, sets: Sequence[Columns], sums: list[str]
     ) -> Iterator[tuple[Columns, list[Cell]]]:
-        """Give each set of columns with its cells: their values, their sums. No two sets hold the same columns."""
+        """Yield each set of columns with its cells: their values and sums. No two sets have the same columns."""
         for some in _batches(sets):
             columns = tuple(dict.fromkeys(name for each in some for name in each))
             listed, wanted = ", ".join(columns), ", ".join(f"({', '.join(each)})" for each in some)
-            # GROUPING() has a bit for each column, the first one highest: set where the column is not in the set.
+            # GROUPING() has a bit for each column, the first one highest: it is set if the column is not in the set.
             number = {
                 each: sum(1 << k for k, c in enumerate(columns[::-1]) if c not in each) for each in some
             }
@@ -326,12 +326,14 @@ class _Rows:
                 yield each, [(tuple(cell[p] for p in places), cell[1 + len(columns) :]) for cell in mine]
 
     def projected(self, schema: Schema, number: Name | None = None) -> Any:
-        """Return the rows that weigh anything, every column under a name of ours; those where a number is present."""
+        """Return the rows with weight, every column under an internal name; with a number, only rows where it
+        is present.
+        """
         place = {v.name: j for j, v in enumerate(schema.attributes)}
         columns = [
             f"{self.attributes.label(place[v.name], v)} AS {name}" for v, name in self.variables(schema)
         ]
-        # Without a class every row has the same one.
+        # Without a class, every row has the same one.
         label = "0" if self.target is None else self.relation.label(self.target, _ALONE)
         columns.append(f"{label} AS {_CLASS}")
         kept = []
@@ -347,7 +349,7 @@ class _Rows:
 
 
 def _batches(sets: Sequence[Columns]) -> Iterator[list[Columns]]:
-    """Part the sets so that no query has too many of them, or too many columns."""
+    """Split the sets so that no query has too many of them, or too many columns."""
     held: list[Columns] = []
     columns: set[str] = set()
     for each in sets:
@@ -377,7 +379,7 @@ def _with_classes(target: Variable, labels: Sequence[Label]) -> Variable:
 
 
 def _refuse_values(terms: Sequence[Term], schema: Schema) -> None:
-    """Refuse what is neither a count nor the moments of one number."""
+    """Raise an error for terms other than counts and moments of one number."""
     strange = [term for term in terms if term.values and (term.order != 2 or len(term.values) > 1)]
     if not strange:
         return
@@ -391,7 +393,7 @@ def _refuse_values(terms: Sequence[Term], schema: Schema) -> None:
 
 
 def _code(variable: Variable, value: Any) -> int:
-    """Return the code of a value; missing is the one after the last state."""
+    """Return the code of a value; missing is the code after the last state."""
     if value is None:
         return variable.size
     if variable.cuts is not None:

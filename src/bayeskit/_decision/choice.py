@@ -181,7 +181,7 @@ def settle(posterior: Floats, table: LossTable, reject: float | None, label: Has
     """Decide for checked posteriors (n, K)."""
     risks, regrets = table.risks(posterior), table.regrets(posterior)
     least = regrets.min(axis=1, keepdims=True)
-    # argmax finds the first action that is as good as the best one.
+    # argmax finds the first action that ties with the best one.
     indices = np.argmax(regrets <= least + TIE * table.spread, axis=1)
     risk = np.take_along_axis(risks, indices[:, None], axis=1)[:, 0]
     labels, rejected = table.labels, np.zeros(len(risk), dtype=np.bool_)

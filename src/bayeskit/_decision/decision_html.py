@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from bayeskit._decision.posterior import Posterior
     from bayeskit._decision.risk import BayesRisk
 
-# A notebook shows so many objects, and so many classes or actions of each.
+# A notebook shows at most this many rows, and this many classes or actions of each.
 MOST_ROWS = 20
 MOST_COLUMNS = 20
 
 
 def decision_html(decision: Decision) -> Html:
-    """Return a row for each object: what to do, at which risk, and what every action would risk.
+    """Return a row for each object: the action, its risk, and the risk of every action.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def posterior_html(posterior: Posterior) -> Html:
 
 
 def loss_html(table: LossTable, classes: Sequence[Any]) -> Html:
-    """Return the costs: a row for each action, a column for each class that may be the truth."""
+    """Return the costs: a row for each action, a column for each true class."""
     shown = zip(
         table.labels[:MOST_ROWS].tolist(), table.values[:MOST_ROWS, :MOST_COLUMNS].tolist(), strict=True
     )
@@ -68,7 +68,7 @@ def loss_html(table: LossTable, classes: Sequence[Any]) -> Html:
 
 
 def risk_html(risk: BayesRisk) -> Html:
-    """Return the least possible risk, where it comes from, and the best accuracy."""
+    """Return the Bayes risk, its source, and the best accuracy."""
     low, high = risk.interval
     rows = [("Bayes risk", _number(risk.value))]
     if risk.n_rows is not None:

@@ -67,9 +67,9 @@ class LossTable:
 
 
 def read_loss(loss: LossLike, width: int, classes: Sequence[Hashable] | NDArray[Any] | None) -> LossTable:
-    """Read a loss for a posterior of `width` classes, matching the classes by name where both have names.
+    """Read a loss for a posterior of `width` classes, matching the classes by name if both have names.
 
-    A square loss without action names is about labelling: its action i is to predict class i.
+    In a square loss without action names, action i means to predict class i.
 
     >>> read_loss({"keep": {"ham": 0, "spam": 1}}, 2, ["spam", "ham"]).values
     array([[1., 0.]])
@@ -98,7 +98,7 @@ def read_loss(loss: LossLike, width: int, classes: Sequence[Hashable] | NDArray[
     if columns is not None and classes is not None:
         order = match(columns, labels.tolist(), "loss, classes")
         values = values[:, order]
-        if square and not own_names:  # rows were in the order of the columns: they move together
+        if square and not own_names:  # the rows were in the order of the columns, so they move together
             values = values[order]
     elif columns is not None:
         labels = label_array(columns)
@@ -110,7 +110,7 @@ def read_loss(loss: LossLike, width: int, classes: Sequence[Hashable] | NDArray[
 
 
 def rename(table: LossTable, actions: Iterable[Hashable]) -> LossTable:
-    """Name the actions, or order them where the names are known already (the order breaks ties).
+    """Name the actions, or reorder them if they already have these names (the order breaks ties).
 
     >>> rename(read_loss(None, 2, None), ["stay", "go"]).labels.tolist()
     ['stay', 'go']
@@ -132,7 +132,7 @@ def rename(table: LossTable, actions: Iterable[Hashable]) -> LossTable:
 
 
 def _parse(loss: Any) -> tuple[Floats, Names | None, Names | None]:
-    """Take a loss apart: values (actions, classes), names of the actions, names of the classes."""
+    """Split a loss into values (actions, classes), names of the actions, and names of the classes."""
     if isinstance(loss, Mapping):
         return _parse_mapping(loss)
     columns = columns_of(loss, "loss")
@@ -143,7 +143,7 @@ def _parse(loss: Any) -> tuple[Floats, Names | None, Names | None]:
     if index is not None and not is_default(index):
         actions = distinct(index, "loss, actions")
     elif columns and all(isinstance(value, str) for value in next(iter(columns.values()))):
-        # A frame without an index (Polars, or one read from a file) keeps the names in its first column.
+        # A frame without an index (Polars, or one read from a file) has the names in its first column.
         actions = distinct(columns.pop(next(iter(columns))), "loss, actions")
     if not columns:
         raise ColumnError("loss: the frame has no column of costs. Give one for each class.")

@@ -42,18 +42,18 @@ def read_named(thing: object, what: str) -> tuple[NDArray[Any], Names | None]:
         numbers = [as_numbers(column, f"{what}[{name!r}]") for name, column in columns.items()]
         return (np.stack(numbers, axis=-1) if numbers else np.empty(0)), names
     index = getattr(thing, "index", None)
-    # Lists and tuples have an `index` too, but theirs is a method.
+    # Lists and tuples also have `index`, but there it is a method.
     if index is None or callable(index) or is_default(index):
         return as_numbers(thing, what), None
     return as_numbers(thing, what), distinct(index, what)
 
 
 def columns_of(thing: Any, what: str) -> dict[Hashable, Any] | None:
-    """Take a mapping or a frame (pandas, Polars, narwhals, Arrow) apart; None if it is neither."""
+    """Split a mapping or a frame (pandas, Polars, narwhals, Arrow) into columns; None if it is neither."""
     if isinstance(thing, Mapping):
         return dict(thing)
     names = getattr(thing, "column_names", None)
-    # Asked of the class: to ask a lazy frame itself would start its query.
+    # On the class: accessing the attribute of a lazy frame would start its query.
     if names is None and hasattr(type(thing), "columns"):
         if not hasattr(thing, "to_numpy"):
             raise DataTypeError(
@@ -68,7 +68,7 @@ def columns_of(thing: Any, what: str) -> dict[Hashable, Any] | None:
 
 
 def is_default(index: Any) -> bool:
-    """Whether an index is the 0, 1, 2, … that pandas makes up when no names were given."""
+    """Whether an index is the default 0, 1, 2, … of pandas."""
     return type(index).__name__ == "RangeIndex" and list(index) == list(range(len(index)))
 
 
@@ -108,8 +108,8 @@ def as_numbers(values: object, what: str) -> NDArray[Any]:
 def match(have: Sequence[Hashable], want: Sequence[Hashable], what: str) -> NDArray[np.intp]:
     """Return the position of each wanted name; both must contain the same names.
 
-    Where the names differ in type only, their texts are compared: a file or a Polars frame
-    can name a class "1" but not 1.
+    If the names differ in type only, their texts are compared: a file or a Polars frame can name a class "1"
+    but not 1.
 
     >>> match(["ham", "spam"], ["spam", "ham"], "loss")
     array([1, 0])

@@ -102,7 +102,7 @@ def bayes_rule(prior: NumbersLike, likelihood: NumbersLike) -> Posterior:
     single, f = f.ndim == 1, np.atleast_2d(f)
     check_nonnegative(f, "likelihood", rows=not single)
 
-    # Densities of many attributes can be so small that their products lose digits; relative ones do not.
+    # Densities of many attributes can be so small that products lose digits; relative ones do not.
     peak = f.max(axis=1, keepdims=True)
     joint = p * (f / np.where(peak > 0, peak, 1.0))
     total = joint.sum(axis=1, keepdims=True)
@@ -120,7 +120,7 @@ def bayes_rule(prior: NumbersLike, likelihood: NumbersLike) -> Posterior:
 
 
 def read_posterior(posterior: object) -> tuple[Floats, Names | None, bool]:
-    """Read and check posteriors: values (n, K), names, and whether one alone was given.
+    """Read and check posteriors: values (n, K), names, and whether it was a single posterior.
 
     >>> read_posterior([0.25, 0.75])
     (array([[0.25, 0.75]]), None, True)
@@ -133,7 +133,7 @@ def read_posterior(posterior: object) -> tuple[Floats, Names | None, bool]:
         raise DataError(
             "posterior: has shape {shape}. Give (K,) for one object or (n, K) for many.", shape=values.shape
         )
-    # float32 rows of a thousand classes miss one by more than 1e-6 through rounding alone.
+    # Rounding alone makes float32 rows of a thousand classes differ from one by more than 1e-6.
     tolerance = max(1e-6, 32 * float(np.finfo(values.dtype).eps))
     single, rows = values.ndim == 1, np.atleast_2d(values).astype(np.float64)
     check_probabilities(rows, "posterior", tolerance, rows=not single)

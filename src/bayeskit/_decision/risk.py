@@ -111,8 +111,8 @@ def bayes_risk(
 
 
 def _interval(least: Floats, level: float, table: LossTable) -> tuple[float, float]:
-    # No posterior makes the best action cost less than the least entry of the table, or more than
-    # the action whose worst case is mildest; under the 0/1 loss the uniform posterior is the worst.
+    # The best action costs at least the smallest entry of the table and at most the minimax cost; under the
+    # 0/1 loss, the uniform posterior is the worst.
     floor, roof = float(table.values.min()), float(table.values.max(axis=1).min())
     if table.is_zero_one:
         roof = 1.0 - 1.0 / table.values.shape[1]
@@ -120,7 +120,7 @@ def _interval(least: Floats, level: float, table: LossTable) -> tuple[float, flo
     if n == 1:
         return min(floor, value), max(roof, value)
     half = NormalDist().inv_cdf(0.5 + level / 2) * float(least.std(ddof=1)) / n**0.5
-    # Rows sum to one only within a tolerance, so the value itself may lie a hair outside.
+    # Rows sum to one only within a tolerance, so the value itself may lie slightly outside.
     return min(value, max(floor, value - half)), max(value, min(roof, value + half))
 
 

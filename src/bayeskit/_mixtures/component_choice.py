@@ -26,7 +26,7 @@ from bayeskit._mixtures.mixture_em import whole
 from bayeskit.errors import BayeskitError, SettingError, SuspectResult
 
 F = TypeVar("F")
-# As many as mclust tries where nobody says how many.
+# The default of mclust.
 MOST = 9
 
 

@@ -46,7 +46,7 @@ from bayeskit.typing import Floats, LabelsLike, PathLike, TableLike, WeightsLike
 if TYPE_CHECKING:
     from bayeskit._report.charts.chart import PlotPicture
 
-# More columns than anybody reads; the frame has them all.
+# Further columns are only in the frame.
 MOST_SHOWN = 12
 
 
@@ -95,7 +95,7 @@ class ComponentTable:
             )
             for k in range(len(w))
         )
-        # Σ = Σ_k w_k (Σ_k + (μ_k − μ)(μ_k − μ)ᵀ), of which the table shows the diagonal.
+        # Σ = Σ_k w_k (Σ_k + (μ_k − μ)(μ_k − μ)ᵀ); the table shows its diagonal.
         mean = w @ fitted.means
         variance = w @ (variances + (fitted.means - mean) ** 2)
         last = ("all", f"{w.sum():.4f}", *(_cell(mean[j], variance[j]) for j in range(len(names))))
@@ -395,12 +395,12 @@ class GaussianFitting(GaussianAnswers):
         if self.warm_start and self.__sklearn_is_fitted__():
             makers = [partial(self._last, k, values.shape[1], kind)]
         else:
-            # Where the whole start is given, all starts would be the same one.
+            # If the start is given completely, all starts would be the same.
             n_starts = 1 if all(part is not None for part in given.values()) else settings.n_init
             seeds = random_state_of(self.random_state)
             makers = [lambda: start(problem, k, self.init_params, _generator(seeds), **given)] * n_starts
         result, reached = run_mixture_em(problem, makers, settings, total)
-        if result.fell:  # what is best may be the step before a collapse
+        if result.fell:  # the best parameters may be those before a collapse
             collapsed = problem.collapsed(result.parameters)
             result = replace(result, parameters=replace(result.parameters, collapsed=collapsed))
         return result, reached
@@ -415,7 +415,7 @@ class GaussianFitting(GaussianAnswers):
         kind: str,
     ) -> Candidate:
         value = result.value
-        if self.hard:  # what hard EM climbs is no likelihood of the rows
+        if self.hard:  # the objective of hard EM is not a likelihood of the rows
             soft = self._problem(values, weights, kind)
             soft.hard = False
             value = soft.expect(result.parameters)[1]
@@ -433,7 +433,7 @@ class GaussianFitting(GaussianAnswers):
         )
 
     def _last(self, k: int, width: int, kind: str) -> Components:
-        """Where the last fit ended."""
+        """The components of the last fit."""
         last = self._components()
         if last.means.shape != (k, width) or last.covariance_type != kind:
             raise SettingError(
@@ -475,7 +475,7 @@ class GaussianFitting(GaussianAnswers):
 
 
 def _generator(seeds: np.random.RandomState) -> np.random.Generator:
-    """Draw the generator of one start."""
+    """Return the generator of one start."""
     return np.random.default_rng(seeds.randint(2**32, size=4, dtype=np.uint32))
 
 

@@ -1,6 +1,6 @@
 """Matches mixture components with known classes.
 
-The function ``match_labels`` has a module of another name, because a package cannot hold both under one.
+The module has another name than the function ``match_labels``, because a package cannot have both under one name.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def match_labels(components: LabelsLike, labels: LabelsLike) -> Matching:
 
 
 def listed(values: LabelsLike, what: str) -> list[Any]:
-    """Return values of any library, one for each row, as a list of Python's own."""
+    """Return values of any library, one for each row, as a list of Python objects."""
     array: Any = values if hasattr(values, "ndim") else np.asarray(_listed(values, what), dtype=object)
     if array.ndim != 1:
         raise DataError(

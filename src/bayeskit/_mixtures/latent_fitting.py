@@ -185,7 +185,7 @@ class LatentAnswers(DensityMixin, BaseEstimator):
 
 
 def _total(scores: Floats, weights: Floats) -> float:
-    """Σ w log P(x): a row without weight counts for nothing, also where it is impossible."""
+    """Σ w log P(x), where a row of weight 0 adds nothing, even if it is impossible."""
     there = weights > 0.0
     return float(weights[there] @ scores[there])
 
@@ -244,7 +244,7 @@ class LatentFitting(LatentAnswers):
             max_iter=whole("max_iter", self.max_iter, 0),
             n_init=whole("n_init", self.n_init, 1),
             time_limit=None if limit is None else real("time_limit", limit, 0.0),
-            # Hard EM jumps from one sharing out of the rows to the next: nothing to extrapolate.
+            # Hard EM jumps between assignments of the rows, so there is nothing to extrapolate.
             accelerate=truth("accelerate", self.accelerate) and not hard,
             verbose=0,
             verbose_interval=1,
@@ -257,7 +257,7 @@ class LatentFitting(LatentAnswers):
         return Reading(self.categorical_features, self.states or {}, kinds_of_families(families), binary)
 
     def _prior(self) -> Lidstone:
-        """Return what is added to every cell; the value that EM climbs is known of no other prior."""
+        """Return the smoothing of every cell. Only for this prior is the objective of EM known."""
         prior = as_prior(self.smoothing)
         if not isinstance(prior, Lidstone):
             raise SettingError(
@@ -332,7 +332,7 @@ class LatentFitting(LatentAnswers):
         self.__dict__.update(choice)
         store_em_result(self, result, reached, rows.total)
         self._name_columns(table)
-        if settings.tol > 0.0 or result.stopped:  # else all steps were asked for, and made
+        if settings.tol > 0.0 or result.stopped:  # otherwise all steps were requested and made
             warn_not_converged(result, settings, rows.total, stacklevel=4)
         _warn_of_components(problem, model, statistics)
 
@@ -362,7 +362,7 @@ def hidden_families() -> tuple[str, ...]:
 
 
 def _warn_of_components(problem: LatentProblem, model: Model, statistics: Statistics) -> None:
-    """Say which components hold no row, where a variance stands on its floor, and whether all are the same."""
+    """Warn of components without rows, of variances at their floor, and of equal components."""
     empty = np.flatnonzero(statistics.class_counts < problem.rows.nothing)
     said = [f"components {empty.tolist()} hold no row"] if len(empty) else []
     said += [

@@ -23,12 +23,12 @@ from bayeskit.errors import NotConverged, SettingError, SuspectResult
 from bayeskit.typing import Seed
 
 P = TypeVar("P")
-# The most that reg_covar may be of a variance that it is added to, before a word is said.
+# If reg_covar exceeds this share of a variance, a warning is given.
 _MOST_RIDGE = 0.1
 
 
 def random_state_of(random_state: Seed) -> np.random.RandomState:
-    """Return NumPy's older kind of generator, which gives the draws of scikit-learn."""
+    """Return a legacy generator of NumPy, which gives the same draws as scikit-learn."""
     if isinstance(random_state, np.random.Generator):
         return np.random.RandomState(random_state.bit_generator)
     try:
@@ -84,7 +84,7 @@ def read_settings(mixture: Any) -> MixtureEmSettings:
 
 
 def whole(name: str, value: object, least: int) -> int:
-    """Read a setting that is a whole number."""
+    """Read a setting that is an integer."""
     if not (type(value) is int or isinstance(value, np.integer)) or value < least:
         raise SettingError(
             "{name} is {value!r}; give a whole number of at least {least}.",

@@ -53,8 +53,7 @@ _TRACKS = ("history_", "starts_")
 
 
 def packed(mixture: BaseEstimator, kind: type[BaseEstimator], facts: Sequence[str]) -> dict[str, Any]:
-    """Return the plain content of a mixture. A subclass is an error, because a file does not contain its
-    code."""
+    """Return the plain content of a mixture. A subclass is an error, because its code is not in the file."""
     if type(mixture) is not kind:
         raise UsageError(
             "A {kind} of {module} cannot be saved, only a {kind2} itself.",
@@ -115,7 +114,7 @@ def unpacked(
 
 
 def _choice(criterion: str, candidates: Iterable[Iterable[Any]]) -> ComponentChoice:
-    """Return the models that were tried; each must be told as one is, or they could not be compared."""
+    """Return the candidates; each must be complete, because they are compared."""
     found = ComponentChoice(tuple(Candidate(*each) for each in candidates), criterion)
     for one in found.candidates:
         if not all(isinstance(getattr(one, f.name), _KINDS[str(f.type)]) for f in fields(one)):

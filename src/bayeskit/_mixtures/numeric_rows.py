@@ -16,7 +16,7 @@ from bayeskit._schema import Name, Schema, Variable, column_name
 from bayeskit.errors import ColumnError, SettingError
 from bayeskit.typing import Floats, TableLike
 
-# The square of a larger number is no float.
+# The square of a larger number overflows.
 LARGEST = 1e150
 
 
@@ -91,14 +91,14 @@ def read_numbers(
     table = match_columns(table, columns.schema, columns.names, who)
     _refuse_text(table, who)
     values = encode(table, columns.schema, "error").chunk(0, table.n_rows).values
-    # Kernels are compiled for arrays that can be written to.
+    # Kernels are compiled for writable arrays.
     values = values if values.flags.writeable else values.copy()
     refuse_beyond(values, columns.labels, LARGEST)
     return values, columns
 
 
 def _refuse_text(table: Table, who: str) -> None:
-    """Refuse text, also such as looks like a number: whoever wants it read so has not been asked."""
+    """Raise an error for text, even if it looks like numbers: converting it is the user's decision."""
     for j, name in enumerate(table.names):
         found = table.first_text(j)
         if found is not None:

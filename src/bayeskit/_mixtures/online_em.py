@@ -19,7 +19,7 @@ import numpy as np
 from bayeskit._fitting.mixtures.components import Components
 from bayeskit._fitting.mixtures.gaussian_estimates import GaussianSums
 
-# Any exponent above 1/2 and up to 1 converges; the smaller, the faster early batches fade.
+# Any exponent above 1/2 and up to 1 converges; the smaller it is, the faster early batches fade.
 EXPONENT = 0.6
 
 
