@@ -31,8 +31,9 @@ def family_code(columns: Any, parents: Any, sizes: Any, code: Any) -> None:
 
 @kernel
 def count_extension(code: Any, column: Any, size: int, cells: int, table: Any) -> None:
-    """Count code × column into the first ``cells`` of a table, alternating between two tables to avoid
-    dependent stores.
+    """Count code × column into the first ``cells`` of a table.
+
+    It alternates between two tables, so that no count waits for the one before.
     """
     n = code.shape[0]
     s = _U(size)
@@ -448,8 +449,9 @@ def measure_weighted(
     columns: Any,
     out: Any,
 ) -> None:
-    """Count and measure one table for each of ``more``; ``code`` is the number of z times r, plus a; n is the
-    total weight.
+    """Count and measure one table for each of ``more``.
+
+    ``code`` is the number of z times r, plus a; n is the total weight.
     """
     for m in range(more.shape[0]):
         s = sizes[more[m]]

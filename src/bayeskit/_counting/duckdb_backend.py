@@ -326,9 +326,7 @@ class _Rows:
                 yield each, [(tuple(cell[p] for p in places), cell[1 + len(columns) :]) for cell in mine]
 
     def projected(self, schema: Schema, number: Name | None = None) -> Any:
-        """Return the rows with weight, every column under an internal name; with a number, only rows where it
-        is present.
-        """
+        """Return the rows with weight, with internal column names; with ``number``, those where it is present."""
         place = {v.name: j for j, v in enumerate(schema.attributes)}
         columns = [
             f"{self.attributes.label(place[v.name], v)} AS {name}" for v, name in self.variables(schema)

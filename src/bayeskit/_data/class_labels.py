@@ -48,7 +48,9 @@ def _opened(y: Any) -> Any:
         import narwhals.stable.v2 as nw
 
         series = nw.from_native(y, series_only=True, pass_through=True)
-        if not isinstance(series, nw.Series):  # an index, say: it has a dtype and a name, but is no series
+        if not isinstance(
+            series, nw.Series
+        ):  # for example an index: it has a dtype and a name, but is not a series
             return np.asarray(y)
         column = readable(series, "y")
         if series is not y and isinstance(column.dtype, (nw.Categorical, nw.Enum)):
@@ -73,7 +75,7 @@ def _plain_array(y: Any) -> NDArray[Any]:
 
 
 def _column_vector_warning() -> type[Warning]:
-    """scikit-learn's own category where it is loaded, since its users filter by it."""
+    """scikit-learn's own category if it is loaded, since its users filter by it."""
     import sys
 
     exceptions = sys.modules.get("sklearn.exceptions")
@@ -81,7 +83,7 @@ def _column_vector_warning() -> type[Warning]:
 
 
 def factorize_labels(y: Any) -> CodedColumn:
-    """Code the labels; missing ones and continuous ones are refused."""
+    """Encode the labels; missing and continuous labels are an error."""
     if not isinstance(y, np.ndarray):
         coded = factorize_series(y, "y")
         coded = CodedColumn(coded.codes, coded.labels)
@@ -120,7 +122,7 @@ def _in_run(y: object, first: int, size: int) -> bool:
 def encode_labels(
     y: Any, target: Variable, policy: Literal["grow", "error"]
 ) -> tuple[Variable, NDArray[np.uint32]]:
-    """Return the target (grown if need be) and the code of each label in it."""
+    """Return the target (extended if necessary) and the code of each label."""
     first = target.first_of_run if target.states else None
     if first is not None and _in_run(y, first, target.size):
         return target, (y.astype(np.int64) - first).astype(
@@ -130,7 +132,7 @@ def encode_labels(
     codes, labels = coded.codes, coded.labels
     if policy == "grow" and not target.closed:
         if isinstance(labels, range) and not target.size:
-            # The whole span for now: classes without weight are let go after the counting.
+            # The whole span for now: classes without weight are removed after counting.
             return target.grown(labels), np.asarray(codes).astype(np.uint32)
         if isinstance(labels, range):
             present = np.flatnonzero(np.bincount(codes, minlength=len(labels)))

@@ -1,6 +1,6 @@
 """Reads one column of any library: its kind, its codes with their labels, or its numbers.
 
-Dictionary encoding is left to the library that owns the column: it is the fastest at it.
+Dictionary encoding is done by the library that owns the column, which is the fastest.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from bayeskit._messages import Message, RowNumber
 from bayeskit._schema import Kind, Label, Name
 from bayeskit.errors import ColumnError, DataError, DataTypeError, InfiniteValue
 
-# Integers are coded by subtraction where the span of values is small; otherwise they are sorted.
+# Integers are encoded by subtraction if their span is small; otherwise they are sorted.
 LARGEST_SPAN = 65_536
 
 
 class CodedColumn(NamedTuple):
-    """A column by codes: ``labels[codes[i]]`` is the value of row i, −1 means missing.
+    """A column in codes: ``labels[codes[i]]`` is the value of row i, −1 means missing.
 
-    ``declared`` says that the labels are a declaration (the categories of a dtype) and stay even if
-    unseen; ``complete`` that every label stands in some row (or is declared).
+    ``declared`` means that the labels are a declaration (the categories of a dtype) and stay even if unseen;
+    ``complete`` means that every label occurs in some row (or is declared).
     """
 
     codes: NDArray[Any]
@@ -34,7 +34,7 @@ class CodedColumn(NamedTuple):
 
 
 def array_kind(array: NDArray[Any], name: Name) -> Kind:
-    """Tell the kind of a one-dimensional array by its dtype; objects by what they hold."""
+    """Return the kind of a one-dimensional array by its dtype; of objects by their values."""
     match array.dtype.kind:
         case "i" | "u" | "f":
             return "numeric"
@@ -72,25 +72,25 @@ def _all_numbers(array: NDArray[Any]) -> bool:
             continue
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers):
             return False
-    return True  # also where nothing is there: a later category is then refused, not mistaken
+    return True  # also if all are missing: a later category is then an error, and not misread
 
 
 def is_missing(value: object) -> bool:
-    """None, NaN (a signalling one, too), NaT and pandas' NA are missing; a string never is."""
+    """None, NaN (even signalling), NaT and pandas' NA are missing; a string never is."""
     if value is None:
         return True
     if isinstance(value, str):
         return False
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # pandas.NA refuses to be a truth value
+    except (TypeError, ValueError):  # pandas.NA has no truth value
         return type(value).__name__ == "NAType"
-    except ArithmeticError:  # a signalling NaN is one
+    except ArithmeticError:  # a signalling NaN
         return True
 
 
 def factorize_array(array: NDArray[Any], name: Name) -> CodedColumn:
-    """Code a NumPy array of any dtype."""
+    """Encode a NumPy array of any dtype."""
     match array.dtype.kind:
         case "b":
             return CodedColumn(array.astype(np.int8), (False, True), complete=False)
@@ -121,9 +121,9 @@ def _factorize_integers(array: NDArray[Any]) -> CodedColumn:
 
 
 def _from_zero(array: NDArray[Any], low: int) -> NDArray[Any]:
-    if array.dtype == np.uint64:  # NumPy before 2 counts no codes of this type
+    if array.dtype == np.uint64:  # NumPy before 2 cannot count codes of this type
         return (array - np.uint64(low)).astype(np.int64)
-    # In a wide type: 255 does not fit the int8 that holds −128 and 127.
+    # In a wide type: 255 does not fit the int8 of −128 and 127.
     return array if low == 0 else array.astype(np.int64) - low
 
 
@@ -168,11 +168,11 @@ def _factorize_objects(array: NDArray[Any], name: Name) -> CodedColumn:
 
 
 def _factorize_text(array: NDArray[Any]) -> CodedColumn | None:
-    """Code cells that are text or None, ten times as fast as any cells; None where there are others."""
+    """Encode cells that are text or None, ten times as fast as mixed cells; None if there are others."""
     cells = array.tolist()
     try:
         distinct = dict.fromkeys(cells)
-    except TypeError:  # some cell cannot be looked up
+    except TypeError:  # some cell is not hashable
         return None
     if any(type(label) is not str and label is not None for label in distinct):
         return None
@@ -186,7 +186,7 @@ def _factorize_text(array: NDArray[Any]) -> CodedColumn | None:
 
 
 def narrow(coded: CodedColumn) -> CodedColumn:
-    """Hold codes in as few bytes as they need.
+    """Store codes in as few bytes as possible.
 
     >>> narrow(CodedColumn(np.array([0, 1, -1]), ["a", "b"])).codes.dtype
     dtype('int8')
@@ -196,14 +196,14 @@ def narrow(coded: CodedColumn) -> CodedColumn:
 
 
 def factorize_codes(numbers: NDArray[Any], name: Name) -> CodedColumn:
-    """Code a column of codes 0, 1, 2, …: fractions are cut off, as scikit-learn does; NaN is missing."""
+    """Encode a column of codes 0, 1, 2, …: fractions are truncated, as in scikit-learn; NaN is missing."""
     if numbers.dtype.kind == "f":
         numbers = np.trunc(numbers)
     return factorize_array(numbers, name)
 
 
 def without_missing_labels(coded: CodedColumn, name: Name) -> CodedColumn:
-    """Code labels that mean missing (a dictionary may list null) as missing; refuse infinity."""
+    """Encode labels that mean missing (a dictionary may list null) as missing; infinity is an error."""
     absent = np.zeros(len(coded.labels) + 1, dtype=bool)
     for code, label in enumerate(coded.labels):
         if isinstance(label, str):
@@ -220,18 +220,18 @@ def without_missing_labels(coded: CodedColumn, name: Name) -> CodedColumn:
         return coded
     moved = np.cumsum(~absent) - 1
     moved[absent] = -1
-    moved[-1] = -1  # where −1 itself points
+    moved[-1] = -1  # the entry of −1 itself
     labels = [label for code, label in enumerate(coded.labels) if not absent[code]]
     return CodedColumn(moved[np.asarray(coded.codes, dtype=np.intp)], labels, coded.declared, coded.complete)
 
 
 def objects(cells: Iterable[Any]) -> NDArray[Any]:
-    """Return cells of any kind as an array with one place for each, lists and arrays among them too."""
+    """Return cells of any kind as an array with one entry each, even if they are lists or arrays."""
     return np.fromiter(cells, dtype=object)
 
 
 def native_order(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array in the byte order of the machine: loops are compiled for no other, and would misread it."""
+    """Return an array in native byte order; kernels are compiled for no other, and would misread it."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
@@ -276,11 +276,11 @@ def numbers_of_array(array: NDArray[Any], name: Name) -> NDArray[Any]:
 
 
 def refuse_beyond(values: NDArray[np.float64], names: Sequence[Name], largest: float) -> None:
-    """Refuse infinity in columns of numbers, and numbers too large to be squared and summed; NaN is missing.
+    """Raise an error for infinity, and for numbers too large to be squared and summed; NaN is missing.
 
     >>> refuse_beyond(np.array([[1.0, np.nan]]), ["a", "b"], 1e100)
     """
-    # fmax passes over NaN.
+    # fmax ignores NaN.
     if np.fmax.reduce(np.abs(values), axis=None, initial=0.0) < largest:
         return
     row, j = np.argwhere(np.abs(values) >= largest)[0].tolist()

@@ -49,7 +49,7 @@ def code_runs(
     other: NDArray[np.int64],
     dtype: DTypeLike,
 ) -> tuple[NDArray[Any], int]:
-    """Code columns whose states are runs of whole numbers; return the codes and a row with another value, or −1."""
+    """Encode columns whose states are consecutive integers; return the codes and a row with another value, or −1."""
     if matrix.dtype != np.uint8:
         matrix = matrix.astype(np.int64, copy=False)
     out = np.empty(matrix.shape, dtype=dtype)
@@ -58,7 +58,7 @@ def code_runs(
 
 @kernel
 def find_intervals(values: Any, cuts: Any, out: Any) -> int:
-    """Write how many cuts lie below each value, NaN one more than all; return a row that is infinite, or −1."""
+    """Write the number of cuts below each value, NaN one more than all; return a row that is infinite, or −1."""
     n_cuts = len(cuts)
     strange = -1
     for i in range(len(values)):
@@ -81,9 +81,9 @@ def find_intervals(values: Any, cuts: Any, out: Any) -> int:
 
 
 def column_bounds(matrix: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the least and the largest value of each column.
+    """Return the minimum and maximum of each column.
 
-    NumPy reduces long rows far faster than short ones, so 64 rows at a time are laid side by side.
+    NumPy reduces long rows much faster than short ones, so 64 rows are processed side by side.
     """
     n, d = matrix.shape
     whole = (n // 64) * 64
@@ -109,19 +109,19 @@ def look_up_codes(
     return out
 
 
-# Up to so many states it is quicker to count the absent ones than to look for them first.
+# Up to this many states, counting absent ones is faster than finding them first.
 MOST_PROVISIONAL = 4_096
 
-# Up to so many states a column of fixed-width text is compared with each; sorting it costs more.
+# Up to this many states, fixed-width text is compared with each; sorting costs more.
 MOST_COMPARED = 32
 
-# What to do with a value that is no state yet: add it, leave it out, keep it apart, refuse it.
+# What to do with a new value: add it, leave it out, keep it apart, or raise an error.
 Unseen = Literal["ignore", "smooth", "error"]
 Policy = Literal["grow"] | Unseen
 
 
 def match_columns(table: Table, schema: Schema, names: tuple[Name, ...] | None, who: str) -> Table:
-    """Bring the columns of a table into the order learned: by name where both sides have names."""
+    """Reorder the columns of a table as in training: by name if both have names."""
     width = len(schema.attributes) if schema.block is None else schema.block.width
     if table.block is None and table.named and names is not None:
         if table.names == names:
@@ -141,7 +141,7 @@ def match_columns(table: Table, schema: Schema, names: tuple[Name, ...] | None, 
 
 
 def check_names(found: tuple[Name, ...], names: tuple[Name, ...]) -> None:
-    """Refuse columns that are not those learned, in whatever order."""
+    """Raise an error for columns that differ from those in training, in any order."""
     missing = [n for n in names if n not in set(found)]
     extra = [n for n in found if n not in set(names)]
     if missing or extra:
@@ -163,9 +163,9 @@ def encode(
     with_target: bool = False,
     threshold: float | None = None,
 ) -> EncodedTable:
-    """Code a table whose columns stand in the order of the schema.
+    """Encode a table whose columns are in the order of the schema.
 
-    Under ``"grow"`` new states (and classes) enlarge the schema that comes back with the codes.
+    With ``"grow"``, new states (and classes) extend the schema that is returned with the codes.
     """
     target, target_codes, row_weights = schema.target, None, None
     if with_target:
@@ -228,9 +228,9 @@ def _encode_categorical(
 def code_column(
     table: Table, j: int, variable: Variable, policy: Policy, *, as_written: bool = False
 ) -> tuple[Variable, CodeColumn]:
-    """Code one column of a table by the states of a variable, which come back grown if need be.
+    """Encode one column of a table by the states of a variable, which is returned, extended if necessary.
 
-    ``as_written``: what is written as a state means it (1, 1.0 and "1"; an interval by its name), as in evidence.
+    ``as_written``: the text of a state means that state (1, 1.0 and "1"; an interval by its name), as in evidence.
 
     >>> from bayeskit._data.table import open_table
     >>> sky = Variable("sky", "categorical", ("blue", "red"))
@@ -251,7 +251,7 @@ def code_column(
 
 
 def _code_known(table: Table, j: int, variable: Variable) -> CodeColumn | None:
-    """Code cells that are states as they stand by one look at each; None where one is no state, or this is no gain."""
+    """Encode cells that are states with one look-up each; None if one is not a state, or if this is not faster."""
     if not variable.size or table.frame is not None or table.is_coded(j):
         return None
     raw, size = table.raw(j), variable.size
@@ -275,9 +275,9 @@ def _code_known(table: Table, j: int, variable: Variable) -> CodeColumn | None:
 
 
 def _read_as_written(coded: CodedColumn, variable: Variable, floats: bool) -> CodedColumn:
-    """Put states in the place of the labels that are written as they are.
+    """Replace labels by the states with the same text.
 
-    ``floats``: coding made 1.0 the whole number 1; as a float it is written "1.0" or "1".
+    ``floats``: encoding turned 1.0 into the integer 1; as a float its text is "1.0" or "1".
     """
     labels = list(coded.labels)
     if all(label in variable.codes for label in labels):
@@ -295,7 +295,7 @@ def _read_as_written(coded: CodedColumn, variable: Variable, floats: bool) -> Co
 
 
 def code_intervals(numbers: NDArray[Any], variable: Variable, name: Name) -> CodeColumn:
-    """Code numbers by the intervals of a variable; NaN is missing, infinity an error."""
+    """Encode numbers by the intervals of a variable; NaN is missing, infinity is an error."""
     assert variable.cuts is not None
     values = np.ascontiguousarray(numbers, dtype=np.float64)
     codes = np.empty(len(values), dtype=np.uint8 if variable.size <= LARGEST_BYTE_TABLE else np.uint32)
@@ -306,11 +306,11 @@ def code_intervals(numbers: NDArray[Any], variable: Variable, name: Name) -> Cod
 
 
 def encode_column(coded: CodedColumn, variable: Variable, policy: Policy) -> tuple[Variable, CodeColumn]:
-    """Find the table from a column's own codes to those of a variable: missing is the code after the last state."""
+    """Find the table from a column's own codes to those of a variable; missing is the code after the last state."""
     labels = coded.labels
     if policy == "grow":
         declared = labels if coded.declared and not variable.closed else ()
-        # A new variable may take labels that stand in no row: without weight they go after the counting.
+        # A new variable may take labels that occur in no row: without weight they are removed after counting.
         provisional = not variable.size and not variable.dense and len(labels) <= MOST_PROVISIONAL
         variable = variable.grown(
             labels if coded.complete or provisional else _labels_present(coded), declared
@@ -338,7 +338,7 @@ def _unseen(variable: Variable, label: Label, row: int) -> UnseenState:
 
 
 def _present(coded: CodedColumn) -> list[tuple[int, Label]]:
-    """The codes that stand in some row, with their labels."""
+    """The codes that occur in some row, with their labels."""
     codes = coded.codes[coded.codes >= 0]
     return [(code, coded.labels[code]) for code in np.flatnonzero(np.bincount(codes)).tolist()]
 
@@ -350,7 +350,7 @@ def _labels_present(coded: CodedColumn) -> list[Label]:
 def _encode_runs(
     matrix: NDArray[Any], schema: Schema, policy: Policy
 ) -> tuple[list[Variable], NDArray[Any]] | None:
-    """Code integers by subtraction where the schema's states are runs of them: one pass, no look first."""
+    """Encode integers by subtraction if the schema's states are consecutive: one pass, no check first."""
     if schema.runs is None or matrix.dtype == np.uint64 or matrix.dtype.kind == "b":
         return None
     first, size = schema.runs
@@ -363,7 +363,7 @@ def _encode_runs(
 def _encode_integers(
     matrix: NDArray[Any], variables: list[Variable], policy: Policy
 ) -> tuple[list[Variable], NDArray[Any]] | None:
-    """Code a matrix of integers at memory speed; None where some column's span is too wide for that."""
+    """Encode a matrix of integers at memory speed; None if some column's span is too wide."""
     if matrix.dtype == np.uint64:
         return None
     low, high = column_bounds(matrix)
@@ -381,7 +381,7 @@ def _encode_integers(
         ]
         return _code_by_span(matrix, np.zeros_like(low), grown)
     if policy == "grow" and all(v.size == 0 and not v.closed and not v.dense for v in variables):
-        # Every value of the span for now: states without weight are let go after the counting.
+        # Every value of the span for now: states without weight are removed after counting.
         spans = [range(a, b + 1) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
         return _code_by_span(
             matrix, low, [replace(v, states=tuple(s)) for v, s in zip(variables, spans, strict=True)]
@@ -392,7 +392,7 @@ def _encode_integers(
 def _code_by_span(
     matrix: NDArray[Any], low: NDArray[Any], variables: list[Variable]
 ) -> tuple[list[Variable], NDArray[Any]]:
-    """Code by subtraction: the states of each column are a run of whole numbers from ``low``."""
+    """Encode by subtraction: the states of each column are consecutive integers from ``low``."""
     dtype = np.uint8 if max(v.size for v in variables) <= LARGEST_BYTE_TABLE else np.uint32
     if matrix.dtype == dtype and not low.any():
         return variables, matrix

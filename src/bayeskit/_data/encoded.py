@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from bayeskit._schema import LARGEST_BYTE_TABLE, Schema, Variable
 
-# The rows of one task. Chunk bounds never depend on the number of threads, so results repeat.
+# The rows of one task. Chunk bounds never depend on the number of threads, so results are reproducible.
 CHUNK_ROWS = 65_536
 
 _ONES = np.ones(CHUNK_ROWS)
@@ -90,7 +90,7 @@ class CodeColumn:
     own : integer array of shape (n,)
         −1 means missing.
     table : uint8 or uint32 array
-        ``table[own]`` are the codes of the schema; its last entry is where −1 points.
+        ``table[own]`` are the codes of the schema; its last entry is for −1.
     """
 
     own: NDArray[Any]
@@ -108,7 +108,7 @@ class CodeColumn:
 class EncodedTable:
     """Columns in the codes of a schema.
 
-    ``codes`` and ``values`` are whole matrices where the source was one, else one array a column.
+    ``codes`` and ``values`` are whole matrices if the source was one, otherwise one array per column.
     """
 
     schema: Schema
@@ -122,7 +122,7 @@ class EncodedTable:
 
     @property
     def chunk_rows(self) -> int:
-        """Rows of a chunk. A wide block gets longer ones, so that tables are not mostly zeros."""
+        """The rows of a chunk. A wide block gets longer chunks, so that its tables are not mostly zeros."""
         if self.block is None or not hasattr(self.block, "nnz"):
             return CHUNK_ROWS
         cells = self.block.shape[1] * max(self.schema.n_classes, 1)
@@ -130,9 +130,9 @@ class EncodedTable:
         return int(max(CHUNK_ROWS, 16 * cells // per_row))
 
     def moved_to(self, schema: Schema) -> EncodedTable:
-        """Return the rows in the codes of another schema of the same columns; states that it lacks are missing there.
+        """Return the rows in the codes of another schema of the same columns; states that it lacks become missing.
 
-        Rows of a class that it lacks must have no weight.
+        Rows of a class that it lacks must have weight zero.
         """
         if schema is self.schema:
             return self
@@ -186,7 +186,7 @@ class EncodedTable:
 
 
 def code_moves(before: Variable, after: Variable) -> NDArray[Any]:
-    """Where the codes of a variable go, missing last."""
+    """The new code of each old code of a variable, missing last."""
     dtype = np.uint8 if after.size <= LARGEST_BYTE_TABLE else np.uint32
     return np.array([*(after.codes.get(s, after.size) for s in before.states), after.size], dtype=dtype)
 

@@ -18,7 +18,7 @@ from bayeskit.errors import DataError, EncodingError, SettingError, SourceNote
 
 BLOCK = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
-# UTF-32 before UTF-16: the little-endian mark of the one begins with that of the other.
+# UTF-32 before UTF-16: the little-endian mark of UTF-32 begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -29,7 +29,7 @@ _MARKS = (
 
 
 class _BadByte(Exception):
-    """The first byte that does not fit, counted from the beginning of the stream."""
+    """The first invalid byte, counted from the beginning of the stream."""
 
     def __init__(self, offset: int, byte: int, reason: str) -> None:
         self.message = Message(
@@ -39,12 +39,12 @@ class _BadByte(Exception):
 
 
 def detect(source: str | os.PathLike[str] | bytes, *, block_size: int = BLOCK) -> str:
-    """Find the encoding of a text file, or of the first bytes of one.
+    """Detect the encoding of a text file, or of the first bytes of one.
 
-    A byte-order mark decides. Without one the *whole* file is tried as strict UTF-8, then as strict GB18030
-    (which holds GBK and GB2312): the first pages of a table are often plain ASCII and tell nothing. Memory is
-    bounded by `block_size`. Bytes are taken as the head of something longer: a character cut by their end is
-    no error.
+    A byte-order mark decides. Without one, the *whole* file is tried as strict UTF-8, then as strict GB18030
+    (which includes GBK and GB2312): the first pages of a table are often plain ASCII, which decides nothing.
+    Memory is bounded by `block_size`. Bytes are treated as the beginning of something longer: a character cut
+    at their end is no error.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def detect(source: str | os.PathLike[str] | bytes, *, block_size: int = BLOCK) -
 
 
 def resolve(path: str | os.PathLike[str], encoding: str | None = None) -> str:
-    """Check the name of the encoding given; or find it, with a `SourceNote` if it is not UTF-8."""
+    """Check the name of the given encoding, or detect it, with a `SourceNote` if it is not UTF-8."""
     if encoding is None:
         found = detect(path)
         if not is_utf8(found):
@@ -115,15 +115,15 @@ def resolve(path: str | os.PathLike[str], encoding: str | None = None) -> str:
 
 
 def is_utf8(encoding: str) -> bool:
-    """Whether text in this encoding can be read as UTF-8 as it stands."""
+    """Whether text in this encoding can be read as UTF-8."""
     return codecs.lookup(encoding).name in {"utf-8", "utf-8-sig", "ascii"}
 
 
 def decoded(path: str | os.PathLike[str], encoding: str, *, block_size: int = BLOCK) -> Iterator[str]:
-    """Decode a file strictly, block by block and without its byte-order mark.
+    """Decode a file strictly, block by block, without its byte-order mark.
 
-    A character cut by the edge of a block is completed by the next one. The first byte that does not fit is
-    an `EncodingError` that names its offset.
+    A character cut at the end of a block is completed by the next one. The first invalid byte raises an
+    `EncodingError` that names its offset.
     """
     try:
         started = False
@@ -147,12 +147,12 @@ def decoded(path: str | os.PathLike[str], encoding: str, *, block_size: int = BL
 def utf8_copy(
     path: str | os.PathLike[str], encoding: str, *, newlines: bool = False, block_size: int = BLOCK
 ) -> Iterator[Path]:
-    """Hold a UTF-8 copy of a text file for the length of a ``with`` block; it is removed on every way out.
+    """Provide a UTF-8 copy of a text file during a ``with`` block; it is always removed afterwards.
 
     Parameters
     ----------
     newlines : bool, default False
-        Also turn every line end (CR LF or CR) into LF, for files in which they are mixed.
+        Also convert every line end (CR LF or CR) to LF, for files with mixed line ends.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def utf8_copy(
     ...     copy.read_text("utf-8")
     '色泽,好瓜'
     """
-    # Given None, this decoder takes text; it knows that a CR may be the last character of a block.
+    # With None, this decoder takes text; it handles a CR at the end of a block.
     even = io.IncrementalNewlineDecoder(None, translate=True)
     handle, name = tempfile.mkstemp(prefix="bayeskit-", suffix=".csv")
     try:
@@ -176,7 +176,7 @@ def utf8_copy(
 
 
 def blocks(path: str | os.PathLike[str], block_size: int = BLOCK) -> Iterator[bytes]:
-    """Read a file in blocks of bytes; a gzip file, known by its first two bytes, is unpacked on the way."""
+    """Read a file in blocks of bytes; a gzip file, recognised by its first two bytes, is decompressed."""
     with open(path, "rb") as raw:
         packed = raw.read(2) == GZIP_MAGIC
         raw.seek(0)
@@ -203,7 +203,7 @@ def _strict(pieces: Iterable[bytes], encoding: str, *, final: bool = True) -> It
         try:
             return decoder.decode(piece, last)
         except UnicodeDecodeError as error:
-            # It counts from the bytes that the decoder had kept back from the pieces before this one.
+            # The offset counts from the bytes that the decoder had held back from earlier pieces.
             at = offset - pending + error.start
             raise _BadByte(at, error.object[error.start], error.reason) from None
 

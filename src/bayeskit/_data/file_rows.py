@@ -20,7 +20,7 @@ Batch = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class FileRows:
-    r"""The rows of a file, perhaps the first ones only, and what messages call it.
+    r"""The rows of a file, possibly only the first ones, and its name in messages.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class FileRows:
                 return
 
     def for_learning(self) -> Batches:
-        """Return the rows as a classifier takes them."""
+        """Return the rows as a source for a classifier."""
         return Batches(self.batches)
 
     def columns(self) -> Batch:
@@ -64,7 +64,7 @@ class FileRows:
         return {name: np.concatenate([part[name] for part in parts]) for name in self.names}
 
     def need(self, *names: str) -> None:
-        """Refuse a name that is no column, offering the nearest."""
+        """Raise an error for a name that is not a column, and suggest the nearest."""
         for name in names:
             if name not in self.names:
                 hint = did_you_mean(name, self.names)
@@ -87,7 +87,7 @@ class FileRows:
         return self.read_as(left) if names else self
 
     def need_two_classes(self, target: str) -> None:
-        """Refuse a target that has but one value: there is nothing to tell apart."""
+        """Raise an error for a target with only one value: there is nothing to classify."""
         self.need(target)
         seen: set[Any] = set()
         for batch in self.read_as([target]).batches():
@@ -103,7 +103,7 @@ class FileRows:
         )
 
     def row(self, number: int) -> dict[str, Any]:
-        """Return one row, the first being 1."""
+        """Return one row; the first is 1."""
         before = 0
         for batch in self.batches():
             n = len(next(iter(batch.values())))
@@ -118,7 +118,7 @@ class FileRows:
         )
 
     def _refuse_words(self, names: list[str]) -> None:
-        """Look for a cell that is no number in columns that are to be numbers."""
+        """Find a cell that is not a number in columns that should be numeric."""
         if not names:
             return
         for batch in self.source.reread(names, dict.fromkeys(names, "str")).batches():

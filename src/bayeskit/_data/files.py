@@ -33,7 +33,7 @@ _ROWS_AT_ONCE = 2048
 def pieces(
     connection: DuckDBPyConnection, query: str, fields: Sequence[Field], size: int
 ) -> Iterator[Arrays]:
-    """Run a query and give its columns piece by piece; how long a piece is, is left to DuckDB."""
+    """Run a query and yield its columns piece by piece; DuckDB determines the length of a piece."""
     try:
         import pyarrow  # noqa: F401
     except ImportError:
@@ -44,9 +44,9 @@ def pieces(
 def _by_arrow(
     connection: DuckDBPyConnection, query: str, fields: Sequence[Field], size: int
 ) -> Iterator[Arrays]:
-    # From a relation, not from execute(): the latter would hold all rows first.
+    # From a relation, not from execute(), which would first hold all rows.
     relation = connection.sql(query)
-    # The second name is the older one; DuckDB 2.0 warns that it will go.
+    # The second name is the older one; DuckDB 2.0 warns that it is deprecated.
     open_reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
     with open_reader(size) as reader:
         for batch in reader:
@@ -73,7 +73,7 @@ def dtype_of(field: Field) -> Any:
 
 
 def rebatched(parts: Iterable[Arrays], size: int) -> Iterator[Arrays]:
-    """Cut and join pieces into batches of exactly `size` rows, the last one shorter.
+    """Split and join pieces into batches of exactly `size` rows, the last one shorter.
 
     Examples
     --------
@@ -99,19 +99,19 @@ def rebatched(parts: Iterable[Arrays], size: int) -> Iterator[Arrays]:
 
 
 _USABLE = ("int64", "float64", "bool", "str")
-# To plan a query takes DuckDB a time that grows with the square of what is asked.
+# The time to plan a query in DuckDB grows with the square of its size.
 _COLUMNS_AT_ONCE = 128
 
 
 class FileSource:
     """The rows of one file, in batches of named NumPy arrays.
 
-    The kind of a text column is decided by *all* of its cells, in one pass when the source is made: whole
-    numbers are ``int64``, numbers ``float64``, true and false ``bool``, everything else is text. Decimal commas,
-    commas between thousands, per cent and currency signs are understood where all cells have them, with a note.
-    A column of whole numbers with missing cells is ``float64`` with NaN, in every batch; text is an object array with
-    None for missing, and so are booleans where one is missing. Memory does not depend on the number of rows.
-    Every pass has its own connection, so that several threads may read one source.
+    The kind of a text column is determined from *all* of its cells, in one pass when the source is created.
+    Integers are ``int64``, numbers ``float64``, true and false ``bool``, and everything else is text. Decimal
+    commas, thousands separators, percent and currency signs are understood if all cells have them, with a
+    note. An integer column with missing cells is ``float64`` with NaN, in every batch. Text is an object
+    array with None for missing, and so are booleans with missing cells. Memory does not depend on the number
+    of rows. Every pass has its own connection, so that several threads can read one source.
 
     Parameters
     ----------
@@ -121,20 +121,20 @@ class FileSource:
     columns, exclude : sequence of str, optional
         The columns to read, in this order; the columns to leave out.
     encoding : str, optional
-        Of a text file; found by reading it where not given (see `bayeskit._data.encodings.detect`).
+        Of a text file; detected by default (see `bayeskit._data.encodings.detect`).
     separator : str, optional
-        One character; found from the first records where not given.
+        One character; detected from the first records by default.
     missing : sequence of str, default ("",)
-        Texts that mean that a cell is missing.
+        Texts that mean a missing cell.
     rows_per_batch : int, default 122,880
         The default is DuckDB's own unit of work.
     most_columns : int, optional
-        Refuse a file with more of them, before its rows are looked at.
+        A file with more columns is an error, before its rows are read.
 
     Attributes
     ----------
     names : tuple of str
-        The columns that are read, in order.
+        The columns to read, in order.
     dtypes : dict of str to str
         For each of them ``int64``, ``float64``, ``bool``, ``str``, or a kind that `batches` refuses.
     text : frozenset of str
@@ -204,7 +204,7 @@ class FileSource:
         Returns
         -------
         iterator of dict of str to array
-            One array a column, all of the same length; a column has the same dtype in every batch.
+            One array per column, all of the same length; a column has the same dtype in every batch.
         """
         for field in self._fields:
             if field.kind not in _USABLE:
@@ -234,14 +234,14 @@ class FileSource:
     def reread(
         self, columns: Sequence[str] | None = None, kinds: Mapping[str, str] | None = None
     ) -> FileSource:
-        """Return a source of some of these columns, some read as another kind; the file is not surveyed again.
+        """Return a source of some of these columns, some read as another kind; the file is not examined again.
 
         Parameters
         ----------
         columns : names, optional
-            Of the columns to read, in this order.
+            The columns to read, in this order.
         kinds : {name: "str" or "float64"}, optional
-            A column of text that is to be numbers fails when a batch holds a cell that is none.
+            A text column to be read as numbers fails at the first batch with a cell that is not a number.
         """
         wanted = dict(kinds or {})
         fields = self._fields if columns is None else _chosen(self._fields, columns, None, self.shown)
@@ -285,7 +285,7 @@ class FileSource:
     def _survey(
         self, columns: Sequence[Hashable] | None, exclude: Sequence[Hashable] | None
     ) -> tuple[list[Field], int]:
-        """Learn the columns, and in one pass over the rows how many there are and the kind of each column."""
+        """Determine the columns and, in one pass over the rows, their number and the kind of each column."""
         try:
             with self._opened() as (connection, table):
                 fields = _chosen(self._format.fields(connection, table), columns, exclude, self.shown)
@@ -299,7 +299,7 @@ class FileSource:
                     )
                 tests = [list(self._format.tests) for _ in fields]
                 if self._format.tests:
-                    # Most columns of text betray themselves at once, and need no test over the whole file.
+                    # Most text columns are recognised at once, and need no test over the whole file.
                     _, counts = _count(connection, f"(FROM {table} LIMIT 2048)", fields, tests)
                     tests = [[kind for kind, n in passed.items() if n == filled] for filled, passed in counts]
                 rows, counts = _count(connection, table, fields, tests)
@@ -315,26 +315,26 @@ class FileSource:
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Any, str]]:
-        """A connection of one's own, and the file as a FROM clause names it."""
+        """A separate connection, and the file as a FROM clause."""
         import duckdb
 
-        # No extension is fetched from anywhere, and no name in a query means a Python variable.
+        # No extension is downloaded, and no name in a query refers to a Python variable.
         config: dict[str, Any] = {"autoinstall_known_extensions": False, "python_enable_replacements": False}
         with self._format.table() as table, duckdb.connect(config=config) as connection:
             try:
                 connection.execute("SET enable_progress_bar = false")
                 yield connection, table
             except (duckdb.InterruptException, RuntimeError) as error:
-                # DuckDB notices Ctrl-C itself, and makes an error of its own of it.
+                # DuckDB handles Ctrl-C itself, and turns it into its own error.
                 if "interrupt" in str(error).lower():
                     raise KeyboardInterrupt from error
                 raise
-            except (duckdb.Error, OSError) as error:  # pyarrow hands DuckDB's errors on as OSError
+            except (duckdb.Error, OSError) as error:  # pyarrow passes DuckDB's errors on as OSError
                 raise DataError(self._explained(str(error))) from error
 
     def _explained(self, error: str) -> Message:
         lines = [line for line in error.partition("Possible")[0].splitlines() if line.strip()]
-        # DuckDB says where, shows the record, which may be long, and says last what is wrong with it.
+        # DuckDB's error says where, shows the record, which may be long, and ends with what is wrong.
         short = " | ".join(dict.fromkeys([*lines[:2], lines[-1]]))[:300]
         what = re.sub(r"^(\w+ )*Error: ", "", short).rstrip(".")
         width = _WRONG_WIDTH.fullmatch(what)
@@ -349,7 +349,7 @@ class FileSource:
         )
 
 
-# DuckDB's error that whoever reads CSV files will meet: a line with more or fewer cells than the first.
+# DuckDB's most common error for CSV files: a line with more or fewer cells than the first.
 _WIDTHS = (
     "CSV Error on Line: {line} | Original Line: {text} | Expected Number of Columns: {wanted} Found: {found}"
 )
@@ -360,7 +360,7 @@ _WRONG_WIDTH = re.compile(
 
 
 def _is_parquet(path: Path, shown: str) -> bool:
-    """Look at the first and last bytes; refuse what is no table at all."""
+    """Check the first and last bytes; raise an error if the file is not a table."""
     if path.is_dir():
         raise DataError("{shown} is a directory. Name one file in it.", shown=shown)
     try:
@@ -438,7 +438,7 @@ def _chosen(
 def _count(
     connection: DuckDBPyConnection, table: str, fields: list[Field], tests: list[list[str]]
 ) -> tuple[int, list[tuple[int, dict[str, int]]]]:
-    """How many rows there are; for each column how many cells are filled and how many pass each test."""
+    """Return the number of rows and, for each column, how many cells are filled and how many pass each test."""
     rows, counts = 0, []
     for first in range(0, len(fields), _COLUMNS_AT_ONCE):
         some, kept = fields[first : first + _COLUMNS_AT_ONCE], tests[first : first + _COLUMNS_AT_ONCE]

@@ -29,15 +29,15 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 def read_header(texts: Iterable[str], separator: str | None, shown: str) -> tuple[list[str], str]:
-    """Read the names in the first line of a text, and the separator where none is given.
+    """Read the names in the first line of a text, and detect the separator if none is given.
 
-    The separator is the one that cuts the header and the records after it into the same number of fields, and
-    into the most.
+    The separator is the one that splits the header and the following records into the same number of fields,
+    and into the most fields.
 
     Parameters
     ----------
     texts : iterable of str
-        The file as text, block by block; no more is taken than is needed.
+        The file as text, block by block; only as much as needed is read.
     shown : str
         The name of the file, for messages.
 
@@ -53,7 +53,7 @@ def read_header(texts: Iterable[str], separator: str | None, shown: str) -> tupl
             shown=shown,
             head=head[:5],
         )
-    # The order decides a tie, as in a file of one column.
+    # The order breaks ties, as in a file with one column.
     first = "\t" if ".tsv" in shown.lower() else ","
     tries = (separator,) if separator else (first, *SEPARATORS)
     records = {each: _records(head, each, shown) for each in tries}
@@ -71,7 +71,7 @@ def _head(texts: Iterable[str]) -> str:
     for text in texts:
         head += text
         if len(head) >= _HEAD:
-            # Whole lines only, so that the last record is not cut.
+            # Whole lines only, so that the last record is complete.
             return head[: head.rfind("\n") + 1] or head
     return head
 
@@ -82,7 +82,7 @@ def _records(head: str, separator: str, shown: str, limit: int = 64) -> list[lis
     try:
         records.extend(islice(reader, limit))
     except csv.Error as error:
-        # A very long cell further down is no fault: what was read before it is enough to go by.
+        # A very long cell further down is no error: the records before it are enough.
         if not records:
             way_out = Message("A quotation mark that is never closed is the usual reason.")
             raise DataError(
@@ -124,12 +124,12 @@ def _names(header: list[str], shown: str) -> list[str]:
 
 
 def _note(template: str, **values: object) -> None:
-    # From here up: _names, read_header, Text, FileSource, and its caller, who should be named.
+    # The stack from here up: _names, read_header, Text, FileSource, and its caller, who should be named.
     warnings.warn(SourceNote(template, **values), stacklevel=6)
 
 
 def refuse_twins(names: Iterable[str], shown: str) -> None:
-    """Refuse two columns of one name: nobody could say which of them is meant."""
+    """Raise an error for two columns with the same name, which would be ambiguous."""
     twins = [name for name, times in Counter(names).items() if times > 1]
     if twins:
         way_out = Message("Rename all but one of them in the file.")
@@ -142,7 +142,7 @@ def refuse_twins(names: Iterable[str], shown: str) -> None:
 
 
 def mixed_newlines(path: Path) -> bool:
-    """Whether lines end in more than one way (CR LF, LF, CR), which DuckDB's strict reader refuses."""
+    """Whether there are several kinds of line ends (CR LF, LF, CR), which DuckDB's strict reader rejects."""
     kinds = set()
     for block in _overlapping(blocks(path)):
         bare = block.replace(b"\r\n", b"")
@@ -153,15 +153,16 @@ def mixed_newlines(path: Path) -> bool:
 
 
 def _overlapping(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    # A CR LF cut by the edge of two blocks is whole in the second, which begins with the CR of the first.
+    # A CR LF cut between two blocks is whole in the second, which begins with the CR of the first.
     kept = b""
     for piece in pieces:
         yield kept + piece
         kept = b"\r" if piece.endswith(b"\r") else b""
 
 
-# What a cell of each kind looks like. DuckDB's own sniffer is not asked: it makes booleans of a column of t
-# and f and dates of inf, and over a whole file it is slower. To a cast '1_000' is a number; to us, a name.
+# What a cell of each kind looks like. DuckDB's own detection is not used: it turns a column of t and f into
+# booleans and inf into dates, and over a whole file it is slower. A cast accepts '1_000' as a number; here it
+# is a name.
 LOOKS = {
     "int64": r"regexp_full_match({0}, '\s*[-+]?[0-9]+\s*') AND TRY_CAST({0} AS BIGINT) IS NOT NULL",
     "float64": "TRY_CAST({0} AS DOUBLE) IS NOT NULL AND NOT contains({0}, '_')",
@@ -179,7 +180,7 @@ _TYPES = {
     "time": "TIME INTERVAL",
 }
 _KIND_OF_TYPE = {each: kind for kind, types in _TYPES.items() for each in types.split()}
-# DuckDB wants at least one text for "missing"; this one stands in no file.
+# DuckDB needs at least one text for "missing"; this one occurs in no file.
 _NEVER = "\ue000\ue001\ue000"
 
 
@@ -198,12 +199,12 @@ class Field:
 
 
 def quoted(text: str) -> str:
-    """A text as SQL writes it."""
+    """Return a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def literal(path: Path, shown: str) -> str:
-    """A path as SQL writes it, its ``*``, ``?`` and ``[`` meaning themselves."""
+    """Return a path as an SQL literal, in which ``*``, ``?`` and ``[`` have no special meaning."""
     text = os.fspath(path)
     if any("\ud800" <= sign <= "\udfff" for sign in text):
         raise DataError("{shown} has a name that is no UTF-8; DuckDB cannot name it. Rename it.", shown=shown)
@@ -216,7 +217,7 @@ def literal(path: Path, shown: str) -> str:
 
 
 class Text:
-    """Delimited text in any encoding, a header first; packed with gzip or not."""
+    """Delimited text with a header in any encoding, optionally compressed with gzip."""
 
     tests = tuple(LOOKS)
 
@@ -230,7 +231,7 @@ class Text:
         self.path, self.shown, self.missing, self.even = path, shown, missing, False
         self.encoding = resolve(path, encoding)
         if encoding is not None and is_utf8(self.encoding):
-            for _ in decoded(path, self.encoding):  # DuckDB checks this too, without saying at which byte
+            for _ in decoded(path, self.encoding):  # DuckDB checks this too, but does not report the byte
                 pass
         with open(path, "rb") as file:
             self.packed = file.read(2) == GZIP_MAGIC
@@ -241,14 +242,14 @@ class Text:
 
     @property
     def message(self) -> Message:
-        """What messages call the format."""
+        """The name of the format in messages."""
         return Message(
             "text in {encoding}, separated by {separator!r}", encoding=self.encoding, separator=self.separator
         )
 
     @contextmanager
     def table(self) -> Iterator[str]:
-        """The file as a FROM clause names it, every column as text."""
+        """The file as a FROM clause, with every column as text."""
         with self._readable() as readable:
             columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.names)))
             nulls = ", ".join(map(quoted, self.missing or (_NEVER,)))
@@ -268,7 +269,7 @@ class Text:
                 yield copy
 
     def fields(self, connection: DuckDBPyConnection, table: str) -> list[Field]:
-        # Numbers for names: DuckDB takes "a" and "A" for the same one.
+        # Numbers as names: DuckDB treats "a" and "A" as the same.
         return [Field(name, f"c{place}") for place, name in enumerate(self.names)]
 
     def typed(self, field: Field, rows: int, filled: int, passed: dict[str, int]) -> Field:
@@ -289,7 +290,7 @@ class Text:
         return _cast(replace(field, kind=kind))
 
     def mend(self) -> bool:
-        """After a failure: whether reading a copy with even line ends is worth a try."""
+        """After a failure: whether to retry with a copy with uniform line ends."""
         if self.even or not mixed_newlines(self.path):
             return False
         self.even = True
@@ -314,12 +315,12 @@ class Parquet:
 
     @property
     def message(self) -> Message:
-        """What messages call the format."""
+        """The name of the format in messages."""
         return Message("Parquet")
 
     @contextmanager
     def table(self) -> Iterator[str]:
-        """The file as a FROM clause names it."""
+        """The file as a FROM clause."""
         yield f"read_parquet({literal(self.path, self.shown)}, hive_partitioning = false)"
 
     def fields(self, connection: DuckDBPyConnection, table: str) -> list[Field]:
@@ -327,7 +328,7 @@ class Parquet:
         nodes = iter(connection.execute(tree).fetchall()[1:])
         names = [_skip_children(node, nodes) for node in nodes]
         refuse_twins(names, self.shown)
-        # DuckDB may have changed a name that differs from another only by case; the order is the file's.
+        # DuckDB may have changed a name that differs from another only in case; the order is that of the file.
         described = connection.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()
         fields = []
         for name, (column, kind, *_) in zip(names, described, strict=True):
@@ -354,7 +355,7 @@ class Parquet:
         return self.typed(replace(field, column=column, kind=kind), 1, 0 if field.nulls else 1, {})
 
     def mend(self) -> bool:
-        """A Parquet file that cannot be read is not worth a second try."""
+        """A Parquet file that cannot be read is not retried."""
         return False
 
 

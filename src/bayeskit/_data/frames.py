@@ -23,12 +23,12 @@ from bayeskit.errors import ColumnError, DataTypeError, UsageError
 
 
 def is_relation(data: object) -> bool:
-    """Tell a DuckDB relation without importing DuckDB."""
+    """Whether the data are a DuckDB relation, without importing DuckDB."""
     return type(data).__name__ == "DuckDBPyRelation"
 
 
 def is_frame(data: object) -> bool:
-    """Tell a data frame from an array without importing any frame library."""
+    """Whether the data are a data frame and not an array, without importing a frame library."""
     return hasattr(data, "__narwhals_dataframe__") or (
         not hasattr(data, "collect")
         and (hasattr(data, "columns") or hasattr(data, "column_names"))
@@ -54,10 +54,10 @@ def open_frame(data: Any) -> Any:
 
 
 def readable(series: Any, name: Name) -> Any:
-    """Return a narwhals column that the functions below can read, or refuse one of nested or other strange cells.
+    """Return a narwhals column that the functions below can read; nested and other unusual cells are an error.
 
-    Columns that PyArrow keeps for pandas are read as PyArrow's own, run-end encoded ones are decoded, whole numbers
-    of 128 bits become such of 64, or floats where they do not fit.
+    PyArrow columns in pandas are read as PyArrow's own, run-end encoded ones are decoded, and 128-bit
+    integers become 64-bit ones, or floats if they do not fit.
     """
     implementation = series.implementation
     if implementation.is_pandas():
@@ -116,7 +116,7 @@ def _neither(name: Name, dtype: Any) -> ColumnError:
 
 
 def series_kind(series: Any, name: Name) -> Kind:
-    """Tell the kind of a narwhals column by its dtype."""
+    """Return the kind of a narwhals column by its dtype."""
     import narwhals.stable.v2 as nw
 
     series = readable(series, name)
@@ -129,14 +129,14 @@ def series_kind(series: Any, name: Name) -> Kind:
         raise ColumnError(date_message(name))
     if isinstance(dtype, (nw.Object, nw.Unknown)):
         array = series.to_numpy()
-        if array.dtype == object and all(v is None for v in array):  # a column of nothing but null
+        if array.dtype == object and all(v is None for v in array):  # a column of nulls only
             return "numeric"
         return array_kind(array, name)
     raise _neither(name, dtype)
 
 
 def factorize_series(series: Any, name: Name) -> CodedColumn:
-    """Code a narwhals column with its own library's dictionary encoding."""
+    """Encode a narwhals column with the dictionary encoding of its own library."""
     return without_missing_labels(_factorize(readable(series, name), name), name)
 
 
@@ -178,7 +178,7 @@ def _factorize_polars(series: Any, dtype: Any) -> CodedColumn:
         return CodedColumn(_physical(coded), own.to_series().to_list())
     if not hasattr(pl, "Categories"):
         return CodedColumn(_physical(series), series.cat.get_categories().to_list(), complete=False)
-    # Categories are shared by all columns of a name: some may stand in no row of this one.
+    # Categories are shared by all columns of a name: some may not occur in this one.
     return CodedColumn(_physical(series), series.dtype.categories.to_series().to_list(), complete=False)
 
 
@@ -193,7 +193,7 @@ def _factorize_arrow(column: Any) -> CodedColumn:
     import pyarrow as pa
 
     if pa.types.is_float16(column.type):
-        column = column.cast(pa.float32())  # PyArrow 17 cannot encode the short ones, and nothing is lost
+        column = column.cast(pa.float32())  # PyArrow 17 cannot encode shorter floats, and nothing is lost
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.chunk(0) if coded.num_chunks == 1 else coded.combine_chunks()
@@ -209,7 +209,7 @@ def _factorize_arrow(column: Any) -> CodedColumn:
 
 
 def numbers_of_series(series: Any, name: Name) -> NDArray[Any]:
-    """Return a narwhals column as numbers: float64 with NaN where anything is missing."""
+    """Return a narwhals column as numbers: float64 with NaN if anything is missing."""
     import narwhals.stable.v2 as nw
 
     series = readable(series, name)
@@ -225,7 +225,7 @@ def numbers_of_series(series: Any, name: Name) -> NDArray[Any]:
 
 
 def as_frame(columns: Mapping[Name, NDArray[Any]]) -> Any:
-    """Make a data frame of columns, by the first library of frames that is installed."""
+    """Build a data frame from columns, with the first frame library that is installed."""
     import narwhals.stable.v2 as nw
 
     texts = {str(name): column for name, column in columns.items()}

@@ -14,9 +14,9 @@ from bayeskit.errors import DataError, UsageError
 
 
 def as_array(held: NDArray[Any], dtype: DTypeLike | None, copy: bool | None) -> NDArray[Any]:
-    """What ``__array__`` has to do: convert, and copy only when asked or forced to.
+    """Implement ``__array__``: convert, and copy only if requested or necessary.
 
-    NumPy 2 passes ``copy`` and wants an error where False cannot be kept; NumPy 1 never passes it.
+    NumPy 2 passes ``copy`` and expects an error if False is impossible; NumPy 1 never passes it.
 
     >>> as_array(np.array([0.5]), np.float32, None).dtype
     dtype('float32')
@@ -33,12 +33,12 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 def to_native(columns: Mapping[str, NDArray[Any]], index: str | None = None) -> Any:
-    """Make a data frame: pandas if it is installed, else polars, else a pyarrow table.
+    """Build a data frame: pandas if it is installed, else polars, else a pyarrow table.
 
     Parameters
     ----------
     index : str, optional
-        The column that labels the rows: the index of a pandas frame; the others have none and lose it.
+        The column that labels the rows: the index of a pandas frame; others have no index, and drop it.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from bayeskit._messages import Joined, Message
 from bayeskit._schema import Kind, Label, Name, Schema, Variable
 from bayeskit.errors import ColumnError, SettingError, SuspectColumn
 
-# Of fewer rows each may differ by chance.
+# With fewer rows, all may differ by chance.
 _FEW_ROWS = 10
 
 
@@ -89,7 +89,7 @@ class Reading:
         check_states(self.states)
         strange = next((n for n in (*self.states, *self.kinds, *self.cuts) if n not in table.names), None)
         if strange is not None:
-            # Kinds and cuts are said by settings of several names.
+            # Kinds and cuts come from several settings.
             what = f"states names {strange!r}, which" if strange in self.states else repr(strange)
             raise ColumnError(
                 "{what} is no column. The columns are {names}.",
@@ -117,7 +117,7 @@ class Reading:
         return Schema(tuple([v if isinstance(v, Variable) else Variable(*v) for v in read]), target)
 
     def _read(self, table: Columns, j: int, chosen: set[int] | None) -> Variable | tuple[Name, Kind]:
-        """Return the variable of a column, or its name and kind where that is all that is known of it."""
+        """Return the variable of a column, or only its name and kind if no more is known."""
         name = table.names[j]
         if name in self.known:
             return self.known[name]
@@ -144,7 +144,7 @@ class Reading:
         return name, kind
 
     def _chosen(self, table: Columns) -> set[int] | None:
-        """The positions of the categorical columns; None where the dtype decides."""
+        """The positions of the categorical columns; None if the dtype decides."""
         spec = self.categorical
         if isinstance(spec, str):
             if spec == "from_dtype":
@@ -184,7 +184,7 @@ class Reading:
 
 
 def check_states(states: Mapping[Any, Any] | None) -> None:
-    """Refuse what declares no states of columns."""
+    """Raise an error for what does not declare the states of columns."""
     if not isinstance(states, Mapping):
         raise SettingError(
             "states is {states!r}; give a mapping from column to list of states.", states=states
@@ -212,7 +212,7 @@ def cut_variable(name: Name, cuts: ArrayLike) -> Variable:
 
 
 def interval_labels(cuts: NDArray[np.float64]) -> list[str]:
-    """Write the intervals of cut points, with as few digits as tell the cuts apart (four at least).
+    """Format the intervals of cut points, with as few digits as distinguish the cuts (at least four).
 
     >>> interval_labels(np.array([0.5, 1.2]))
     ['(-inf, 0.5]', '(0.5, 1.2]', '(1.2, inf)']
@@ -243,7 +243,7 @@ def _declared(name: Name, states: Any) -> tuple[tuple[Label, ...], int]:
 
 
 def warn_of_identifiers(table: Table, schema: Schema) -> None:
-    """Warn of columns that number or name the rows: they tell nothing of a new row."""
+    """Warn of columns that number or name the rows: they have no information about a new row."""
     if not table.named or table.n_rows < _FEW_ROWS:
         return
     warn_of_names(schema, table.n_rows)
@@ -258,7 +258,7 @@ def warn_of_identifiers(table: Table, schema: Schema) -> None:
 
 
 def warn_of_names(schema: Schema, n_rows: float) -> None:
-    """Warn of categorical columns that have as many states as there are rows."""
+    """Warn of categorical columns with as many states as rows."""
     for variable in schema.categorical:
         if n_rows >= _FEW_ROWS and not variable.n_declared and variable.size >= n_rows:
             _warn_of_identifier(variable, Message("a different value in every row"))

@@ -1,8 +1,8 @@
 """Reads a DuckDB relation by column, and writes SQL with safe aliases instead of its column names.
 
-Columns are referred to by place (``#1``, ``#2``, …) and get names of ours, so that nothing has to be quoted: neither
-quotes and control characters in a name nor names that differ in case alone (to DuckDB they are the same) can do harm.
-The only literals are cut points.
+Columns are referred to by position (``#1``, ``#2``, …) and get internal names, so that nothing has to be
+quoted. Quotes and control characters in a name, and names that differ only in case (which DuckDB treats as
+equal), are harmless. The only literals are cut points.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DATES = ("date", "time", "timestamp", "interval")
 
 @dataclass(frozen=True)
 class Relation:
-    """The columns of a relation, with the face that :class:`~bayeskit._data.reading.Reading` asks of a table."""
+    """The columns of a relation, with the interface that :class:`~bayeskit._data.reading.Reading` needs."""
 
     native: Any
     places: tuple[int, ...]
@@ -50,7 +50,7 @@ class Relation:
         return Relation(self.native, tuple(self.places[self.names.index(name)] for name in names))
 
     def kind(self, j: int) -> Kind:
-        """Tell the kind of a column by its type, as for frames."""
+        """Return the kind of a column by its type, as for frames."""
         name, kind = self.names[j], self._type(j)
         if kind in _NUMBERS or kind in ("sqlnull", "null", '"null"'):
             return "numeric"
@@ -69,13 +69,13 @@ class Relation:
         return self._type(j).removeprefix("u") in _WHOLE
 
     def declared(self, j: int) -> tuple[Label, ...]:
-        """Return the values of an ENUM, which are states whether they occur or not; nothing for other types."""
+        """Return the values of an ENUM, which are states even if they do not occur; empty for other types."""
         if self._type(j) != "enum":
             return ()
         return tuple(dict(self._native_type(j).children)["values"])
 
     def label(self, j: int, variable: Variable) -> str:
-        """Write a column as SQL whose values are labels; NULL is missing."""
+        """Return a column as SQL whose values are labels; NULL is missing."""
         self.kind(j)
         column, kind = f"#{self.places[j] + 1}", self._type(j)
         if variable.cuts is not None:
@@ -83,12 +83,12 @@ class Relation:
         if variable.dense:
             return f"CAST(trunc({self.number(j)}) AS BIGINT)"
         if kind in ("varchar", "enum"):
-            # The order and equality of bytes, whatever collation the column has.
+            # Byte order and equality, whatever the collation of the column.
             return f"CAST({column} AS VARCHAR) COLLATE C"
         return self.number(j) if kind in _FRACTIONS else column
 
     def number(self, j: int) -> str:
-        """Write a column as SQL whose values are finite doubles, or infinite; NULL is missing."""
+        """Return a column as SQL whose values are doubles, finite or infinite; NULL is missing."""
         if self.kind(j) != "numeric" and self._type(j) != "boolean":
             raise ColumnError(
                 "Column {name!r} is to be numeric, and its type is {native_type}. Cast it to DOUBLE.",
@@ -103,7 +103,7 @@ class Relation:
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Let errors of DuckDB leave as ours."""
+        """Convert errors of DuckDB to ours."""
         import duckdb
 
         try:
@@ -122,7 +122,7 @@ class Relation:
 
 
 def python_label(value: object) -> Any:
-    """Return a value of DuckDB as the label that a column of Python values would have.
+    """Return a DuckDB value as the label that a column of Python values would have.
 
     >>> python_label(2.0), python_label("2")
     (2, '2')
@@ -131,7 +131,7 @@ def python_label(value: object) -> Any:
 
 
 def _interval(number: str, cuts: tuple[float, ...]) -> str:
-    """Write the number of the interval (a, b] that a number lies in; NULL stays NULL."""
+    """Return SQL for the number of the interval (a, b] that contains a number; NULL stays NULL."""
     cases = "".join(
         f" WHEN ({number}) <= CAST('{float(cut)!r}' AS DOUBLE) THEN {k}" for k, cut in enumerate(cuts)
     )

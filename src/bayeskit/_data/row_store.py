@@ -26,9 +26,9 @@ def gather(
 ) -> EncodedTable:
     """Read all rows of a source in one pass.
 
-    States that a batch is the first to have are sorted in among the others when all are known, so the codes are those
-    of all rows read at once. A column of which nothing is known yet, because all its cells are missing, becomes what
-    the next batch says.
+    New states in later batches are sorted among the others when all are known, so the codes are the same as
+    if all rows were read at once. A column whose kind is unknown, because all its cells so far are missing,
+    gets its kind from the next batch.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ def gather(
     reading : Reading
     target : Variable
         For the schema; labels are not read.
-    max_memory : bytes that codes and numbers may take
+    max_memory : the limit in bytes for codes and numbers
 
     Returns
     -------
     Encoded
-        Its columns of codes are in the codes of the schema themselves.
+        Its columns of codes are in the codes of the schema.
 
     Examples
     --------
@@ -99,13 +99,13 @@ def _joined(
 
 
 class _Column:
-    """One column while its batches come in."""
+    """One column while its batches are read."""
 
     def __init__(self, name: Name, reading: Reading) -> None:
         self.name, self._reading = name, reading
         self._kind: str | None = None
         self._variable = Variable(name, "numeric")
-        # Codes with the variable whose codes they are, numbers, or how many cells are missing and nothing else.
+        # Codes with their variable, numbers, or only the number of missing cells.
         self._parts: list[tuple[Variable, NDArray[Any] | int]] = []
 
     @property
@@ -113,7 +113,7 @@ class _Column:
         return sum(part.nbytes for _, part in self._parts if not isinstance(part, int))
 
     def add(self, table: Table, j: int, wanted: Variable) -> None:
-        """Read one more batch, in which the column would be ``wanted`` if there were no other."""
+        """Read one more batch, in which the column alone would be ``wanted``."""
         kind = self._kind_in(table, j, wanted)
         if kind is None:
             self._parts.append((self._variable, table.n_rows))
@@ -155,7 +155,7 @@ class _Column:
         variable, column = code_column(table, j, before, "grow", as_written=self._reading.as_written)
         codes = column[:]
         if not variable.closed and variable is not before:
-            # A run of whole numbers comes with every number between them; states of earlier batches stay.
+            # Consecutive integers include every number between them; states of earlier batches stay.
             alive = np.bincount(codes, minlength=variable.size + 1)[:-1] > 0
             alive |= np.array([state in before.codes for state in variable.states], np.bool_)
             kept = variable.kept(alive)
@@ -165,7 +165,7 @@ class _Column:
         self._parts.append((variable, codes))
 
     def read(self) -> tuple[Variable, CodeColumn | Floats]:
-        """Return the variable with its codes, or with its numbers; what was held is given away."""
+        """Return the variable with its codes or numbers; the stored pieces are released."""
         if self._kind in ("numbers", None):
             parts = [np.full(part, np.nan) if isinstance(part, int) else part for _, part in self._parts]
             numbers = parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -32,7 +32,7 @@ class Rows:
 
     @cached_property
     def weight(self) -> float:
-        """What the rows weigh together; each weight is checked."""
+        """The total weight of the rows; each weight is checked."""
         weights = batch_weights(self.weights, self.table.n_rows)
         return float(self.table.n_rows) if weights is None else weight_of(weights)
 
@@ -120,7 +120,7 @@ class Source:
         return not (names_files(self.data) or isinstance(self.data, (Batches, Iterator)))
 
     def need_many_passes(self, who: str) -> None:
-        """Refuse a source that can be read only once."""
+        """Raise an error for a source that can be read only once."""
         if self.one_shot:
             raise OneShotSource(
                 "{who} reads its source more than once, and a {kind} can be read only once. "
@@ -130,7 +130,7 @@ class Source:
             )
 
     def __iter__(self) -> Iterator[Rows]:
-        """Give tables. Weights are checked: one batch may weigh nothing; whether all do, its end tells."""
+        """Yield tables. Weights are checked: one batch may have weight zero; whether all have is checked at the end."""
         total, batches = 0.0, 0
         for rows in self._all() if self.keep is None else map(self.keep, self._all()):
             if rows is None:
@@ -144,7 +144,7 @@ class Source:
             check_total(total)
 
     def weighing(self) -> Iterator[Rows]:
-        """Give the batches that weigh something: the rows of others are absent, and make no class to be counted by."""
+        """Yield the batches with positive weight; rows of other batches are ignored, and define no class."""
         return (rows for rows in self if rows.weights is None or rows.weight > 0.0)
 
     def _all(self) -> Iterator[Rows]:
@@ -181,7 +181,7 @@ class Source:
         return open_files(self.data, columns=columns, exclude=self.exclude, encoding=self.encoding)
 
     def reopen(self) -> None:
-        """Forget what was found out about a file: the next pass surveys it anew."""
+        """Discard what is known about a file: the next pass examines it again."""
         self.__dict__.pop("file", None)
 
     def _from_file(self) -> Iterator[Rows]:
@@ -204,7 +204,7 @@ class Source:
         return self._split(open_table(batch), None, self.weights)
 
     def _split(self, table: Table, y: LabelsLike | None, weights: WeightsLike | None) -> Rows:
-        """Part the target and weight columns from the attributes; keep and leave out columns by name."""
+        """Separate the target and weight columns from the attributes; keep and exclude columns by name."""
         taken: list[Name] = []
         if self.target is not None:
             if y is not None:
@@ -219,7 +219,7 @@ class Source:
         return Rows(table.select(self.attributes_of(table.names, taken)), y, weights)
 
     def attributes_of(self, names: tuple[Name, ...], taken: Sequence[Name]) -> tuple[Name, ...]:
-        """Return the columns that are attributes: those asked for, or all, without the target and the weights."""
+        """Return the attribute columns: the requested ones, or all, without the target and the weights."""
         keep = list(names) if self.columns is None else list(self.columns)
         for name in [*keep, *(self.exclude or ())]:
             if name not in names and not (names_files(self.data) or self.data is None):
@@ -238,7 +238,7 @@ class Source:
 
 
 def place_of(names: tuple[Name, ...], name: Name, role: str) -> int:
-    """Return where a column stands."""
+    """Return the position of a column."""
     try:
         return names.index(name)
     except ValueError:
@@ -262,12 +262,12 @@ def _column(table: Table, name: Name, role: str) -> Any:
     return table.frame.get_column(name) if table.frame is not None else table.raw(j)
 
 
-# Sums of weights are multiplied with squares and fourth powers of values; these leave room for that.
+# Sums of weights are multiplied by squares and fourth powers of values; these limits leave room for that.
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 
 
 def as_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float64] | None:
-    """Check the weights of all rows there are: finite, none negative, not all zero; None where all are one."""
+    """Check the weights of all rows: finite, nonnegative, not all zero; None if all are one."""
     array = batch_weights(weights, n_rows)
     if array is not None:
         check_total(weight_of(array))
@@ -275,7 +275,7 @@ def as_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float64] 
 
 
 def batch_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float64] | None:
-    """Check the weights of some rows of a source; whether all of it weighs enough, the whole must tell."""
+    """Check the weights of some rows of a source; the total is checked at the end."""
     if weights is None:
         return None
     try:
@@ -317,13 +317,13 @@ def batch_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float6
 
 
 def weight_of(weights: NDArray[np.float64]) -> float:
-    """Return what rows weigh together; infinity where that is beyond all numbers."""
+    """Return the total weight; infinity if it overflows."""
     with np.errstate(over="ignore"):
         return float(weights.sum())
 
 
 def check_total(total: float) -> None:
-    """Refuse rows that weigh nothing together, or so much or little that it cannot be squared."""
+    """Raise an error if the total weight is zero, or too large or too small to be squared."""
     if total == 0.0:
         raise WeightError("All row weights are zero, so nothing is there to learn from.")
     if not LEAST_WEIGHT <= total <= LARGEST_WEIGHT:

@@ -16,8 +16,8 @@ class Spelling:
 
     Attributes
     ----------
-    looks : SQL that tells whether a cell is written so; ``{0}`` is the cell
-    plain : SQL that writes the cell as every program reads it
+    looks : SQL that tests whether a cell has this spelling; ``{0}`` is the cell
+    plain : SQL that converts the cell to the plain spelling
     note : what a warning says about such columns
     """
 
@@ -27,7 +27,7 @@ class Spelling:
 
 
 def _matches(pattern: str) -> str:
-    # Braces are doubled for str.format, which puts the name of the column in.
+    # Braces are doubled for str.format, which inserts the name of the column.
     return "regexp_full_match({0}, '" + pattern.replace("{", "{{").replace("}", "}}") + "')"
 
 
@@ -47,7 +47,7 @@ SPELLINGS: Mapping[str, Spelling] = {
         r"replace(regexp_replace({0}, '[%％\s]', '', 'g'), ',', '.')",
         Message("in per cent: 3.5% is read as 3.5"),
     ),
-    # One sign a column: dollars beside pounds are no numbers to be compared.
+    # One sign per column: dollars and pounds are not comparable.
     **{
         name: Spelling(
             _matches(rf"\s*[-+]?[{sign}]\s*([0-9]+|[1-9][0-9]{{0,2}}(,[0-9]{{3}})+)(\.[0-9]+)?\s*"),
@@ -65,9 +65,9 @@ SPELLINGS: Mapping[str, Spelling] = {
 
 
 def spelling_of(filled: int, passed: Mapping[str, int], separator: str) -> str | None:
-    """Tell how the numbers of a column are spelled, by how many of its cells look like each spelling.
+    """Return the spelling of the numbers in a column, from how many of its cells match each spelling.
 
-    Where 1,234 may be either, the separator decides: programs write semicolons because the comma is taken.
+    If 1,234 is ambiguous, the separator decides: programs write semicolons when the comma is a decimal comma.
 
     Examples
     --------
@@ -83,11 +83,11 @@ def spelling_of(filled: int, passed: Mapping[str, int], separator: str) -> str |
 
 
 def note_spellings(columns: Sequence[tuple[str, str]], shown: str) -> None:
-    """Say which columns (name, spelling) hold numbers that were not written plainly."""
+    """Report the columns (name, spelling) with numbers in other than plain spelling."""
     for spelling, each in SPELLINGS.items():
         names = [repr(name) for name, spelled in columns if spelled == spelling]
         if names:
-            # From here up: FileSource, and its caller, who should be named.
+            # The stack from here up: FileSource, and its caller, who should be named.
             warnings.warn(
                 SourceNote(
                     "Numbers of {shown} are written {note} ({names}).",

@@ -75,7 +75,7 @@ class Table:
         return "categorical" if self.names[j] in self.text else array_kind(self.raw(j), self.names[j])
 
     def factorize(self, j: int) -> CodedColumn:
-        """Code a column. Codes of text are kept: to find them takes longer than anything that is done with them."""
+        """Encode a column. Codes of text are cached, because finding them takes longer than using them."""
         name = self.names[j]
         if name in self._coded:
             return self._coded[name]
@@ -88,13 +88,13 @@ class Table:
         return coded
 
     def is_coded(self, j: int) -> bool:
-        """Tell whether the codes of a column are kept already."""
+        """Whether the codes of a column are cached."""
         return self.names[j] in self._coded
 
     def is_whole(self, j: int) -> bool:
-        """Tell whether a column of numbers is one of whole numbers.
+        """Whether a numeric column contains integers.
 
-        Where cells are missing its numbers come as floats; the frame, or the cells of a list, know what they are.
+        With missing cells, its numbers are floats; then the frame, or the cells of a list, determine it.
         """
         if self.frame is not None:
             return bool(self.frame.schema[self.names[j]].is_integer())
@@ -115,7 +115,7 @@ class Table:
         return numbers_of_array(self.raw(j), self.names[j])
 
     def first_text(self, j: int) -> tuple[int, Any] | None:
-        """Return the first cell of a column that is text, and its row; None where there is none."""
+        """Return the first text cell of a column, and its row; None if there is none."""
         if self.kind(j) != "categorical":
             return None
         cells = (
@@ -156,7 +156,7 @@ class Table:
 
 @lru_cache(maxsize=64)
 def column_names(width: int) -> tuple[str, ...]:
-    """Name the columns of an array as scikit-learn does.
+    """Name the columns of an array like scikit-learn.
 
     >>> column_names(3)
     ('x0', 'x1', 'x2')
@@ -177,7 +177,7 @@ def open_table(data: RowSource | None) -> Table:
     if isinstance(data, np.ma.MaskedArray):
         return _open_array(_filled(data))
     if hasattr(data, "collect") or hasattr(data, "compute"):
-        open_frame(data)  # says what to do with a frame that is not in memory
+        open_frame(data)  # raises an error with advice for a frame that is not in memory
     if isinstance(data, (str, bytes)) or not (hasattr(data, "__array__") or hasattr(data, "__len__")):
         raise DataTypeError(
             "Rows were expected, not {kind}. Pass a 2-dimensional array, a data frame, "
@@ -188,7 +188,7 @@ def open_table(data: RowSource | None) -> Table:
 
 
 def open_dense(data: TableLike, who: str) -> Table:
-    """Open rows for someone who takes no sparse matrix."""
+    """Open rows for an estimator that takes no sparse matrix."""
     table = open_table(data)
     if table.block is not None:
         raise DataTypeError(
@@ -198,14 +198,14 @@ def open_dense(data: TableLike, who: str) -> Table:
 
 
 def _filled(data: Any) -> NDArray[Any]:
-    """A masked cell is a missing one."""
+    """Masked cells become missing cells."""
     if data.dtype.kind in "iuf":
         return np.asarray(data.astype(np.float64).filled(np.nan))
     return np.asarray(data.astype(object).filled(None))
 
 
 def _array_of(data: Any) -> NDArray[Any]:
-    """Make an array of lists without turning numbers beside strings into strings."""
+    """Convert lists to an array without turning numbers next to strings into strings."""
     try:
         array = np.asarray(data)
     except ValueError:
@@ -267,7 +267,7 @@ def _open_mapping(data: Mapping[Any, Any]) -> Table:
 
 
 class _Columns(Sequence[NDArray[Any]]):
-    """Columns of a mapping, each made an array when it is first asked for: of many nodes few may matter."""
+    """The columns of a mapping, each converted to an array on first use: a network may need few of them."""
 
     def __init__(self, columns: Iterable[Any]) -> None:
         self._columns = [column if hasattr(column, "__len__") else objects(column) for column in columns]
@@ -308,12 +308,12 @@ def _open_frame(data: Any) -> Table:
 
 
 def _column_names(columns: Iterable[Any]) -> tuple[Name, ...]:
-    """Return the names of columns as they are kept: text as it is, others if they can be found again."""
+    """Return the column names as stored: text unchanged, others if they can be found again in a file."""
     return tuple(name if type(name) is str else column_name(name) for name in columns)
 
 
 def _plain_names(columns: list[Any]) -> bool:
-    """PyArrow's ``columns`` are the data; everyone else's are the names."""
+    """PyArrow's ``columns`` are the data; those of all others are the names."""
     return not columns or not hasattr(columns[0], "chunks")
 
 

@@ -174,9 +174,7 @@ class Dag:
         return {node: tuple(children) for node, children in found.items()}
 
     def _cycle(self) -> list[Name]:
-        """Return the nodes of some cycle in the direction of its arcs, with the first repeated at the end;
-        empty if none.
-        """
+        """Return the nodes of some cycle, in the direction of its arcs and closed; empty if there is none."""
         state = dict.fromkeys(self.nodes, 0)  # 0 not seen, 1 on the path, 2 done
         for start in self.nodes:
             path = [start] if state[start] == 0 else []

@@ -217,14 +217,14 @@ class Exact:
     def max_tables(
         self, evidence: Evidence, max_memory: float = MAX_MEMORY
     ) -> tuple[Tree, float, Floats, Floats]:
-        """Return a tree of the free variables, the log of the largest joint probability, and relative to it the
-        largest with each state of each variable, and with each cell of the tree's tables."""
+        """Return a tree of the free variables, the log of the largest joint probability, and max-marginals.
+
+        The max-marginals are relative to it: of each state of each variable, and of each cell of the tree's tables.
+        """
         return self._propagate(evidence, max_memory, take_max=True)
 
     def mpe(self, evidence: Evidence, max_memory: float = MAX_MEMORY) -> Assignment:
-        """Return the most probable state of every variable; ties go to the lowest states, in the order of the
-        variables.
-        """
+        """Return the most probable state of every variable; ties go to the lowest states, first variables first."""
         return most_probable(self, evidence, max_memory)
 
     def map(self, targets: tuple[int, ...], evidence: Evidence, max_memory: float = MAX_MEMORY) -> Assignment:

@@ -141,9 +141,7 @@ class BatchTree:
         return out, logs
 
     def completed(self, rows: Ints) -> tuple[Ints, Floats]:
-        """Return every row with its missing cells filled by the most probable states, and the log of that
-        probability.
-        """
+        """Return every row completed by its most probable states, and the log of that probability."""
         shape, sizes = self.filled.tree.shape, self.engine.potentials.sizes
         out, logs = np.zeros(rows.shape, np.int64), np.empty(len(rows))
 

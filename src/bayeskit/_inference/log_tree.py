@@ -124,8 +124,11 @@ def _table(tree: Tree, pot: Floats, clique: int) -> tuple[Floats, list[int]]:
 
 
 def _edge(tree: Tree, pot: Floats, clique: int) -> tuple[Floats, Floats, Floats, tuple[int, ...]]:
-    """Return the separator above a clique as its parent sees it, the clique as (separator, rest), the parent, and
-    which of the parent's axes are not in the separator."""
+    """Return the separator above a clique, the clique, its parent, and the parent's other axes.
+
+    The separator has the axes of the parent, the clique those of (separator, rest). The other axes are those of
+    the parent that are not in the separator.
+    """
     shape = tree.shape
     record = shape.edge[clique]
     parent, axes = _table(tree, pot, int(shape.parent[clique]))

@@ -323,8 +323,9 @@ class Triangulation:
         return [int(v) for v in np.flatnonzero(bits)]
 
     def first_of(self, variables: list[int]) -> int:
-        """Return which of these is eliminated first; its clique contains all of them if they are joined. −1
-        if there are none.
+        """Return the first eliminated of these, −1 if there are none.
+
+        If they are joined, its clique contains all of them.
         """
         wanted = set(variables)
         return next((v for v in self.order.tolist() if v in wanted), -1)

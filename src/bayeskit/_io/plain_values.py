@@ -1,7 +1,7 @@
 """Converts labels and parameter values to plain JSON and back, keeping their types.
 
-What JSON has stands for itself: None, bool, finite numbers, text, lists. Anything else is an object with
-one key, its type: ``{"tuple": [1, 2]}``. An object never means a mapping, so no label can pass for a type.
+JSON values are unchanged: None, bool, finite numbers, text, lists. Anything else is an object with one key,
+its type: ``{"tuple": [1, 2]}``. An object never means a mapping, so no label can be mistaken for a type.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from bayeskit._messages import Message, as_message
 from bayeskit.errors import ModelFormatError, SettingError
 from bayeskit.priors import MAP, PRIORS, Dirichlet
 
-# JSON numbers beyond this are read differently by other programs.
+# Other programs read JSON numbers beyond this differently.
 _LARGEST_PLAIN = 2**53
-# Nothing sensible is nested deeper, and a list that holds itself ends here.
+# Nothing sensible is nested deeper, and a list that contains itself ends here.
 _DEEPEST = 40
 _PRIORS: dict[str, type[Any]] = {prior.__name__: prior for prior in PRIORS}
-# Booleans, whole numbers, floats and complex numbers of plain sizes, text, bytes, dates, durations.
+# Booleans, integers, floats and complex numbers of plain sizes, text, bytes, dates, durations.
 _KINDS = {"b": 1, "i": 8, "u": 8, "f": 8, "c": 16, "U": math.inf, "S": math.inf, "M": 8, "m": 8}
 
 
 def to_plain(value: Any, name: str, depth: int = 0) -> Any:
-    """Return the JSON of a value; ``name`` says in errors where it stands.
+    """Return the JSON of a value; ``name`` is its name in errors.
 
     >>> to_plain({"纹理": (1, 2.5)}, "states")
     {'dict': [['纹理', {'tuple': [1, 2.5]}]]}
@@ -69,7 +69,7 @@ def to_plain(value: Any, name: str, depth: int = 0) -> Any:
             f.name: to_plain(getattr(value, f.name), f"{name}.{f.name}", depth + 1) for f in fields(value)
         }
         return {"prior": [kind.__name__, given]}
-    if kind is np.str_:  # NumPy's own ways out drop zeros at the end
+    if kind is np.str_:  # NumPy's own conversions drop zeros at the end
         return {"str_": to_plain(str.__str__(value), name, depth + 1)}
     if kind is np.bytes_:
         return {"bytes_": to_plain(bytes(value), name, depth + 1)}
@@ -83,7 +83,7 @@ def to_plain(value: Any, name: str, depth: int = 0) -> Any:
 
 
 def from_plain(plain: object, depth: int = 0) -> Any:
-    """Return the value that :func:`to_plain` was given.
+    """Return the value that was passed to :func:`to_plain`.
 
     >>> from_plain({"dict": [["纹理", {"tuple": [1, 2.5]}]]})
     {'纹理': (1, 2.5)}
@@ -117,7 +117,7 @@ def from_plain(plain: object, depth: int = 0) -> Any:
         ) from error
 
 
-# What has a text of its own: how to write it, how to read it.
+# Types with a text form: how to write it, how to read it.
 _SIMPLE: dict[type[Any], tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     bytes: (bytes.hex, bytes.fromhex),
     Decimal: (str, Decimal),
@@ -229,7 +229,7 @@ def _encodes(text: str) -> bool:
 def _short(value: object) -> str:
     try:
         shown = repr(value)
-    except Exception:  # whole numbers of thousands of digits, or an object that cannot even be shown
+    except Exception:  # integers with thousands of digits, or an object that cannot be shown
         return f"a {type(value).__name__}"
     return shown if len(shown) <= 200 else f"{shown[:200]}…"
 

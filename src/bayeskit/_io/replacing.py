@@ -19,29 +19,29 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
-# A name may have 255 bytes on most systems, and the temporary one is longer by about 50.
+# On most systems a name may have 255 bytes, and the temporary name is about 50 longer.
 LONGEST_NAME = 190
-# What a process of another machine left is swept when nobody can be writing it any more.
+# Leftovers of processes on other machines are removed at this age, when they cannot be in use any more.
 OLD = 7 * 24 * 3600.0
-# So many files of a folder are looked at: whoever saves among a million of them does not want to wait for it.
+# At most this many entries of a folder are checked, so that saving stays fast in a folder with a million files.
 MOST_ENTRIES = 20_000
 
-# The temporary files that this process is writing now.
+# The temporary files that this process is writing.
 _WRITING: set[str] = set()
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], before: Callable[[], None] = lambda: None) -> Iterator[Path]:
-    """Give the path of a temporary file beside a file, which it replaces once the block has ended well.
+    """Provide the path of a temporary file, which replaces the file when the block ends without an error.
 
-    Whatever ends the block otherwise, Ctrl-C included, leaves the file as it was. A link stays a link: the file it
-    points to is replaced. What is no file (a device, a pipe) is written to, not replaced. Temporary files of this path
-    whose process is gone are removed.
+    If the block ends in any other way, including Ctrl-C, the file is unchanged. A link stays a link: the file
+    it points to is replaced. Anything but a file (a device, a pipe) is written to, not replaced. Temporary
+    files of this path whose process no longer exists are removed.
 
     Parameters
     ----------
-    path : where the file is to be
-    before : called last of all before the file is replaced; what it raises stops it
+    path : the path of the file
+    before : called immediately before the file is replaced; an exception prevents it
 
     Examples
     --------
@@ -60,13 +60,13 @@ def replacing(path: str | os.PathLike[str], before: Callable[[], None] = lambda:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     special = place.exists() and not place.is_file()
     folder = Path(tempfile.gettempdir()) if special else place.parent
-    # The end of the name stays: it may say the format.
+    # The suffix stays: it may determine the format.
     temporary = folder / f"{_beginning()}{os.getpid()}-{secrets.token_hex(4)}-{_short(Path(path).name)}"
     sweep(folder, Path(path).name)
     _WRITING.add(str(temporary))
     try:
         with _naming(path, temporary):
-            temporary.touch(exist_ok=False)  # says at once if nothing can be written there
+            temporary.touch(exist_ok=False)  # fails at once if nothing can be written there
             yield temporary
             if special:
                 before()
@@ -81,15 +81,16 @@ def replacing(path: str | os.PathLike[str], before: Callable[[], None] = lambda:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put these bytes at a path; whoever reads there meanwhile finds the old file or the new one."""
+    """Write these bytes to a path; concurrent readers find the old file or the new one."""
     with replacing(path) as temporary, open(temporary, "wb") as file:
         file.write(data)
 
 
 def sweep(folder: Path, name: str) -> None:
-    """Remove the temporary files that processes which are gone left for a file of this name.
+    """Remove the temporary files of ended processes for a file of this name.
 
-    A process is known to be gone on its own machine, in its own container; of others only what is old is removed.
+    Whether a process has ended is known only on its own machine and in its own container; of others, old
+    files are removed.
     """
     pattern = re.compile(rf"\.bayeskit-([0-9a-f]{{8}})-(\d+)-[0-9a-f]{{8}}-{re.escape(_short(name))}")
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -104,19 +105,20 @@ def sweep(folder: Path, name: str) -> None:
 
 def _is_left(entry: os.DirEntry[str], home: str, process: int) -> bool:
     if home == _home():
-        # Whatever has our own number and is not being written is of a process that had the number before.
+        # A file with our own process number that is not being written belongs to an earlier process with that
+        # number.
         return process == os.getpid() or not _is_alive(process)
     return time.time() - entry.stat(follow_symlinks=False).st_mtime > OLD
 
 
 def _is_alive(process: int) -> bool:
-    if os.name != "posix":  # to ask there would be to end it
+    if os.name != "posix":  # on Windows, os.kill would end it
         return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # it is there, and somebody else's
+    except OSError:  # it exists, but belongs to another user
         return True
     return True
 
@@ -127,7 +129,7 @@ def _beginning() -> str:
 
 @cache
 def _home() -> str:
-    """Return a sign of the machine since it was started and, in a container, of that: within it numbers are unique."""
+    """Return an identifier of the running machine or container, within which process numbers are unique."""
     parts = [platform.node()]
     with contextlib.suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
@@ -147,7 +149,7 @@ def _short(name: str) -> str:
 def _put(temporary: Path, place: Path, before: Callable[[], None]) -> None:
     with open(temporary, "rb+") as file:
         os.fsync(file.fileno())
-    with contextlib.suppress(OSError):  # who could read the old file can read the new one, no one else
+    with contextlib.suppress(OSError):  # the new file has the permissions of the old one
         os.chmod(temporary, stat.S_IMODE(os.stat(place).st_mode))
     before()
     os.replace(temporary, place)
@@ -155,7 +157,7 @@ def _put(temporary: Path, place: Path, before: Callable[[], None]) -> None:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Make the renaming itself last; not every system can, and the file is whole either way."""
+    """Make the renaming durable; not every system can, and the file is complete either way."""
     with contextlib.suppress(OSError):
         handle = os.open(directory, os.O_RDONLY)
         try:
@@ -166,7 +168,7 @@ def _sync_directory(directory: Path) -> None:
 
 @contextmanager
 def _naming(path: str | os.PathLike[str], temporary: Path) -> Iterator[None]:
-    """Let errors name the file that was asked for: the temporary one says nothing to anybody."""
+    """Let errors name the requested file instead of the temporary one."""
     try:
         yield
     except OSError as error:

@@ -1,6 +1,6 @@
 """Saves plain values and arrays in one safetensors file with a JSON manifest as metadata.
 
-It is data, never code: reading one imports nothing and calls nothing that the file names.
+The file contains data, never code: reading one imports and calls nothing that the file names.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from bayeskit.typing import PathLike
 
 FORMAT = "bayeskit"
 FORMAT_VERSION = 1
-# What safetensors itself will read. It is looked at before a single byte of the header is parsed.
+# The limit of safetensors itself. It is checked before any byte of the header is parsed.
 LARGEST_HEADER = 100_000_000
 
 _MANIFEST = {"format", "format_version", "bayeskit_version", "checksum", "kind", "content"}
 _DAMAGED = "It was damaged or cut short on its way. Copy it again from the original, or save the model again."
 _FOREIGN = "It was not written by bayeskit. Give the path of a file made by save()."
 
-# What values of a wrong type or size may raise once they are used.
+# The errors that values of a wrong type or size may cause when they are used.
 _SENSELESS = (
     BayeskitError,
     ArithmeticError,
@@ -48,7 +48,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class SavedContent:
-    """What a file holds.
+    """The content of a file.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ def as_path(path: PathLike) -> Path:
 
 @contextlib.contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Turn whatever a file provokes into one error that names the file; the system's own errors pass."""
+    """Turn any error that a file causes into one that names the file; errors of the system pass."""
     try:
         yield
     except ModelFormatError as error:
@@ -129,7 +129,7 @@ def to_bytes(saved: SavedContent) -> bytes:
 
 
 def write_saved(saved: SavedContent, path: Path) -> None:
-    """Write a file whole or not at all: a temporary one beside it, synced, renamed."""
+    """Write a file completely or not at all: to a temporary file next to it, synced, renamed."""
     replace_file(path, to_bytes(saved))
 
 
@@ -137,7 +137,7 @@ def write_saved(saved: SavedContent, path: Path) -> None:
 
 
 def read_saved(path: Path, kind: str) -> SavedContent:
-    """Read a file of one kind. Call it under :func:`naming`: its errors do not say which file."""
+    """Read a file of one kind. Call it inside :func:`naming`: its errors do not name the file."""
     if path.is_dir():
         raise ModelFormatError("this is a directory, not a saved file. Give the path of the file in it.")
     with open(path, "rb") as file:
@@ -162,7 +162,7 @@ def read_saved(path: Path, kind: str) -> SavedContent:
 
 
 def from_bytes(data: bytes, text: str, kind: str) -> SavedContent:
-    """Check the manifest and the checksum, then hand out what the file holds."""
+    """Check the manifest and the checksum, then return the content of the file."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -187,7 +187,7 @@ def from_bytes(data: bytes, text: str, kind: str) -> SavedContent:
                 way=way,
             )
         )
-    # Kernels are compiled for arrays that can be written to, in the machine's own byte order.
+    # Kernels are compiled for writable arrays in native byte order.
     held = {
         name: np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
         for name, array in arrays.items()
@@ -217,7 +217,7 @@ def _manifest_text(header: bytes) -> str:
 def _manifest(text: str) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads(text, parse_constant=_no_constant)
-        # Our own writing has one form only, so nothing can hide in another (a key given twice, say).
+        # We write one form only, so nothing can be hidden in another (for example a repeated key).
         canonical = isinstance(manifest, dict) and _text(manifest) == text
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(
@@ -260,7 +260,7 @@ def _text(manifest: Mapping[str, Any]) -> str:
 
 
 def _little(array: NDArray[Any]) -> NDArray[Any]:
-    """Lay an array out as the file has it: safetensors takes the bytes as they lie in memory."""
+    """Return an array in the layout of the file: safetensors takes the bytes as they are in memory."""
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(array.shape)
 
 

@@ -24,17 +24,17 @@ _SIMPLE_FIELDS: dict[str, Any] = {
     for field in fields(Variable)
     if field.init and field.name not in ("name", "states", "cuts")
 }
-# The most codes that a coded column may have, twice over.
+# Twice the maximum number of codes of a coded column.
 _MOST_STATES = 2**25
-# Weights of one fit add up to 1e100 at most; room is left for as many fits as anybody could make.
+# The weights of one fit sum to at most 1e100; this leaves room for any number of fits.
 _LARGEST_WEIGHT = 1e120
-# Sums of squares are added up over columns, and must stay numbers.
+# Sums of squares are added over columns, and must stay finite.
 _LARGEST_SUM = 1e300
-# What a double has lost is far below its last digit.
+# The low part of a double-double is far below the last digit of the high part.
 _MOST_LOST = 1e-12
-# The binary exponents of doubles lie between −1,074 and 1,024; grids go 40 finer.
+# The binary exponents of doubles are between −1,074 and 1,024; grids are 40 finer.
 _LARGEST_EXPONENT = 1_200
-# Before the names of the arrays of what was taken away.
+# The prefix of the array names of removed rows.
 _GONE = "gone/"
 
 
@@ -63,7 +63,7 @@ def load_statistics(path: PathLike) -> Statistics:
 
 
 def pack_statistics(statistics: Statistics) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the plain values and the arrays; statistics that could not be read back are refused."""
+    """Return the plain values and the arrays; statistics that could not be read back are an error."""
     schema, plan = statistics.schema, statistics.plan
     content = {
         "attributes": [pack_variable(v) for v in schema.attributes],
@@ -88,7 +88,7 @@ def pack_statistics(statistics: Statistics) -> tuple[dict[str, Any], dict[str, N
 
 
 def unpack_statistics(content: dict[str, Any], arrays: Arrays) -> Statistics:
-    """Return the statistics, after checking that values and arrays fit each other."""
+    """Return the statistics, after checking that values and arrays are consistent."""
     for key in ("attributes", "target", "plan"):
         if key not in content:
             raise ModelFormatError(Message("it does not tell its {key}. Save it again.", key=key))
@@ -125,7 +125,7 @@ def unpack_statistics(content: dict[str, Any], arrays: Arrays) -> Statistics:
 def pack_variable(variable: Variable) -> dict[str, Any]:
     """Return a variable as plain values."""
     n, states = variable.size, variable.states
-    # The codes of a coded column may be millions; (False, True) are equal to (0, 1) and yet no such codes.
+    # A coded column may have millions of codes; (False, True) equal (0, 1) but are not such codes.
     coded = (
         n > 16 and states[-1] == n - 1 and states == tuple(range(n)) and all(type(s) is int for s in states)
     )
@@ -138,7 +138,7 @@ def pack_variable(variable: Variable) -> dict[str, Any]:
 
 
 def unpack_variable(plain: dict[str, Any], most: int) -> Variable:
-    """Return the variable; one whose states are told as a number has ``most`` of them at most."""
+    """Return the variable; if its states are given as a number, there may be at most ``most``."""
     name, states, simple = from_plain(plain["name"]), plain["states"], dict(plain)
     del simple["name"], simple["states"]
     cuts = _unpack_cuts(name, simple.pop("cuts", None))
@@ -207,7 +207,7 @@ def unpack_variable(plain: dict[str, Any], most: int) -> Variable:
 
 
 def _unpack_cuts(name: Name, cuts: Any) -> tuple[float, ...] | None:
-    """Read the cut points of a column: finite numbers that ascend."""
+    """Read the cut points of a column: finite ascending numbers."""
     if cuts is None:
         return None
     numbers = isinstance(cuts, list) and all(type(cut) is float and np.isfinite(cut) for cut in cuts)
@@ -277,19 +277,19 @@ def _part_arrays(kind: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
 
 
 def _apart(arrays: Arrays) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
-    """Return the arrays of what is held, and those of rows that are gone under the names of the former."""
+    """Return the arrays of the current rows, and those of removed rows under the same names."""
     gone = {name.removeprefix(_GONE): array for name, array in arrays.items() if name.startswith(_GONE)}
     return {name: array for name, array in arrays.items() if not name.startswith(_GONE)}, gone
 
 
 def _plan_of(arrays: Arrays, plan: Plan) -> Plan:
-    """Return the patterns of a plan that are remembered of rows that are gone, and that these arrays are of."""
+    """Return the patterns of a plan that are stored for removed rows and that have these arrays."""
     there = {name.partition("/")[0] for name in arrays}
     return Plan(tuple(p for p in plan.patterns if p.kind in there and PARTS[p.kind].remembered))
 
 
 def _flaw_of_arrays(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
-    """Say which array, of what is held or of rows that are gone, does not fit."""
+    """Return which array, of current or removed rows, is inconsistent."""
     held, gone = _apart(arrays)
     flaw = _flaw_of_parts(schema, plan, held)
     if flaw or not gone:
@@ -299,7 +299,7 @@ def _flaw_of_arrays(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
 
 
 def _flaw_of_parts(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
-    """Say which array is missing, superfluous or not of the shape and dtype that the schema asks for."""
+    """Return which array is missing, superfluous or has the wrong shape or dtype for the schema."""
     wanted: dict[str, NDArray[Any]] = {}
     for pattern in plan.patterns:
         try:
@@ -320,7 +320,7 @@ def _flaw_of_parts(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
 
 
 def _flaw_of_array(part: type[Part], name: str, arrays: Arrays, zeros: NDArray[Any]) -> str | None:
-    """Say what one array of a part has that no rows give it; ``zeros`` is the array without rows."""
+    """Return what is impossible in one array of a part; ``zeros`` is the array without rows."""
     array = arrays[name]
     shape = (len(array), *zeros.shape[1:]) if name in part.free_arrays and array.ndim else zeros.shape
     if array.shape != shape or array.dtype != zeros.dtype:

@@ -21,7 +21,7 @@ from bayeskit.typing import Floats
 Check = Callable[[Any, Schema], bool]
 C = TypeVar("C", bound=Check)
 
-# Rows that are made up: enough for every state of a table that codes of one byte can point into.
+# Generated rows: enough for every state of a table with one-byte codes.
 MOST_ROWS = 256
 
 
@@ -29,9 +29,9 @@ MOST_ROWS = 256
 
 
 def try_answers(joint: Callable[[Any], Floats], schema: Schema, log_prior: Floats | None = None) -> None:
-    """Ask for log P(c, x) of made-up rows, and refuse a model that has no answer to them.
+    """Compute log P(c, x) of generated rows, and raise an error if the model cannot.
 
-    Whatever a wrong number in a file does (no number, infinity, an error of any kind), it does here, under
+    Whatever a wrong number in a file causes (NaN, infinity, any error), it occurs here, inside
     :func:`~bayeskit._io.saved.naming`, and not at the first prediction.
 
     Parameters
@@ -39,7 +39,7 @@ def try_answers(joint: Callable[[Any], Floats], schema: Schema, log_prior: Float
     joint : callable
         From rows, as a user would pass them, to an array of shape (n, K).
     log_prior : array of shape (K,), optional
-        log P(c), which rows get that no class allows.
+        log P(c), the result for rows that are impossible in every class.
     """
     answers = joint(made_up_rows(schema))
     total = 1.0 if log_prior is None else float(np.exp(log_prior).sum())
@@ -51,7 +51,7 @@ def try_answers(joint: Callable[[Any], Floats], schema: Schema, log_prior: Float
 
 
 def made_up_rows(schema: Schema) -> Any:
-    """Return a few rows of a schema; while there are not too many, every state stands in one of them.
+    """Return a few rows of a schema; unless there are too many, every state occurs in one of them.
 
     >>> made_up_rows(Schema((Variable("色泽", "categorical", ("青绿", "乌黑")),), Variable("y", "categorical")))
     {'色泽': array(['青绿', '青绿', '乌黑'], dtype=object)}
@@ -75,16 +75,16 @@ def _cells(variable: Variable, n: int) -> NDArray[Any]:
     return cells
 
 
-# -- what is held ----------------------------------------------------------------------------------
+# -- held choices ---------------------------------------------------------------------------------
 
 
 _CHECKS: dict[str, Check] = {}
 
 
 def held_choice(name: str) -> Callable[[C], C]:
-    """Register how a choice of this name is tried when it comes from a file: true for what a model can have chosen.
+    """Register the check of a choice with this name from a file: true for what a model can have chosen.
 
-    What many kinds of models hold is registered here. A model with a choice of its own registers it where it chooses.
+    Choices of several kinds of models are registered here. Other models register their own choices.
     """
 
     def register(check: C) -> C:
@@ -95,7 +95,7 @@ def held_choice(name: str) -> Callable[[C], C]:
 
 
 def check_held(held: object, schema: Schema, needed: Collection[str] = ()) -> None:
-    """Refuse what a model cannot have chosen from rows: ``needed`` must be there, nothing unknown may be."""
+    """Raise an error for what a model cannot have chosen from rows: ``needed`` must exist, nothing unknown may."""
     if not isinstance(held, dict) or not all(isinstance(key, str) for key in held):
         raise ModelFormatError(
             Message("what it holds is {held}, not choices by name. Save it again.", held=_short(held))
@@ -127,7 +127,7 @@ def is_number(value: object, least: float = -math.inf) -> TypeGuard[float]:
 
 
 def is_loss(value: object) -> TypeGuard[float]:
-    """Infinite where something that happened was held impossible."""
+    """Infinite if an event that occurred had probability zero."""
     numbers = (int, float, np.integer, np.floating)
     return isinstance(value, numbers) and not isinstance(value, bool) and not math.isnan(value)
 
@@ -144,13 +144,13 @@ def _are_names(value: object, schema: Schema) -> TypeGuard[tuple[Name, ...]]:
 
 @held_choice("order")
 def _is_order(value: object, schema: Schema) -> bool:
-    """An order of all attributes that are discrete."""
+    """An order of all discrete attributes."""
     return _are_names(value, schema) and set(value) == {v.name for v in schema.categorical}
 
 
 @held_choice("structure")
 def _is_structure(value: object, schema: Schema) -> bool:
-    """Parents by name, without a cycle: the graph itself refuses one. In a network the class is a node, too."""
+    """Parents by name, without a cycle, which the graph itself checks. In a network the class is a node, too."""
     if not isinstance(value, dict) or not all(type(parents) is tuple for parents in value.values()):
         return False
     nodes = {*schema.position, class_node(schema)}
@@ -171,7 +171,7 @@ def _are_structures(value: object, schema: Schema) -> bool:
 
 @held_choice("cut_points")
 def _are_cuts(value: object, schema: Schema) -> bool:
-    """The very cut points of the columns that are cut."""
+    """The cut points of the columns that are cut."""
     return isinstance(value, dict) and all(
         name in schema.position and _ascend(cuts) and schema[name].cuts in (None, cuts)
         for name, cuts in value.items()
@@ -244,7 +244,7 @@ def _is_calibration(value: object, schema: Schema) -> bool:
 
 @held_choice("completion")
 def _is_completion(value: object, schema: Schema) -> bool:
-    """How unlabelled rows took part."""
+    """How unlabelled rows were used."""
     keys = {"weight", "losses", "history", "converged", "fell"}
     return (
         isinstance(value, dict)

@@ -283,8 +283,8 @@ def _with_arrays(like: Model, arrays: Arrays, floor: float) -> Model:
 
 
 def _check_model(model: Model, statistics: Statistics) -> None:
-    """Refuse components that are no distributions."""
-    # Only the logarithm of an exact zero is not finite.
+    """Raise an error for components that are not distributions."""
+    # Only the logarithm of an exact zero may be infinite.
     for name, array in _arrays_of(model).items():
         least = -np.inf if "log_" in name else np.finfo(np.float64).min
         if not ((array >= least) & (array < np.inf)).all():
@@ -300,7 +300,7 @@ def _check_model(model: Model, statistics: Statistics) -> None:
     pooled = statistics
     if "moments" in statistics.parts:
         pooled = replace(statistics, parts={**statistics.parts, "moments": statistics.moments.pooled()})
-    # Normalised once more, probabilities that add up to one stay as they are.
+    # Normalising again does not change probabilities that sum to one.
     with np.errstate(all="ignore"):
         again = _arrays_of(unflat(flat(model, pooled), model, pooled))
     for name, array in _arrays_of(model).items():

@@ -73,8 +73,7 @@ class BlanketPosterior:
         )
 
     def posteriors(self, codes: Ints, values: Floats) -> Floats:
-        """Return P(target | row). Rows have a column for each node of the network; those of the blanket are
-        complete.
+        """Return P(target | row) for rows of all nodes, in which those of the blanket are complete.
 
         A row of zeros means that no state of the target is possible.
         """

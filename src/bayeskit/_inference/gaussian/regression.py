@@ -49,9 +49,7 @@ def union(a: Scope, b: Scope) -> Scope:
 
 
 def spread(array: Floats, scope: Scope, wanted: Scope) -> Floats:
-    """Return the array with an axis for each wanted node; the axis has length one if the array does not
-    depend on it.
-    """
+    """Return the array with an axis for each wanted node, of length one if it does not depend on the node."""
     if scope == wanted:
         return array
     sizes = dict(zip(scope, array.shape[: len(scope)], strict=True))

@@ -137,8 +137,10 @@ class ScaledWeight:
 
 
 def merged(weights: Sequence[Weight]) -> list[Weight]:
-    """Add each weight to one over all of its nodes, where there is one: fewer tables, and none at odds with another
-    over the same nodes."""
+    """Merge each weight into one over a superset of its nodes, if there is one.
+
+    This leaves fewer tables, and no two over the same nodes that contradict each other.
+    """
     homes: dict[Scope, Weight] = {}
     for weight in sorted(weights, key=lambda w: -len(w.scope)):
         nodes = set(weight.scope)

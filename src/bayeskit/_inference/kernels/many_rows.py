@@ -95,8 +95,9 @@ def take_in(table: Any, messages: Any, at: Any, maps: Any, edge: Any) -> None:
 
 
 class Walk(NamedTuple):
-    """The input of these loops: a filled tree. ``seats`` from ``seat_start``: the variables whose evidence a
-    clique takes.
+    """A filled tree as input of these loops.
+
+    ``seats`` from ``seat_start`` are the variables whose evidence a clique takes.
     """
 
     init: Any

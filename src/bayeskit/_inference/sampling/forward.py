@@ -83,9 +83,7 @@ class Forward:
         return cls(potentials, topological(potentials), factor_of(potentials))
 
     def stretches(self) -> Iterator[tuple[slice, Discrete | None]]:
-        """Split the order at the rules: yield the places between them, which a kernel samples, and the place
-        of each rule.
-        """
+        """Split the order at the rules: yield slices without a rule, for a kernel, and the slice of each rule."""
         rules, start = self.potentials.rules, 0
         for place, v in enumerate(self.order.tolist() if rules else ()):
             rule = rules.get(int(self.factor_of[v]))

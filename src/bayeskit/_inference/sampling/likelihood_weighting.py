@@ -205,8 +205,7 @@ def weighted_shares(at: Ints, weights: Floats, cells: Cells) -> Shares:
 def rejection(
     forward: Forward, cells: Cells, evidence: Evidence, n: int, rng: np.random.Generator
 ) -> tuple[Shares, int]:
-    """Estimate the targets' distribution from those of n rows that agree with the evidence; also return their
-    number.
+    """Estimate the targets' distribution from the accepted ones of n rows; also return their number.
 
     Soft evidence accepts a row with probability equal to its likelihood (which must not exceed one).
     """

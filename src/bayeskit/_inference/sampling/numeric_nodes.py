@@ -135,8 +135,10 @@ class Part:
 
     @property
     def outweighed(self) -> Floats:
-        """The log density, −∞ where other configurations make more of the values certain: a probability outweighs any
-        density, as in exact answers."""
+        """The log density, −∞ if other configurations make more of the values certain.
+
+        A probability takes precedence over any density, as in exact inference.
+        """
         possible = self.log_density > -np.inf
         most = np.max(self.hits, where=possible, initial=0.0)
         return np.where(possible & (self.hits < most), -np.inf, self.log_density)

@@ -12,9 +12,9 @@ from bayeskit._messages import Message
 from bayeskit._schema import first_twice
 from bayeskit.errors import ModelFormatError, SettingError, SourceNote
 
-# A noisy-MAX node of a few numbers can stand for a table of any size; beyond this it is not spelled out in a file.
+# A noisy-MAX node with few parameters can have a table of any size; a larger one is not written out in a file.
 MOST_CELLS = 2**26
-# In formats without an end mark a file that was cut behind a table would otherwise be a smaller network.
+# In formats without an end mark, a file cut off after a table would otherwise be read as a smaller network.
 DECLARED_LATE = (
     "a {kind} is declared after a table. Put every {kind} before the first table: only then can a file that was cut "
     "short be told from a whole one."
@@ -29,7 +29,7 @@ def assembled(
     Raises
     ------
     ModelFormatError
-        Where there is no node, two have one name, a parent is missing, or the arcs have a cycle.
+        If there are no nodes, two have the same name, a parent is missing, or the arcs have a cycle.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def assembled(
 
 
 def warn_of_pyagrum(format: str, path: object = None) -> None:
-    """Say that the tables of a file were read in the order in which pyAgrum writes them."""
+    """Warn that the tables of a file were read in the order in which pyAgrum writes them."""
     warnings.warn(
         SourceNote(
             "{file} was written by pyAgrum, which lets the first variable of a table "
@@ -69,7 +69,7 @@ def warn_of_pyagrum(format: str, path: object = None) -> None:
 
 
 def require_writable(network: Network, format: str) -> None:
-    """Refuse to write a network that is not complete, or whose tables cannot be spelled out."""
+    """Raise an error for a network that is incomplete, or whose tables are too large to write out."""
     network.require_distributions()
     if not network.nodes:
         raise SettingError("The network has no node; {format} cannot hold an empty one.", format=format)
@@ -88,7 +88,7 @@ def require_writable(network: Network, format: str) -> None:
 
 
 def require_discrete(network: Network, format: str) -> None:
-    """Refuse to write what a format of tables cannot hold."""
+    """Raise an error for what a format of tables cannot represent."""
     require_writable(network, format)
     numeric = next((node for node in network.nodes if not node.is_discrete), None)
     if numeric is not None:

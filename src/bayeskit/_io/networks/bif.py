@@ -1,6 +1,6 @@
 """BIF, the Bayesian interchange format of 1995: blocks ``network``, ``variable``, ``probability``.
 
-Written with one row for each configuration of the parents.
+The writer writes one row for each configuration of the parents.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from bayeskit._io.networks.tokens import Tokens, pattern, shown
 from bayeskit._messages import Message
 from bayeskit._schema import Label, Name, first_twice
 
-# Commas are blanks here: files separate states and numbers by either. A property is one token: what it
-# says follows no grammar, and some lack the semicolon, so it ends with its line.
+# Commas count as blanks: files separate states and numbers by either. A property is one token: its content
+# follows no grammar, and some lack the semicolon, so it ends with its line.
 _TOKEN = pattern(
     r"[\s,]|//[^\n]*+|/\*.*?\*/",
     "{}()[];|",
     extra=r'property(?=\s)(?:[^;"}\n]++|"(?:[^"\\]++|\\.)*+"?+)*+;?|',
 )
-# What the public repositories write where a network has no name.
+# The name that public repositories write for a network without a name.
 NAMELESS = "unknown"
 
-# For each child its parents and its table.
+# For each child, its parents and its table.
 Tables = dict[str, tuple[tuple[str, ...], Table]]
 
 
@@ -51,15 +51,15 @@ def read_bif(
 ) -> Network:
     """Read a network from the text of a BIF file.
 
-    Rows may come in any order, ``default`` stands for those not given, and ``table`` lists the child's
-    states slowest and the last parent's fastest.
+    Rows may be in any order. ``default`` stands for rows not given. In ``table`` the child's states vary
+    slowest and the last parent's fastest.
 
     Parameters
     ----------
     data : text or bytes
     path : named in errors
     normalize : divide rows that do not sum to one
-    budget : how many cells its tables may have; by default what its length allows
+    budget : the number of cells its tables may have; by default, what its length allows
 
     Examples
     --------
@@ -226,9 +226,9 @@ _KEYWORDS = ("network", "variable", "probability", "property", "type", "discrete
 
 
 def bif_text(network: Network) -> str:
-    """Return a network as the text of a BIF file; numbers are written by ``repr``, so they come back as they are.
+    """Return a network as the text of a BIF file; numbers are written by ``repr``, so they are read back exactly.
 
-    Names and states that BIF cannot hold are replaced; the true ones stand in the properties
+    Names and states that BIF cannot represent are replaced; the true ones are in the properties
     ``bayeskit_name`` and ``bayeskit_states``, which :func:`read_bif` understands.
 
     Examples

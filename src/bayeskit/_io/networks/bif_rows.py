@@ -25,10 +25,10 @@ _FUNCTION = re.compile(r"property\s+function\b")
 
 @dataclass
 class Declaration:
-    """A variable as its block declares it.
+    """A variable as declared by its block.
 
-    ``at`` is the token of its name; ``true`` has the properties that are obeyed, as written, and ``true_states`` what
-    they make of the states.
+    ``at`` is the token of its name; ``true`` are the properties for true names, as written; ``true_states``
+    are the states they give.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Declaration:
 
 
 def read_property(tokens: Tokens, owner: Declaration, obeyed: Collection[str]) -> None:
-    """Keep what a property says as a note, or, where it is ``obeyed`` in this block, beside the notes."""
+    """Store a property as a note or, if it is ``obeyed`` in this block, apart from the notes."""
     word = tokens.take()
     if not _PROPERTY.match(word):
         raise tokens.error(
@@ -70,7 +70,7 @@ def read_property(tokens: Tokens, owner: Declaration, obeyed: Collection[str]) -
 class Rows:
     """The statements of one ``probability`` block; every cell is given once.
 
-    ``numbered``: as DSC has it, rows name the states of the parents by number, with a colon after them.
+    ``numbered``: as in DSC, rows give the states of the parents by number, followed by a colon.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class Rows:
         """Read numbers up to the semicolon."""
         tokens, start = self.tokens, self.tokens.at
         end = tokens.find(";")
-        # First the numbers, then how many: a statement without a semicolon runs into the next one.
+        # First the numbers, then their count: a statement without a semicolon runs into the next one.
         numbers = tokens.numbers(range(start, end))
         if len(numbers) != count:
             raise tokens.error(

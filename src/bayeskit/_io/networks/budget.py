@@ -1,7 +1,7 @@
 """Limits the total number of table cells in one file.
 
-A few words can ask for a table of any size (a default row and forty parents), and ask again for the next node. So every
-reader takes the cells of a table from one budget before it makes the table.
+A few words can define a table of any size (a default row and forty parents), and do so again for the next
+node. So every reader takes the cells of a table from one budget before it allocates the table.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from collections.abc import Callable, Sequence
 from bayeskit._messages import Message
 from bayeskit.errors import ModelFormatError
 
-# Any file may ask for this many cells (32 MiB), and a longer one for so many for each of its bytes. A number takes at
-# least two bytes, itself and a blank, so a file that spells its tables out is never refused.
+# Any file may have this many cells (32 MiB), and a longer one this many for each of its bytes. A number takes
+# at least two bytes, itself and a blank, so a file that writes out its tables is never rejected.
 LEAST_CELLS = 2**22
 CELLS_A_BYTE = 64
 BYTES_A_CELL = 8
-# What every NumPy can hold as an array.
+# The array size that every NumPy supports.
 MOST_AXES = 32
 _BEYOND_ANY_MEMORY = 2**50
 
 
 class Budget:
-    """Cells that are left to a file.
+    """The remaining cells of a file.
 
     Parameters
     ----------
     n_bytes : the size of the file
-    max_memory : how many bytes its tables may take, whatever its size
+    max_memory : the limit in bytes for its tables, whatever its size
 
     Examples
     --------
@@ -55,7 +55,10 @@ read_network(path, max_memory=112).
         name: object,
         error: Callable[[Message], ModelFormatError] = ModelFormatError,
     ) -> int:
-        """Take the cells of a table with these axes, and return how many they are; ``error`` knows where it stands."""
+        """Take the cells of a table with these axes, and return their number.
+
+        ``error`` adds the position in the file.
+        """
         cells = math.prod(sizes)
         total = self.taken + cells
         if total > self.most:
@@ -93,5 +96,5 @@ def _way_out(n_bytes: int) -> Message:
 
 
 def many(cells: int) -> str:
-    """Return how many cells there are, in a few signs: the product of many sizes may have hundreds of digits."""
+    """Return the number of cells in a short form: the product of many sizes may have hundreds of digits."""
     return str(cells) if cells < 10**9 else f"≈10^{math.log10(cells):.0f}"

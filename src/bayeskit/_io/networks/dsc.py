@@ -1,4 +1,4 @@
-"""Read DSC, the format of Microsoft's belief networks (MSBN): like BIF, rows by the numbers of states."""
+"""Reads DSC, the format of Microsoft's belief networks (MSBN): like BIF, with rows by the numbers of states."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayeskit._schema import first_twice
 
 _TOKEN = pattern(r"[\s,]|//[^\n]*+|/\*.*?\*/", "{}()[];|:=")
 
-# For each child its parents and its table.
+# For each child, its parents and its table.
 Tables = dict[str, tuple[tuple[str, ...], Table]]
 
 
@@ -80,7 +80,7 @@ class _Reader:
         return assembled(nodes, self.header.name, self.header.notes, tokens.path)
 
     def read_attribute(self, owner: Declaration, key: str) -> None:
-        """Keep ``key: value;`` as a note."""
+        """Store ``key: value;`` as a note."""
         tokens = self.tokens
         if tokens.peek() not in (":", "="):
             raise tokens.error(
@@ -112,7 +112,7 @@ class _Reader:
             if word == "type":
                 self.read_type(declared)
             else:
-                # A node's name here is what people read; others call it a label.
+                # In DSC, a node's name is for people; other formats call it a label.
                 self.read_attribute(declared, "label" if word == "name" else word)
         if not declared.states:
             raise tokens.error(

@@ -1,4 +1,4 @@
-"""Read DSL, the older format of GeNIe: nested ``KEY = value;`` blocks, tables with the child's states fastest."""
+"""Reads DSL, the older format of GeNIe: nested ``KEY = value;`` blocks, tables with the child's states fastest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KINDS = {
 }
 
 _FLAT = frozenset("()")
-# All that is wanted of a node; the rest is colours and costs.
+# The relevant keys of a node; the rest are colours and costs.
 _WANTED = frozenset(
     {"", "TYPE", "PARENTS", "HEADER.NAME", "DEFINITION.NAMESTATES", "DEFINITION.PROBABILITIES"}
 )
@@ -39,7 +39,7 @@ Place = tuple[int, int]
 
 @dataclass
 class _Description:
-    """What the file says about a node: for each key the range of tokens of its value."""
+    """The description of a node in the file: for each key, the range of tokens of its value."""
 
     name: str
     at: int
@@ -51,7 +51,7 @@ def read_dsl(
 ) -> Network:
     """Read a network of chance nodes from the text of a GeNIe DSL file.
 
-    The child's states change fastest, then those of the last parent, as in GeNIe (and in the files of pyAgrum).
+    The child's states vary fastest, then those of the last parent, as in GeNIe (and in pyAgrum's files).
 
     Examples
     --------
@@ -96,9 +96,9 @@ Part = tuple[str, str, int]
 
 
 def _walk(tokens: Tokens) -> Iterator[tuple[list[Part], Place]]:
-    """Yield every ``KEY = value;`` with the blocks around it; it ends where the network's block does.
+    """Yield every ``KEY = value;`` with its enclosing blocks, up to the end of the network's block.
 
-    A part is ("node", its name, where) or ("", the key, where). No recursion: files may nest as they like.
+    A part is ("node", its name, position) or ("", the key, position). No recursion: files may nest to any depth.
     """
     stack: list[Part] = []
     while True:

@@ -1,4 +1,4 @@
-"""libDAI factor graphs (``.fg``): factors given cell by cell, the first variable fastest. Read only."""
+"""libDAI factor graphs (``.fg``): factors given cell by cell, with the first variable fastest. Read only."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def read_fg(
 ) -> FactorGraph:
     """Return the Markov network of a libDAI factor graph.
 
-    Variables keep their numbers as names and come in that order; states are 0, 1, 2, …; cells that the file does
-    not name are zero. There are no rows to normalise, so ``normalize`` changes nothing.
+    Variables have their numbers as names and are in that order; states are 0, 1, 2, …; cells that are not
+    listed are zero. There are no rows to normalise, so ``normalize`` has no effect.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def read_fg(
         scope = words.wholes(words.whole(f"the number of variables of factor {number}"), "a variable")
         shape = words.wholes(len(scope), "a number of states")
         _check_scope(words, number, scope, shape, sizes)
-        # Cells that are not named cost nothing in the file.
+        # Cells that are not listed take no space in the file.
         cells = budget.take(shape, f"factor {number}", words.refusal)
         blocks.append((scope, _cells(words, number, cells)))
     words.end()
@@ -50,7 +50,7 @@ def read_fg(
     factors = []
     for scope, values in blocks:
         states = [variables[v].states for v in scope]
-        # The first variable is the fastest, so in C order it is the last axis.
+        # The first variable varies fastest, so in C order it is the last axis.
         array = values.reshape([sizes[v] for v in reversed(scope)])
         factors.append(Factor(scope, states, array.transpose()))
     return FactorGraph(tuple(variables.values()), tuple(factors))
@@ -59,7 +59,7 @@ def read_fg(
 def _check_scope(
     words: Words, number: int, scope: Sequence[int], shape: Sequence[int], sizes: dict[int, int]
 ) -> None:
-    """Refuse a factor that contradicts itself or an earlier one; note the sizes it gives."""
+    """Raise an error for a factor that contradicts itself or an earlier one; record its sizes."""
     twice = first_twice(scope)
     if twice is not None:
         raise words.refusal(

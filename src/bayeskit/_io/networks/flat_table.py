@@ -14,7 +14,7 @@ from bayeskit._messages import Joined, Message, as_message
 from bayeskit._schema import Name, Variable
 from bayeskit.errors import ModelFormatError
 
-# A row that was printed with a few digits is divided by its sum; beyond that something is wrong.
+# A row written with a few digits is divided by its sum; a larger error is a mistake.
 ROUNDED = 1e-3
 
 Place = tuple[int | None, int | None]
@@ -38,11 +38,11 @@ def checked_table(
     values : array of shape (states of each parent, states of the child)
     name : the child
     parents : their variables, to name the states of a row in errors
-    path, line, column : where the table stands
+    path, line, column : the position of the table
     normalize : bool
-        Divide every row by its sum, whatever that is; a row of zeros is refused even then.
+        Divide every row by its sum, whatever it is; a row of zeros is still an error.
     place : callable, optional
-        Gives line and column of a row, rows counted as they lie in the array.
+        Returns the line and column of a row; rows are counted as in the array.
 
     Examples
     --------
@@ -103,7 +103,7 @@ Mend them, or pass normalize=True to divide them by their sum.
 
 
 def _states_of(row: int, parents: Sequence[Variable]) -> Joined:
-    """Return which states of the parents a row is for."""
+    """Return the states of the parents for a row."""
     codes = np.unravel_index(row, tuple(parent.size for parent in parents)) if parents else ()
     return Joined(f"{p.name!s} = {p.states[int(code)]!s}" for p, code in zip(parents, codes, strict=True))
 
@@ -119,7 +119,7 @@ def table_from(
     line: int | None = None,
     column: int | None = None,
 ) -> Table:
-    """Return the table of a node from its numbers: the child's states fastest, then the last parent's.
+    """Return the table of a node from its numbers: the child's states vary fastest, then the last parent's.
 
     Examples
     --------
@@ -166,12 +166,12 @@ def table_of(node: Node) -> NDArray[np.float64]:
 
 
 def lines_of(table: NDArray[np.float64]) -> list[str]:
-    """Return one line of numbers for each row, each as short as it can be and still the same number."""
+    """Return one line of numbers for each row, each number as short as possible without changing it."""
     return [" ".join(map(repr, row)) for row in table.reshape(-1, table.shape[-1]).tolist()]
 
 
 def checked_states(states: Sequence[str], name: object, path: object, line: int, column: int) -> None:
-    """Refuse a node without states, or with one of them twice."""
+    """Raise an error for a node without states, or with a repeated state."""
     what = None
     if not states:
         what = Message("{name!r} has no states. Give it at least one.", name=name)

@@ -1,4 +1,4 @@
-"""Linear-Gaussian networks as JSON, as the R package bnlearn's repository gives them. Read only.
+"""Linear-Gaussian networks as JSON, as in the repository of the R package bnlearn. Read only.
 
 ``{"nodes": [...], "arcs": [[from, to], ...], "cpds": {node: {"coefficients": {"(Intercept)": [a], parent: [b]},
 "variance": [v], "parents": [...]}}}``
@@ -21,7 +21,7 @@ _INTERCEPT = "(Intercept)"
 def read_gaussian_json(
     text: bytes | str, path: object = None, normalize: bool = False, budget: Budget | None = None
 ) -> Network:
-    """Return the network of a linear-Gaussian JSON file. It has no rows, so ``normalize`` changes nothing.
+    """Return the network of a linear-Gaussian JSON file. It has no rows, so ``normalize`` has no effect.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def read_gaussian_json(
 
 
 def _single(value: object) -> float | None:
-    """Return the number of a list of one, None where it is something else."""
+    """Return the number in a list of one, None for anything else."""
     if not isinstance(value, list) or len(value) != 1 or type(value[0]) not in (int, float):
         return None
     try:

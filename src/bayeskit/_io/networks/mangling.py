@@ -1,6 +1,6 @@
 """Replaces names that a format cannot represent by identifiers, and keeps extra content as notes.
 
-The true name of a node is such a note, a quoted text.
+The true name of a node is stored as such a note, a quoted text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 WORD = re.compile(r"[A-Za-z0-9_]+")
 QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
-# What ends a quoted text, a statement or a block in one of the formats, or begins a comment there.
+# Characters that end a quoted text, a statement or a block in some format, or start a comment.
 _SPECIAL = frozenset('"\\;{}/%')
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|U(00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4})|([ntr"\\]))')
@@ -28,14 +28,14 @@ def mangled(
     reserved: Collection[str] = (),
     kind: str = "nodes",
 ) -> dict[Name, str]:
-    """Return an identifier for every name, no two the same; names that are identifiers stand for themselves.
+    """Return a unique identifier for every name; names that are identifiers are unchanged.
 
     Parameters
     ----------
     names : names or states, of any type
-    allowed : the pattern of an identifier; it must take letters, digits after a letter, and ``_``
-    reserved : words that may not be used
-    kind : what they are, for the message
+    allowed : the pattern of an identifier; it must accept letters, digits after a letter, and ``_``
+    reserved : words that must not be used
+    kind : what the names are, for the message
 
     Examples
     --------
@@ -71,7 +71,7 @@ def mangled(
 
 
 def _stem(text: str, allowed: re.Pattern[str]) -> str:
-    """Return an identifier that reminds of a text."""
+    """Return an identifier that resembles a text."""
     stem = "".join(
         c if c.isascii() and (c.isalnum() or c == "_") else "_" if c.isascii() else f"u{ord(c):x}"
         for c in text
@@ -82,7 +82,7 @@ def _stem(text: str, allowed: re.Pattern[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text between quotation marks, on one line, with nothing in it that any format could trip over.
+    """Return a text in quotation marks, on one line, without anything that could break a format.
 
     >>> print(quoted('a "b"; 湿'))
     "a \\u0022b\\u0022\\u003b 湿"
@@ -96,9 +96,9 @@ def _escaped(character: str) -> str:
 
 
 def unquoted(text: str) -> str:
-    """Return the text that stood between quotation marks; without them it is what it is.
+    """Return the text inside quotation marks; without them, the text itself.
 
-    An escape that means nothing stays as it is written: file paths occur.
+    An unknown escape is unchanged: file paths occur.
 
     >>> unquoted(quoted('a "b"\\\\n 湿')) == 'a "b"\\\\n 湿'
     True
@@ -114,8 +114,9 @@ def _meant(match: re.Match[str]) -> str:
     return _ESCAPES[short] if short else chr(int(four or eight, 16))
 
 
-# Where the true name of a node and its true states stand, if the format could not hold them. They are the only
-# properties that readers obey: each is obeyed where its node (or the network) is declared, and refused elsewhere.
+# The notes with the true name of a node and its true states, if the format cannot represent them. These are
+# the only properties with an effect. Each is accepted where its node (or the network) is declared, and is an
+# error elsewhere.
 TRUE_NAME = "bayeskit_name"
 TRUE_STATES = "bayeskit_states"
 TRUE = (TRUE_NAME, TRUE_STATES)
@@ -125,7 +126,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.()+-](?:[A-Za-z0-9_.()+, -]*[A-Za-z0-9_.()+-])
 
 
 def take_true(true: dict[str, str], key: str, value: str, obeyed: Collection[str]) -> Message | None:
-    """Keep a true name or true states, as written; return what is wrong where they cannot stand.
+    """Store a true name or true states, as written; return what is wrong if they are not allowed here.
 
     >>> true = {}
     >>> take_true(true, TRUE_NAME, "wet grass", TRUE), true
@@ -149,7 +150,7 @@ def misplaced(key: str) -> Message:
 
 
 def true_states(value: str, size: int) -> list[str] | None:
-    """Return the states that a property names; None where they are not ``size`` different quoted texts.
+    """Return the states that a property names; None if they are not ``size`` different quoted texts.
 
     >>> true_states('"<5" "5 or more"', 2), true_states('"<5"', 2)
     (['<5', '5 or more'], None)
@@ -169,14 +170,14 @@ def wrong_states(name: object, size: int) -> Message:
 
 
 def add_note(notes: dict[str, str], key: str, value: str) -> None:
-    """Keep a text; a second one of the same name gets a number.
+    """Store a text; a second one with the same name gets a number.
 
     >>> notes = {"comment": "one"}
     >>> add_note(notes, "comment", "two")
     >>> notes
     {'comment': 'one', 'comment_2': 'two'}
     """
-    # Counting from the number of notes, not from two, keeps a file of nothing but notes from taking hours.
+    # Counting from the number of notes, not from two: otherwise a file of notes only could take hours.
     name, number = key, len(notes)
     while name in notes:
         number += 1
@@ -189,7 +190,7 @@ def written_notes(
     reserved: Collection[str] = (),
     dropped: Collection[str] = TRUE,
 ) -> Iterator[tuple[str, str]]:
-    """Yield every note under a name that a format can hold."""
+    """Yield every note under a name that a format can represent."""
     kept = {str(key): str(value) for key, value in notes.items() if key not in dropped}
     keys = mangled(kept, IDENTIFIER, (*reserved, *dropped), "notes")
     for key, value in kept.items():
@@ -197,7 +198,7 @@ def written_notes(
 
 
 def is_plain(value: str) -> bool:
-    """Say whether a text may stand without quotation marks in any format.
+    """Whether a text needs no quotation marks in any format.
 
     >>> is_plain("(827, 511)"), is_plain("a; b"), is_plain("")
     (True, False, False)

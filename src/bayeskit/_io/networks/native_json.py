@@ -1,8 +1,8 @@
-"""The native format: JSON that holds every kind of node and label exactly.
+"""The native format: JSON that represents every kind of node and label exactly.
 
-``{"format": "bayeskit network", "version": 1, "kind": "bayesian", "name": …, "nodes": [...]}``; a Markov network has
-``"kind": "markov"``, variables and factors. A table is a list of rows, one for each configuration of the parents, the
-last parent fastest; numbers are written so that they come back bit for bit.
+``{"format": "bayeskit network", "version": 1, "kind": "bayesian", "name": …, "nodes": [...]}``. A Markov
+network has ``"kind": "markov"``, variables and factors. A table is a list of rows, one for each configuration
+of the parents, with the last parent fastest. Numbers are read back bit for bit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def label_plain(label: Label, what: str) -> Any:
-    """Return the JSON of a name or state: text, numbers and booleans as they are, other kinds with their type.
+    """Return the JSON of a name or state: text, numbers and booleans unchanged, other types with their type.
 
     >>> label_plain("湿", "a name"), label_plain(True, "a state"), label_plain((1, 2), "a state")
     ('湿', True, {'tuple': [1, 2]})
@@ -46,7 +46,7 @@ def label_plain(label: Label, what: str) -> Any:
 
 
 def label_from(plain: object, where: str) -> Label:
-    """Return the label that :func:`label_plain` was given."""
+    """Return the label that was passed to :func:`label_plain`."""
     label: Label = from_plain(plain)
     try:
         hash(label)
@@ -104,7 +104,7 @@ def check_names(names: Sequence[Name], known: Collection[Name], where: str) -> N
 
 
 def distribution_plain(node: Node) -> dict[str, Any] | None:
-    """Return a distribution as JSON; None while a node has none yet."""
+    """Return a distribution as JSON; None if the node has none."""
     d = node.distribution
     if d is None:
         return None
@@ -404,7 +404,7 @@ def read_native(
         )
     except ModelFormatError as error:
         raise ModelFormatError(error.problem, path=path) from None
-    except BayeskitError as error:  # what the values themselves refuse: a cycle, a parent that is no node
+    except BayeskitError as error:  # errors of the values themselves: a cycle, a parent that is not a node
         raise ModelFormatError(error.message, path=path) from None
 
 

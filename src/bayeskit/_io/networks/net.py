@@ -1,4 +1,4 @@
-"""Hugin NET: blocks ``net``, ``node``, ``potential``; nested lists of numbers, the child's states fastest."""
+"""Hugin NET: blocks ``net``, ``node``, ``potential``; nested lists of numbers, with the child's states fastest."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NO_DIAGRAM = "Only networks of chance nodes can be read: take it away, or repla
 
 @dataclass
 class _Declaration:
-    """A block and its attributes: for each the range of tokens of its value. ``at``: where its name stands."""
+    """A block and its attributes: for each, the range of tokens of its value. ``at`` is the position of its name."""
 
     name: str
     at: int
@@ -52,8 +52,9 @@ def read_net(
 ) -> Network:
     """Read a network from the text of a Hugin NET file.
 
-    Continuous nodes with ``normal(a + b * x, v)`` are linear Gaussian. Classes (object-oriented networks),
-    decisions and utilities are refused by name. Hugin allows rows that do not sum to one: pass ``normalize``.
+    Continuous nodes with ``normal(a + b * x, v)`` are linear-Gaussian. Classes (object-oriented networks),
+    decisions and utilities are errors that name them. Hugin allows rows that do not sum to one: pass
+    ``normalize``.
 
     Examples
     --------
@@ -242,7 +243,7 @@ class _Reader:
 
         if variable.kind != "categorical":
             numeric = [parent for parent, v in parents.items() if v.kind != "categorical"]
-            # An intercept, a variance and a coefficient for each numeric parent, also those that a mean does not name.
+            # An intercept, a variance and a coefficient for each numeric parent, even if a mean does not contain it.
             self.budget.take([*sizes, len(numeric) + 2], name, too_large)
             return read_normals(tokens, start, end, name, sizes, numeric)
         if len(given) < len(parents):
@@ -292,7 +293,7 @@ class _Reader:
         return unquoted(" ".join(self.tokens.words[start:end])) if end else None
 
     def notes(self, declared: _Declaration, dropped: tuple[str, ...]) -> dict[str, str]:
-        """Return the attributes as texts: quotations without their marks, lists as they stand."""
+        """Return the attributes as texts: quoted texts without quotation marks, lists unchanged."""
         found: dict[str, str] = {}
         for key, (start, end) in declared.attributes.items():
             if key in dropped or key == TRUE_NAME:
@@ -315,7 +316,7 @@ _KEYWORDS = (
     "potential",
     "normal",
 )
-# Attributes that Hugin writes without quotation marks, and those that belong to the potential.
+# Attributes that Hugin writes without quotation marks, and attributes of the potential.
 _BARE = frozenset({"node_size", "position", "subtype", "state_values", "experience", "fading"})
 _OF_POTENTIAL = ("experience", "fading")
 _BARE_VALUE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9.eE+-]+|\([0-9.eE+ ()-]*\)")
@@ -325,8 +326,8 @@ _LABEL = "label"
 def net_text(network: Network) -> str:
     """Return a network as the text of a Hugin NET file; numbers are written by ``repr``.
 
-    Names that are no identifiers are replaced; the true one stands in the attribute ``bayeskit_name``, and is
-    the label where there is no other.
+    Names that are not identifiers are replaced; the true one is in the attribute ``bayeskit_name``, and is
+    the label if there is no other.
 
     Examples
     --------
@@ -371,7 +372,7 @@ def _value(key: str, value: str) -> str:
 
 
 def _balanced(text: str) -> bool:
-    """Say whether the first parenthesis is closed by the last character and no other."""
+    """Whether the first parenthesis is closed by the last character and no other."""
     depth = 0
     for place, character in enumerate(text):
         depth += (character == "(") - (character == ")")
@@ -428,7 +429,7 @@ def _data(network: Network, node: Node, names: Mapping[Name, str]) -> str:
 
 
 def _nested(cells: list[str], shape: tuple[int, ...]) -> str:
-    """Put parentheses around the cells of each axis, one row a line.
+    """Put parentheses around the cells of each axis, with one row per line.
 
     >>> _nested(list("abcd"), (2, 2))
     '((a b)\\n     (c d))'

@@ -1,4 +1,4 @@
-"""The ``normal(a + b * x, v)`` of Hugin NET ↔ linear-Gaussian distributions; lists in lists."""
+"""Converts ``normal(a + b * x, v)`` of Hugin NET to linear-Gaussian distributions and back; nested lists."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def read_normals(
 
 
 def fits(brackets: str, sizes: Sequence[int]) -> bool:
-    """Say whether lists are nested as a table of these sizes, or are one flat list.
+    """Whether lists are nested like a table of these sizes, or form one flat list.
 
     >>> fits("((##)(##)(##))", [3, 2]), fits("(######)", [3, 2]), fits("((###)(###))", [3, 2])
     (True, True, False)
@@ -84,7 +84,7 @@ def fits(brackets: str, sizes: Sequence[int]) -> bool:
 
 
 def _line(text: str, numeric: Sequence[str]) -> tuple[float, list[float]] | None:
-    """Read ``a + b * x - y``; None where it is something else.
+    """Read ``a + b * x - y``; None for anything else.
 
     >>> _line("1.5 - 2 * x + y", ["x", "y", "z"])
     (1.5, [-2.0, 1.0, 0.0])
@@ -113,7 +113,7 @@ def _line(text: str, numeric: Sequence[str]) -> tuple[float, list[float]] | None
 
 
 def _terms(parts: Sequence[str]) -> list[tuple[float, list[str]]] | None:
-    """Cut at the signs into (sign, factors); None where two things stand together without an operator."""
+    """Split at the signs into (sign, factors); None if an operator is missing."""
     terms: list[tuple[float, list[str]]] = []
     sign, factors, wanted = 1.0, list[str](), True
     for place, part in enumerate(parts):
@@ -134,7 +134,7 @@ def _terms(parts: Sequence[str]) -> list[tuple[float, list[str]]] | None:
 def written_normal(
     intercept: float, coefficients: Sequence[float], variance: float, names: Sequence[str]
 ) -> str:
-    """Return ``normal(…)`` that reads back to the same numbers.
+    """Return ``normal(…)`` that is read back to the same numbers.
 
     >>> written_normal(1.5, [-2.0, 1.0], 0.25, ["x", "y"])
     'normal ( 1.5 - 2.0 * x + 1.0 * y, 0.25 )'

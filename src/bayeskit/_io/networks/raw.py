@@ -14,11 +14,11 @@ from bayeskit._messages import Message
 from bayeskit.errors import ModelFormatError
 from bayeskit.typing import PathLike
 
-# The largest networks of the public repositories unpack to a few MiB.
+# The largest networks of the public repositories decompress to a few MiB.
 LARGEST_FILE = 256 * 2**20
-# Tables of zeros and ones pack about 1:60; a file made to fill the memory packs 1:1000.
+# Tables of zeros and ones compress about 1:60; a file made to fill the memory compresses 1:1000.
 LARGEST_RATIO = 200
-# Below this size the ratio does not matter.
+# Below this size, the ratio does not matter.
 HARMLESS = 2**20
 
 _BLOCK = 2**20
@@ -27,19 +27,19 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def read_bytes(path: PathLike) -> bytes:
-    """Return what a file holds, unpacked if it is a gzip file (known by its first bytes, not by its name).
+    """Return the content of a file, decompressed if it is a gzip file (by its first bytes, not by its name).
 
     Raises
     ------
     ModelFormatError
-        Where the file is larger than 256 MiB, unpacks to more than that or to over 200 times its size,
-        or is a damaged or truncated gzip file.
+        If the file is larger than 256 MiB, decompresses to more than that or to over 200 times its size, or
+        is a damaged or truncated gzip file.
     """
     return unpacked(read_stored(path), path)
 
 
 def read_stored(path: PathLike) -> bytes:
-    """Return the bytes of a file as they lie on the disk, packed or not."""
+    """Return the bytes of a file as stored, compressed or not."""
     path = as_path(path)
     with open(path, "rb") as file:
         data = _at_most(LARGEST_FILE, file)
@@ -49,7 +49,7 @@ def read_stored(path: PathLike) -> bytes:
 
 
 def _at_most(most: int, stream: io.BufferedIOBase) -> bytes | None:
-    """Return what a stream holds, read block by block; None where that is more than ``most`` bytes."""
+    """Return the content of a stream, read block by block; None if it has more than ``most`` bytes."""
     blocks: list[bytes] = []
     while block := stream.read(_BLOCK):
         blocks.append(block)
@@ -60,7 +60,7 @@ def _at_most(most: int, stream: io.BufferedIOBase) -> bytes | None:
 
 
 def unpacked(data: bytes, path: object = None) -> bytes:
-    """Unpack a gzip file block by block, so that a small file cannot fill the memory; others are what they are.
+    """Decompress a gzip file block by block, so that a small file cannot fill the memory; others are unchanged.
 
     >>> unpacked(gzip.compress(b"network grass {}"))
     b'network grass {}'
@@ -85,13 +85,13 @@ def unpacked(data: bytes, path: object = None) -> bytes:
 
 
 def decode(data: bytes | str, path: object = None, encoding: str | None = None) -> str:
-    """Return the text of bytes, without a byte order mark; every kind of line end is a newline.
+    """Return the text of bytes, without a byte-order mark; every kind of line end becomes a newline.
 
     Parameters
     ----------
     encoding : str, optional
-        What the file itself declares, or the user says. Without it the text is UTF-8, or Latin-1 where it
-        cannot be UTF-8.
+        The encoding declared by the file or given by the user. By default, UTF-8, or Latin-1 if the text is
+        not valid UTF-8.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def _decoded(data: bytes, path: object, encoding: str) -> str:
 
 
 def place_in(text: str, offset: int) -> tuple[int, int]:
-    """Return line and column of a place in a text, both from 1.
+    """Return the line and column of a position in a text, both from 1.
 
     >>> place_in("one\\ntwo", 5)
     (2, 2)
@@ -157,9 +157,9 @@ def place_in(text: str, offset: int) -> tuple[int, int]:
 
 
 def write_atomically(path: PathLike, data: bytes) -> None:
-    """Put bytes at a path, whole or not at all; packed where the path ends in ``.gz``.
+    """Write bytes to a path, completely or not at all; compressed if the path ends in ``.gz``.
 
-    The same bytes always give the same file: the packed one carries no time.
+    The same bytes always give the same file: a compressed one contains no time.
     """
     path = as_path(path)
     if path.name.lower().endswith(".gz"):
@@ -181,7 +181,7 @@ def _too_large(path: object, packed: str = "") -> ModelFormatError:
 
 
 def parse_json(text: bytes | str, path: object = None) -> Any:
-    """Return what a JSON text holds.
+    """Return the content of a JSON text.
 
     >>> parse_json('{"a": [1, 2.5]}')
     {'a': [1, 2.5]}
@@ -219,7 +219,7 @@ def parse_json(text: bytes | str, path: object = None) -> Any:
         raise ModelFormatError("its lists and objects are nested too deeply.", path=path) from None
     except ModelFormatError:
         raise
-    except ValueError as error:  # a whole number of thousands of digits
+    except ValueError as error:  # an integer with thousands of digits
         raise ModelFormatError(
             Message("it holds what cannot be read ({error}).", error=error), path=path
         ) from None

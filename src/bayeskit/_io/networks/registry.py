@@ -32,10 +32,10 @@ class Format:
 
     Parameters
     ----------
-    suffixes : how its files end
+    suffixes : of its files
     looks : how its text begins, after blanks and comments
-    read, write : bytes → network within a budget of cells, network → text; None where it is only read
-    holds_fields : it can hold Markov networks
+    read, write : bytes → network within a budget of cells, network → text; None if it is read only
+    holds_fields : whether it can represent Markov networks
     """
 
     title: str
@@ -63,20 +63,20 @@ FORMATS: dict[str, Format] = {
     ),
 }
 
-# Several formats share these: the content decides.
+# Several formats share these suffixes: the content decides.
 _AMBIGUOUS = (".xml", ".net", ".json")
-# Blanks and the comments of any format; an XML prolog; a DOCTYPE with what stands in its brackets.
+# Blanks and the comments of any format; an XML prolog; a DOCTYPE with the content of its brackets.
 _SKIPPED = re.compile(
     r"(?:\s|//[^\n]*+|/\*.*?\*/|[%#][^\n]*+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*+(?:\[[^\]]*+\])?\s*+>)*+",
     re.DOTALL,
 )
 _HEAD = 2**16
-# Text packs about 1:4. What packs better is mostly padding, which buys no cells.
+# Text compresses about 1:4. Better compression is mostly padding, which does not increase the budget.
 _PACKED = 4
 
 
 def sniffed(data: bytes) -> str | None:
-    """Return the name of the format that a file seems to be in.
+    """Return the name of the format that a file seems to have.
 
     >>> sniffed(b"% by hand\\nnet\\n{ }"), sniffed(b'<?xml version="1.0"?><smile/>'), sniffed(b"no network")
     ('net', 'xdsl', None)
@@ -95,10 +95,10 @@ def read_model(
 
     Parameters
     ----------
-    path : the file; it may be packed by gzip
-    format : a name of ``FORMATS``; without it the suffix decides, or the content where the suffix cannot
-    normalize : divide every row of a table by its sum, whatever that is
-    max_memory : bytes that its tables may take; without it what the size of the file allows
+    path : the file; it may be compressed by gzip
+    format : a name in ``FORMATS``; by default, from the suffix, or from the content if the suffix is ambiguous
+    normalize : divide every row of a table by its sum, whatever it is
+    max_memory : the limit in bytes for its tables; by default, from the size of the file
     """
     if format is not None:
         _known(format)
@@ -119,9 +119,9 @@ def read_model(
 
 
 def write_model(path: PathLike, network: Network | FactorGraph, format: str | None = None) -> None:
-    """Write a network file, whole or not at all; packed if the path ends in ``.gz``.
+    """Write a network file, completely or not at all; compressed if the path ends in ``.gz``.
 
-    The file is touched only after the network has been turned into text.
+    The file is touched only after the network has been converted to text.
     """
     path = as_path(path)
     suffix = _suffix(path.name)

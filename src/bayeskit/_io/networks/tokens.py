@@ -20,17 +20,17 @@ def pattern(skipped: str, signs: str, *, extra: str = "", comment: str = "") -> 
 
     Parameters
     ----------
-    skipped : alternatives to be passed over: blanks, comments
-    signs : the characters that are tokens by themselves
-    extra : alternatives tried before all others, each with a bar after it
-    comment : the character that begins a comment, if it is one that ends a word
+    skipped : alternatives to skip: blanks, comments
+    signs : the characters that are tokens on their own
+    extra : alternatives tried before all others, each followed by a bar
+    comment : the character that starts a comment, if it also ends a word
 
-    Every character belongs to some token or is skipped, so no part of a text can be overlooked: a quotation
-    or comment without an end is a token of its own, up to the end. The end is the empty token. Nothing is
-    looked at twice (possessive repetition), so the time is linear in the text whatever it holds.
+    Every character belongs to a token or is skipped, so no part of a text can be overlooked: an unterminated
+    quotation or comment is a token of its own, up to the end. The end is the empty token. Nothing is scanned
+    twice (possessive repetition), so the time is linear in the text.
     """
     signs, comment = re.escape(signs), re.escape(comment)
-    # A slash begins a comment in some formats and stands in names (Asy/Patch) in others.
+    # A slash starts a comment in some formats and occurs in names (Asy/Patch) in others.
     word = rf'(?:[^\s,{signs}{comment}"/]++|/(?![/*]))++'
     return re.compile(
         rf'(?:{skipped})*+({extra}"(?:[^"\\]++|\\.)*+"?+|[{signs}]|{word}|/\*.*+|[/,]|\Z)', re.DOTALL
@@ -38,7 +38,7 @@ def pattern(skipped: str, signs: str, *, extra: str = "", comment: str = "") -> 
 
 
 class Tokens:
-    """The tokens of a text and the place reached.
+    """The tokens of a text and the current position.
 
     Examples
     --------
@@ -72,7 +72,7 @@ name of a node.
         self.at = 0
 
     def place(self, index: int | None = None) -> tuple[int, int]:
-        """Return line and column of a token: the next one, where none is named."""
+        """Return the line and column of a token, by default the next one."""
         index = self.at if index is None else index
         match = next(islice(self.pattern.finditer(self.text), index, None), None)
         return place_in(self.text, len(self.text) if match is None else match.start(1))
@@ -110,13 +110,13 @@ name of a node.
         self.at += 1
 
     def skip(self, word: str) -> bool:
-        """Pass over a word if it is the next one."""
+        """Skip a word if it is the next one."""
         found = self.words[self.at] == word
         self.at += found
         return found
 
     def name(self, what: str | Message = "a name") -> str:
-        """Take a word, or a quotation without its marks."""
+        """Take a word, or a quoted text without its quotation marks."""
         word = self.take()
         if word[0] == '"':
             return unquoted(word)
@@ -128,14 +128,14 @@ name of a node.
         return word
 
     def find(self, word: str) -> int:
-        """Return where a word stands next; it must be there."""
+        """Return the next position of a word; it must exist."""
         try:
             return self.words.index(word, self.at)
         except ValueError:
             raise self.cut_short() from None
 
     def numbers(self, places: Sequence[int]) -> list[float]:
-        """Read the tokens at these places as numbers."""
+        """Read the tokens at these positions as numbers."""
         words = [self.words[place] for place in places]
         if _NUMBERS.fullmatch(" ".join(words)):
             try:
@@ -149,7 +149,7 @@ name of a node.
 
 
 def is_number(word: str) -> bool:
-    """Say whether a word is a number in the way files write them: no underscores, no nan.
+    """Whether a word is a number as files write them: no underscores, no nan.
 
     >>> [is_number(word) for word in ("0.5", "1e-3", "-.5", "1_0", "nan", "٣")]
     [True, True, True, False, False, False]
@@ -167,14 +167,14 @@ def shown(word: str) -> str:
     return repr(word if len(word) <= 60 else f"{word[:60]}…")
 
 
-# Python's own float() also takes nan, inf, 1_000 and the digits of other scripts.
+# Python's own float() also accepts nan, inf, 1_000 and the digits of other scripts.
 _DECIMALS = re.compile(r"[0-9eE+\-.\s]*", re.ASCII)
 _WORD = re.compile(r"\S+")
 _COMMENT = re.compile(r"#[^\n]*+")
 
 
 def decimals(words: list[str]) -> list[float] | str:
-    """Return the numbers that the words are, or the first word that is none.
+    """Return the words as numbers, or the first word that is not a number.
 
     >>> decimals(["0.5", "1e-3"]), decimals(["0.5", "nan"])
     ([0.5, 0.001], 'nan')
@@ -188,9 +188,9 @@ def decimals(words: list[str]) -> list[float] | str:
 
 
 class Words:
-    """The words of a text one after the other; the place of each is found only when a message needs it.
+    """The words of a text one after the other; positions are computed only for messages.
 
-    ``#`` begins a comment that goes on to the end of its line.
+    ``#`` starts a comment up to the end of its line.
 
     >>> words = Words("2 3 # sizes\\n0.5")
     >>> words.whole("a size"), words.whole("a size"), words.numbers(1, "a table")
@@ -198,7 +198,7 @@ class Words:
     """
 
     def __init__(self, text: str, path: object = None) -> None:
-        # A comment keeps its place, so that lines and columns stay true.
+        # Comments are replaced by blanks, so that lines and columns stay correct.
         self.text = _COMMENT.sub(lambda found: " " * len(found.group()), text)
         self.path = path
         self.words = self.text.split()
@@ -209,7 +209,7 @@ class Words:
         return len(self.words) - self.at
 
     def take(self, count: int, what: str) -> list[str]:
-        """Return the next words; ``what`` says in errors what was to stand there."""
+        """Return the next words; ``what`` says in errors what was expected."""
         if count > self.left:
             raise self.refusal(
                 Message(
@@ -226,10 +226,10 @@ class Words:
         return self.wholes(1, what)[0]
 
     def wholes(self, count: int, what: str) -> list[int]:
-        """Return the next whole numbers, none negative."""
+        """Return the next integers, none negative."""
         found = self.take(count, what)
         for place, word in enumerate(found, self.at - count):
-            # Nothing here counts beyond 10^15, and int() is slow on thousands of digits.
+            # No count here exceeds 10^15, and int() is slow on thousands of digits.
             if not (word.isascii() and word.isdigit() and len(word) <= 15):
                 raise self.refusal(
                     Message(
@@ -250,7 +250,7 @@ class Words:
         return found
 
     def end(self) -> None:
-        """Refuse words that are left over, and a last number that may have been cut."""
+        """Raise an error for left-over words, and for a last number that may have been cut off."""
         if self.left:
             raise self.refusal(
                 Message("{words} stands after the end of the model.", words=shown(self.words[self.at])),
@@ -264,7 +264,7 @@ class Words:
             )
 
     def refusal(self, what: str | Message, place: int | None = None) -> ModelFormatError:
-        """Return an error at a word, counted from 0; by default at the one read last."""
+        """Return an error at a word, counted from 0; by default, at the last word read."""
         wanted = max(self.at - 1, 0) if place is None else place
         start = 0
         for count, found in enumerate(_WORD.finditer(self.text)):

@@ -1,6 +1,6 @@
 """The UAI format: networks and evidence without names, with the last variable varying fastest.
 
-Variables are named 0, 1, 2, … and so are their states: whole numbers, not text.
+Variables are named 0, 1, 2, … and so are their states: integers, not text.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _FASTEST_FIRST = re.compile(r"^[ \t]*+\d++[ \t]*+# \{(\d{1,15}(?:, ?\d{1,15})*)\
 def read_uai(
     text: bytes | str, path: object = None, normalize: bool = False, budget: Budget | None = None
 ) -> Network | FactorGraph:
-    """Return the network of a UAI file: a Bayesian one of ``BAYES``, factors of ``MARKOV``.
+    """Return the network of a UAI file: a Bayesian network for ``BAYES``, factors for ``MARKOV``.
 
-    In a ``BAYES`` file the last variable of each function is the child, and each variable is the child of one. ``#``
-    begins a comment.
+    In a ``BAYES`` file the last variable of each function is the child, and each variable is the child of one
+    function. ``#`` starts a comment.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def read_uai(
         raise words.refusal(
             Message("the variable {index} has no states. Give it at least one.", index=sizes.index(0))
         )
-    # A variable that no function names could ask for any number of states.
+    # A variable that no function contains could have any number of states.
     if sum(sizes) > _MOST_STATES + words.left:
         raise words.refusal(
             Message("the variables have {sizes} states in all: too many to hold.", sizes=sum(sizes))
@@ -110,10 +110,11 @@ def _scopes(words: Words, n_variables: int) -> list[list[int]]:
 
 
 def _turned(words: Words, text: str, kind: str, scopes: list[list[int]]) -> list[list[int]]:
-    """Return the scopes with the fastest variable last, as UAI has it; files of pyAgrum are known by their comments.
+    """Return the scopes with the fastest variable last, as in UAI; pyAgrum's files are recognised by their comments.
 
-    In a ``BAYES`` file it puts the name of the child behind each scope, and lets the first parent vary fastest. In a
-    ``MARKOV`` file the scopes are in no order; the comment before each table names its variables, the fastest first.
+    In a ``BAYES`` file, pyAgrum writes the name of the child after each scope, and the first parent varies
+    fastest. In a ``MARKOV`` file the scopes have no order; the comment before each table names its variables,
+    the fastest first.
     """
     if kind == "BAYES":
         lines = [line for line in text.split("\n") if line.strip()]
@@ -172,7 +173,7 @@ def _families(
     normalize: bool,
     budget: Budget,
 ) -> list[Node]:
-    """Read the tables of a Bayesian network; nodes come in the order of their numbers."""
+    """Read the tables of a Bayesian network; nodes are in the order of their numbers."""
     children = [scope[-1] if scope else None for scope in scopes]
     if sorted(children, key=repr) != sorted(range(len(variables)), key=repr):
         raise words.refusal(

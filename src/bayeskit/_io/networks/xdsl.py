@@ -1,7 +1,8 @@
-"""GeNIe XDSL: tables, noisy-MAX and deterministic nodes; the child's states come fastest.
+"""GeNIe XDSL: tables, noisy-MAX and deterministic nodes; the child's states vary fastest.
 
-GeNIe puts the strongest state of a noisy-MAX node first and "no effect" last: such a node is read as a
-:class:`~bayeskit._graphs.distributions.NoisyMax` with ``rising=False``, its states in the order of the file.
+In GeNIe, the strongest state of a noisy-MAX node comes first and "no effect" last. Such a node is read as a
+:class:`~bayeskit._graphs.distributions.NoisyMax` with ``rising=False``, with its states in the order of the
+file.
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ def node_notes(element: Element) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def extension_notes(root: Element) -> tuple[dict[str, dict[str, str]], str | None]:
-    """Return label and position of every node id, and the network's name if GeNIe gave one.
+    """Return the label and position of every node id, and the network's name if GeNIe gave one.
 
-    Nodes inside submodels are found as well: a submodel is a frame on the screen, nothing more.
+    Nodes inside submodels are included: a submodel is only a frame on the screen.
     """
     found: dict[str, dict[str, str]] = {}
     name = None
@@ -91,7 +92,7 @@ _PYAGRUM = re.compile(r"\bcreated by pyAgrum\b")
 
 @dataclass
 class _Part:
-    """A node as the file has it."""
+    """A node as in the file."""
 
     element: Element
     variable: Variable
@@ -113,7 +114,7 @@ def read_xdsl(
     array([0.8, 0.2])
     """
     root = parse_xml(data, path)
-    # GeNIe lets the last parent vary fastest, pyAgrum the first.
+    # In GeNIe the last parent varies fastest, in pyAgrum the first.
     backwards = any(_PYAGRUM.search(comment) for comment in root.comments)
     network = _network_from(root, normalize, budget or Budget(len(data)), backwards)
     if backwards and any(len(node.parents) > 1 for node in network.nodes):
@@ -122,7 +123,7 @@ def read_xdsl(
 
 
 def _network_from(root: Element, normalize: bool, budget: Budget, backwards: bool) -> Network:
-    """Return the network of the root element; ``backwards``: it names the parents of a node from the fastest on."""
+    """Return the network of the root element; ``backwards``: parents are listed from the fastest on."""
     if root.tag != "smile":
         root.refuse(Message("its root is <{tag}>; that of XDSL is <smile>.", tag=root.tag))
     dynamic = root.first("dynamic")
@@ -143,7 +144,7 @@ def _network_from(root: Element, normalize: bool, budget: Budget, backwards: boo
 
 
 def _flat(nodes: Element) -> list[Element]:
-    """Return the nodes, those of submodels among them; refuse what is no chance node."""
+    """Return the nodes, including those of submodels; raise an error for anything but chance nodes."""
     found: list[Element] = []
     waiting = nodes.children[::-1]
     while waiting:
@@ -234,7 +235,7 @@ def _table(part: _Part, parents: Sequence[_Part], normalize: bool, budget: Budge
 
 
 def _deterministic(part: _Part, parents: Sequence[_Part], budget: Budget) -> Deterministic:
-    """Read the state that follows from each configuration of the parents, the last parent fastest."""
+    """Read the state for each configuration of the parents, with the last parent fastest."""
     place = part.element.one("resultingstates")
     written = [state.attributes["id"] for state in part.element.all("state")]
     codes = {state: code for code, state in enumerate(written)}
@@ -265,7 +266,7 @@ def _deterministic(part: _Part, parents: Sequence[_Part], budget: Budget) -> Det
 
 
 def _noisy_max(part: _Part, parents: Sequence[_Part], normalize: bool, budget: Budget) -> NoisyMax:
-    """Read the columns of each parent's states, strongest first as ``strengths`` orders them, and the leak."""
+    """Read the columns of each parent's states, strongest first as ordered by ``strengths``, and the leak."""
     name = part.variable.name
     values, place = _numbers(part.element, "parameters", str(name))
     sizes = [parent.variable.size for parent in parents]
@@ -314,7 +315,7 @@ def _noisy_max(part: _Part, parents: Sequence[_Part], normalize: bool, budget: B
 
 
 def _strengths(part: _Part, sizes: Sequence[int]) -> list[list[int]]:
-    """Return the states of each parent by strength, the strongest first; as declared if nothing is said."""
+    """Return the states of each parent by strength, the strongest first; by default, in declared order."""
     given = part.element.first("strengths")
     if given is None:
         return [list(range(size)) for size in sizes]
@@ -339,7 +340,7 @@ def _strengths(part: _Part, sizes: Sequence[int]) -> list[list[int]]:
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _RECTANGLE = re.compile(r"-?\d+ -?\d+ -?\d+ -?\d+")
-# GeNIe's own looks.
+# GeNIe's default colours and fonts.
 _LOOKS = (
     '<interior color="e5f6f7" />',
     '<outline color="000080" />',
@@ -350,9 +351,9 @@ _LOOKS = (
 def xdsl_text(network: Network) -> str:
     """Return the XDSL text of a discrete network, for UTF-8.
 
-    Parents come before their children, as GeNIe wants them. Names that are no identifiers are replaced, and kept
-    in a property. A noisy-MAX node keeps its parameters; its states are written strongest first, as GeNIe wants
-    them, so those of a rising one come in the opposite order, also in the tables of its children.
+    Parents come before their children, as GeNIe requires. Names that are not identifiers are replaced, and
+    stored in a property. A noisy-MAX node keeps its parameters. Its states are written strongest first, as
+    GeNIe requires. So those of a rising node are reversed, also in the tables of its children.
     """
     _require(network)
     network = _strongest_first(network)
@@ -392,7 +393,7 @@ def xdsl_text(network: Network) -> str:
 
 
 def _require(network: Network) -> None:
-    """Refuse what XDSL cannot hold; it keeps the parameters of noisy-MAX nodes, so these may have any parents."""
+    """Raise an error for what XDSL cannot represent; noisy-MAX nodes keep their parameters and may have any parents."""
     network.require_distributions()
     if not network.nodes:
         raise SettingError("The network has no node; XDSL cannot hold an empty one.")
@@ -406,7 +407,7 @@ def _require(network: Network) -> None:
 
 
 def _parents_first(network: Network) -> list[Node]:
-    """Return the nodes, each as early as its parents allow and otherwise in their order."""
+    """Return the nodes with parents first, otherwise in their order."""
     place = network.dag.position
     missing = [len(node.parents) for node in network.nodes]
     ready = [k for k, count in enumerate(missing) if count == 0]
@@ -422,7 +423,7 @@ def _parents_first(network: Network) -> list[Node]:
 
 
 def _strongest_first(network: Network) -> Network:
-    """Return the network with the states of every rising noisy-MAX node in the opposite order."""
+    """Return the network with the states of every rising noisy-MAX node reversed."""
     rising = {n.name for n in network.nodes if isinstance(n.distribution, NoisyMax) and n.distribution.rising}
     if not rising:
         return network
@@ -472,7 +473,7 @@ def _node_lines(node: Node, network: Network, ids: Mapping[Name, str]) -> list[s
 
 
 def _noisy_lines(node: Node, distribution: NoisyMax) -> list[str]:
-    """Return strengths and parameters: a column for each parent state, the one without effect last, then the leak."""
+    """Return strengths and parameters: a column for each parent state, no effect last, then the leak."""
     strengths: list[int] = []
     columns: list[NDArray[np.float64]] = []
     for cause, parent in zip(distribution.causes, node.parents, strict=True):

@@ -1,7 +1,7 @@
 """Parses XML safely into a tree with positions, without external or expanding entities.
 
-An internal DTD is allowed (XMLBIF files carry one) and not obeyed. Entities and anything that refers to
-another file are refused, so is nesting beyond 64 elements; the encoding is the one the header names.
+An internal DTD is allowed (XMLBIF files have one) but ignored. Entities, references to other files and
+nesting beyond 64 elements are errors. The encoding is that of the header.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ MOST_BYTES = 64 * 2**20
 MOST_ELEMENTS = 2_000_000
 
 _HEADER = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
-# What expat reads by itself, and what Python must turn into UTF-8 first.
+# The encodings that expat reads itself; others are converted to UTF-8 by Python.
 _OWN = {"utf-8", "utf-16", "iso-8859-1", "us-ascii"}
 _OTHER = re.compile(
     r"(gb2312|gbk|gb18030|big5(-hkscs)?|shift_jis|euc-(jp|kr)|windows-\d{3,4}|cp\d{3,4}|iso-8859-\d+|koi8-[ru])"
 )
-# A text that comes back from XML as it went in: no control characters, no blanks at its ends.
+# A text that XML preserves: no control characters, no blanks at its ends.
 PLAIN = re.compile(r"(?!\s)[\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+(?<!\s)")
 
 
 class Element:
-    """A tag, its attributes, the text directly inside it, and the elements inside it.
+    """A tag, its attributes, the text directly inside it, and its child elements.
 
-    ``comments``: those before the root, which tell who wrote the file; other elements have none.
+    ``comments``: those before the root, which show what wrote the file; other elements have none.
     """
 
     __slots__ = ("attributes", "children", "column", "comments", "line", "path", "pieces", "tag")
@@ -51,7 +51,7 @@ class Element:
         return (child for child in self.children if child.tag == tag)
 
     def first(self, tag: str) -> Element | None:
-        """Return the one child of this tag, or None; two are refused."""
+        """Return the only child with this tag, or None; two are an error."""
         found = list(self.all(tag))
         if len(found) > 1:
             found[1].refuse(
@@ -73,7 +73,7 @@ class Element:
         return self.attributes[name]
 
     def only(self, *tags: str) -> None:
-        """Refuse a child of any other tag: what is not understood may change the meaning."""
+        """Raise an error for a child with any other tag: what is not understood may change the meaning."""
         for child in self.children:
             if child.tag not in tags:
                 child.refuse(
@@ -113,7 +113,7 @@ write out what it stands for.
 
 
 class _Reader:
-    """The handlers that expat calls, and what they have seen so far."""
+    """The handlers that expat calls, and their state."""
 
     def __init__(self, data: bytes, path: object) -> None:
         self.path = path
@@ -155,7 +155,7 @@ class _Reader:
             raise ModelFormatError(
                 Message("its encoding cannot be read ({error}).", error=error), path=self.path
             ) from None
-        assert self.top is not None  # expat refuses a document without an element
+        assert self.top is not None  # expat rejects a document without elements
         return self.top
 
     def refuse(self, what: str | Message) -> NoReturn:
@@ -213,7 +213,7 @@ class _Reader:
 
 
 def _decoded(data: bytes, path: object) -> tuple[bytes, str | None]:
-    """Return bytes that expat can read, and the encoding to tell it where the header's no longer holds."""
+    """Return bytes that expat can read, and the encoding to pass if that of the header no longer applies."""
     header = _HEADER.match(data)
     name = header.group(1).decode("ascii").lower() if header else "utf-8"
     if name in _OWN:
@@ -240,5 +240,5 @@ def _decoded(data: bytes, path: object) -> tuple[bytes, str | None]:
 
 
 def escaped(text: str) -> str:
-    """Return a text as it stands between tags or, in double quotes, as an attribute."""
+    """Return a text escaped for use between tags or in a double-quoted attribute."""
     return escape(text, {'"': "&quot;"})

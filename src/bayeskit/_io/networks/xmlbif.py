@@ -1,7 +1,8 @@
-"""XMLBIF 0.3: variables with outcomes, definitions with tables; the child's states come fastest.
+"""XMLBIF 0.3: variables with outcomes, definitions with tables; the child's states vary fastest.
 
-Older files (``PROBABILITY`` and ``VALUE`` instead of ``DEFINITION`` and ``OUTCOME``) are refused: JavaBayes and
-FastPGM, which both wrote them, order the numbers differently, and nothing in the file says who did.
+Older files (``PROBABILITY`` and ``VALUE`` instead of ``DEFINITION`` and ``OUTCOME``) are an error: JavaBayes
+and FastPGM, which both wrote them, order the numbers differently, and the file does not say which one wrote
+it.
 """
 
 from __future__ import annotations
@@ -56,10 +57,10 @@ def read_xmlbif(
 
     Parameters
     ----------
-    data : the bytes of the file; the XML header says in which encoding
+    data : the bytes of the file; the XML header declares the encoding
     path : for messages
-    normalize : divide every row by its sum, whatever that is
-    budget : how many cells its tables may have; by default what its length allows
+    normalize : divide every row by its sum, whatever it is
+    budget : the number of cells its tables may have; by default, what its length allows
 
     Examples
     --------
@@ -120,7 +121,7 @@ def _network_from(root: Element, normalize: bool, budget: Budget) -> Network:
 
 
 def _variable(part: Element, written: str, true: Mapping[str, str]) -> Variable:
-    """Read a VARIABLE; ``true`` has the properties of its true name and states, as written."""
+    """Read a VARIABLE; ``true`` are the properties with its true name and states, as written."""
     part.only("NAME", "OUTCOME", "PROPERTY")
     kind = part.attributes.get("TYPE", "nature")
     if kind != "nature":
@@ -147,7 +148,7 @@ def _variable(part: Element, written: str, true: Mapping[str, str]) -> Variable:
 def _family(
     part: Element, variables: Mapping[str, Variable], normalize: bool, budget: Budget
 ) -> tuple[str, Node]:
-    """Read a DEFINITION: for whom, given whom, and the table."""
+    """Read a DEFINITION: the child, its parents, and the table."""
     part.only("FOR", "GIVEN", "TABLE", "PROPERTY")
 
     def known(element: Element) -> Variable:
@@ -181,7 +182,7 @@ def _family(
 
 
 def _notes(part: Element, obeyed: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the PROPERTY lines of an element, ``key = value`` or a key alone: notes, and what is ``obeyed`` here."""
+    """Return the PROPERTY lines of an element, ``key = value`` or a key alone: notes, and those ``obeyed`` here."""
     found: dict[str, str] = {}
     true: dict[str, str] = {}
     for element in part.all("PROPERTY"):
@@ -205,7 +206,7 @@ def _notes(part: Element, obeyed: Collection[str]) -> tuple[dict[str, str], dict
 def xmlbif_text(network: Network) -> str:
     """Return the XMLBIF text of a discrete network, for UTF-8.
 
-    Names that XML would change (control characters, blanks at the ends) stand in a property.
+    Names that XML would change (control characters, blanks at the ends) are stored in a property.
     """
     require_discrete(network, "XMLBIF")
     ids = mangled((node.name for node in network.nodes), PLAIN)
@@ -231,7 +232,7 @@ def xmlbif_text(network: Network) -> str:
 
 
 def _properties(notes: Mapping[str, str], true: Mapping[str, str], indent: str) -> list[str]:
-    """Return the PROPERTY lines of notes, after those that give true names."""
+    """Return the PROPERTY lines of notes, after those with true names."""
     lines = [f"{key} = {value}" for key, value in true.items()]
     for key, value in notes.items():
         if key in (TRUE_NAME, TRUE_STATES) or not key:

@@ -10,8 +10,7 @@ from bayeskit.typing import Floats
 
 
 def chow_liu(n: int, root: int = 0) -> Search:
-    r"""Learn the tree with the largest likelihood: a maximum spanning tree of mutual information, directed
-    from a root.
+    r"""Learn the tree with the largest likelihood: a maximum spanning tree of mutual information.
 
     .. math:: N\, I(x_i; x_j) = \ell(x_i \mid x_j) - \ell(x_i)
 

@@ -285,8 +285,7 @@ class Position:
 
 
 def slack(scores: Floats) -> float:
-    """Return the difference up to which two sums of such scores count as equal; they depend on the order of
-    summation.
+    """Return the difference up to which two sums of such scores count as equal, because of rounding.
 
     >>> print(f"{slack(np.array([-4e5, -6e5])):.2e}")
     1.01e-06

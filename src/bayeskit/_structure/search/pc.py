@@ -45,8 +45,7 @@ class Skeleton:
 def thin(
     skeleton: Skeleton, arcs: Arcs, significance: float, max_given: int | None
 ) -> Generator[Question, list[Any], None]:
-    """Separate all pairs that a set of neighbours makes independent (p > significance): sets of 0, then 1, …
-    variables.
+    """Separate all pairs that sets of 0, then 1, … neighbours make independent (p > significance).
 
     For each size, the neighbours from which sets are taken are fixed at the start, so the order of the
     variables does not matter. It ends when no variable has enough neighbours, at ``max_given``, or when no
