@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 
 from bayeskit._fitting.search.node_columns import NodeColumns
-from bayeskit._graphs.cpdag import cpdag
 from bayeskit._structure.search_protocol import bits, members
+from bayeskit.networks import cpdag
 from bayeskit.statistics import Variable
 
 SCORES = ("loglik", "aic", "bic", "bdeu", "bds", "k2")

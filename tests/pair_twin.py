@@ -16,7 +16,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from bayeskit._counting.backend import count
-from bayeskit._data.encoded import Chunk
+from bayeskit.extending import Chunk
 from bayeskit.priors import BackOff, BDeu, Dirichlet, Lidstone, MEstimate, Smoothing, WittenBell
 from bayeskit.statistics import Plan, Schema, Statistics, Variable
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayeskit._conditionals.conditional import Codes, DrawRule, ParameterPosterior
-from bayeskit._conditionals.density import ColumnSums, Density, FamilyWords, Formula, Parameter
+from bayeskit._conditionals.density import ColumnSums, FamilyWords, Formula, Parameter
 from bayeskit._conditionals.posterior_draws import Draws, log_gamma_draws
-from bayeskit._data.encoded import Chunk
+from bayeskit.extending import Chunk, Density
 from bayeskit.typing import Floats
 
 

@@ -37,7 +37,6 @@ from bayeskit._counting import backend as backends
 from bayeskit._counting.backend import Threads, backend_of
 from bayeskit._counting.duckdb_backend import DuckDB
 from bayeskit._data.columns import is_missing
-from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
 from bayeskit.errors import (
     CannotCount,
@@ -52,6 +51,7 @@ from bayeskit.errors import (
     UsageError,
     WeightError,
 )
+from bayeskit.extending import Reading
 from bayeskit.statistics import CellTable, Pattern, Plan, Schema, Statistics, Variable
 from refusals import refuses, warns_of
 

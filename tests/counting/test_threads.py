@@ -14,9 +14,9 @@ from bayeskit._counting import backend as threads
 from bayeskit._counting.backend import count_rows, in_order, thread_count
 from bayeskit._data import encoded as encoded_module
 from bayeskit._data.encode import encode
-from bayeskit._data.reading import Reading
 from bayeskit._data.table import open_table
 from bayeskit.errors import SettingError
+from bayeskit.extending import Reading
 from bayeskit.statistics import Plan, Variable
 from refusals import refuses
 

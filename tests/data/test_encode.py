@@ -12,9 +12,9 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from bayeskit._data.encode import code_column, encode, match_columns
-from bayeskit._data.reading import Reading
 from bayeskit._data.table import open_table
 from bayeskit.errors import ColumnError, DataError, UnseenState
+from bayeskit.extending import Reading
 from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 

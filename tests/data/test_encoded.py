@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bayeskit._data.encoded import CHUNK_ROWS, Chunk, CodeColumn, EncodedTable
+from bayeskit._data.encoded import CHUNK_ROWS, CodeColumn, EncodedTable
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Schema, Variable
 
 Y = Variable("y", "categorical", (0, 1))

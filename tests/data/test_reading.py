@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from bayeskit._data.encode import encode
-from bayeskit._data.reading import Reading, cut_variable, interval_labels, warn_of_identifiers
+from bayeskit._data.reading import cut_variable, interval_labels, warn_of_identifiers
 from bayeskit._data.table import open_table
 from bayeskit.errors import ColumnError, Incompatible, InfiniteValue, SettingError, SuspectColumn
+from bayeskit.extending import Reading
 from bayeskit.statistics import Variable
 from refusals import refuses, unnamed
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bayeskit import Discretizer
-from bayeskit._fitting.cut_points import mdl_cut_points
+from bayeskit.classifiers import mdl_cut_points
 
 FILES = sorted((Path(__file__).parent / "cut_points").glob("*.json.gz"))
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit._graphs.cpdag import cpdag, shd, v_structures
+from bayeskit._graphs.cpdag import v_structures
 from bayeskit._graphs.dag import Dag
 from bayeskit.errors import Incompatible
-from bayeskit.networks import Cpdag
+from bayeskit.networks import Cpdag, cpdag, shd
 from graph_twin import all_dags, colliders, dags, meek, skeleton
 from refusals import refuses
 from test_relations import SEVEN

@@ -9,11 +9,11 @@ import pytest
 
 from bayeskit._counting.backend import count_rows
 from bayeskit._data.encode import encode
-from bayeskit._data.reading import Reading
 from bayeskit._data.table import open_table
 from bayeskit._io.saved import SavedContent, write_saved
 from bayeskit._io.statistics import pack_statistics
 from bayeskit.errors import ModelFormatError
+from bayeskit.extending import Reading
 from bayeskit.statistics import Plan, Variable, load_statistics, save_statistics
 from refusals import refuses
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from bayeskit import BayesianNetwork, MarkovNetwork
 from bayeskit._inference.potentials import Contradiction
-from bayeskit._networks.sampling_adapter import METHODS, Engine, Question
 from bayeskit.errors import ImpossibleEvidence, SettingError
+from bayeskit.extending import METHODS, Engine, Question
 from bayeskit.networks import Estimate, asia, wet_grass
 from network_twin import random_network
 from refusals import refuses

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from bayeskit import TAN
 from bayeskit._counting.backend import count
-from bayeskit._data.encoded import Chunk
 from bayeskit._structure.learners import learn, tree
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Plan, Schema, Variable, conditional_mutual_information
 
 

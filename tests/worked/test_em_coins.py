@@ -12,8 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bayeskit._fitting.em import run_em
-from bayeskit.mixtures import StoppingRule
+from bayeskit.mixtures import StoppingRule, run_em
 
 THROWS = [1, 1, 0, 1, 0, 0, 1, 0, 1, 1]
 
