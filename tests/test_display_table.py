@@ -105,6 +105,17 @@ def test_cells_may_be_shaded_in_html() -> None:
     assert text_lines(table) == text_lines(plain) and "class" not in table_html(plain)
 
 
+def test_a_row_of_one_cell_runs_over_all_columns_in_each() -> None:
+    table = DisplayTable("", ("", "a", "b"), (("a long heading",), ("  x", "1", "2")), (("sum", "1", "2"),))
+    assert as_text(table).splitlines() == [
+        *("     a  b", "a long heading", "  x  1  2", "---------", "sum  1  2"),
+    ]
+    assert '<td colspan="3">a long heading</td>' in as_html(table)
+    stream = StringIO()
+    Console(file=stream, width=60).print(as_rich(table))
+    assert all(cell in stream.getvalue() for line in table.lines for cell in line)
+
+
 def test_numbers_are_set_to_the_right_in_each() -> None:
     table = DisplayTable("", ("纹理", "n"), (("清晰", "5"), ("x", "1,000")), right=1)
     assert {display_width(line) for line in text_lines(table)} == {4 + 2 + 5}

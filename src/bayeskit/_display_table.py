@@ -140,7 +140,8 @@ def as_text(table: DisplayTable) -> str:
     head, *body = text_lines(table)
     n, widths = len(table.rows), table.widths
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    lines = [table.title, "", head, *body[:n], rule, *body[n:]]
+    title = [table.title, ""] if table.title else []
+    lines = [*title, head, *body[:n], rule, *body[n:]]
     return "\n".join([*lines, *([""] if table.notes else []), *table.notes])
 
 
@@ -153,12 +154,14 @@ def text_lines(table: DisplayTable) -> list[str]:
     ['纹理   n', 'a     10', 'b      5']
     """
     widths = table.widths
-    return [
-        "  ".join(
-            padded(c, w, table.is_right(j)) for j, (c, w) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in table.lines
-    ]
+
+    def joined(line: tuple[str, ...]) -> str:
+        if len(line) == 1:
+            return line[0]
+        cells = enumerate(zip(line, widths, strict=True))
+        return "  ".join(padded(cell, width, table.is_right(j)) for j, (cell, width) in cells)
+
+    return [joined(line).rstrip() for line in table.lines]
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -220,14 +220,15 @@ class CountForest(CountClassifier):
         >>> from bayeskit import CountForest
         >>> X, y = [[1.0], [2.0], [3.0], [4.0]] * 5, ["a", "a", "b", "b"] * 5
         >>> print(CountForest(n_trees=1, smoothing=1).fit(X, y).paths([1.5]))
-        n of a, b; posterior
+        Counts and posteriors of a, b
         <BLANKLINE>
+                                        n       posterior
         Tree 0
-          all rows: 10, 10; 0.5000, 0.5000
-            x0 ≤ 2.5: 10, 0; 0.9545, 0.0455
-        <BLANKLINE>
-        mean: 0.9545, 0.0455
-        posterior, to the power 1.3012: 0.9813, 0.0187
+          all rows                      10, 10  0.5000, 0.5000
+            x0 ≤ 2.5                    10, 0   0.9545, 0.0455
+        ------------------------------------------------------
+        mean                                    0.9545, 0.0455
+        posterior, to the power 1.3012          0.9813, 0.0187
         """
         fitted, model = self._reader("paths"), self._model
         check_whole("most", most, 1)

@@ -15,7 +15,7 @@ import numpy as np
 from bayeskit._conditionals.tree_posteriors import TreePosteriors
 from bayeskit._counting.count_trees import binned, stops_of
 from bayeskit._data.encoded import Chunk
-from bayeskit._display_table import DisplayTable, as_html
+from bayeskit._display_table import DisplayTable, as_html, as_text
 from bayeskit._messages import WordList
 from bayeskit._report.words import words_of
 from bayeskit._schema import Label
@@ -32,8 +32,9 @@ _WORDS = WordList(
         "tree": "Tree {t}",
         "others": "the other {n} trees",
         "mean": "mean",
-        "posterior": "posterior, to the power {power:g}",
-        "head": "n of {classes}; posterior",
+        "power": "posterior, to the power {power:g}",
+        "title": "Counts and posteriors of {classes}",
+        "posterior": "posterior",
     }
 )
 # Of more states a few are named.
@@ -87,38 +88,26 @@ class TreePaths:
     lang: str = "en"
 
     def __str__(self) -> str:
-        words = _WORDS.of(self.lang)
-        lines = [words["head"].format(classes=", ".join(map(visible, self.classes)))]
-        for path in self.paths:
-            lines += ["", words["tree"].format(t=path.tree)]
-            for depth, step in enumerate(path.steps):
-                lines.append(
-                    f"{'  ' * (depth + 1)}{step.test}: {_numbers(step.counts)}; {_shares(step.posterior)}"
-                )
-        lines.append("")
-        if self.others is not None:
-            lines.append(
-                f"{words['others'].format(n=self.n_trees - len(self.paths))}: {_shares(self.others)}"
-            )
-        lines.append(f"{words['mean']}: {_shares(self.mean)}")
-        lines.append(f"{words['posterior'].format(power=self.power)}: {_shares(self.posterior)}")
-        return "\n".join(lines)
+        return as_text(self._table())
 
     def _repr_html_(self) -> str:
+        return as_html(self._table(), lang=self.lang)
+
+    def _table(self) -> DisplayTable:
         words = _WORDS.of(self.lang)
         rows: list[tuple[str, ...]] = []
         for path in self.paths:
             rows.append((words["tree"].format(t=path.tree),))
-            rows += [(step.test, _numbers(step.counts), _shares(step.posterior)) for step in path.steps]
-        totals = []
-        if self.others is not None:
-            totals.append(
-                (words["others"].format(n=self.n_trees - len(self.paths)), "", _shares(self.others))
-            )
+            rows += [
+                ("  " * depth + step.test, _numbers(step.counts), _shares(step.posterior))
+                for depth, step in enumerate(path.steps, 1)
+            ]
+        others = words["others"].format(n=self.n_trees - len(self.paths))
+        totals = [] if self.others is None else [(others, "", _shares(self.others))]
         totals.append((words["mean"], "", _shares(self.mean)))
-        totals.append((words["posterior"].format(power=self.power), "", _shares(self.posterior)))
-        title = words["head"].format(classes=", ".join(map(str, self.classes)))
-        return as_html(DisplayTable(title, (), tuple(rows), tuple(totals)), lang=self.lang)
+        totals.append((words["power"].format(power=self.power), "", _shares(self.posterior)))
+        title = words["title"].format(classes=", ".join(map(str, self.classes)))
+        return DisplayTable(title, ("", "n", words["posterior"]), tuple(rows), tuple(totals))
 
 
 def _numbers(counts: Sequence[float]) -> str:
