@@ -19,9 +19,12 @@ from contextlib import contextmanager
 from functools import cache, reduce
 from itertools import islice
 from string import Formatter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayeskit._visible import visible_lines
+
+if TYPE_CHECKING:
+    import numpy as np
 
 VARIABLE = "BAYESKIT_LANG"
 # Language → folder of its catalogue. That of English holds only what the command line words otherwise.
@@ -153,24 +156,39 @@ class Term(Message):
 class RowNumber(Message):
     """The number of a row: counted from 0 in Python (and messages say so), from 1 on the command line.
 
+    ``begins`` is whether a sentence begins with it.
+
     Examples
     --------
-    >>> print(RowNumber(3))
-    row 3 (the first is 0)
+    >>> print(RowNumber(3), RowNumber(3, begins=True), sep="; ")
+    row 3 (the first is 0); Row 3 (the first is 0)
     """
 
-    __slots__ = ()
+    __slots__ = ("begins",)
 
-    def __init__(self, row: int) -> None:
-        super().__init__("row {row} (the first is 0)", row=int(row))
+    def __init__(self, row: int | np.integer[Any], begins: bool = False) -> None:
+        self.begins = begins
+        super().__init__(
+            "Row {row} (the first is 0)" if begins else "row {row} (the first is 0)", row=int(row)
+        )
+
+    @property
+    def row(self) -> int:
+        """The number, counted from 0."""
+        return int(self.values["row"])
+
+    def move(self, by: int) -> None:
+        """Add to the number: the rows are part of a longer table."""
+        self.values["row"] += by
 
     def said(self, translate: _Translate) -> str | None:
         if _Choice.context != COMMAND_LINE:
             return super().said(translate)
-        return Message("row {row}", row=self.values["row"] + 1).said(translate)
+        template = "Row {row}" if self.begins else "row {row}"
+        return Message(template, row=self.row + 1).said(translate)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RowNumber, (self.values["row"],)
+        return RowNumber, (self.row, self.begins)
 
 
 class Joined:

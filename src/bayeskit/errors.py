@@ -52,6 +52,12 @@ class _Shown(Exception):
         """Rename something in the shown message, such as a temporary copy that the user does not know."""
         self._renamed = (*self._renamed, (old, new))
 
+    def move_rows(self, by: int) -> None:
+        """Add to the numbers of rows in the message: those read so far are part of a longer table."""
+        for value in self.values.values():
+            if isinstance(value, RowNumber):
+                value.move(by)
+
     @property
     def template(self) -> str:
         """The message as the source writes it, with fields for its values."""
@@ -108,7 +114,7 @@ class InfiniteValue(DataError):
     """A cell is infinite where a finite number is needed."""
 
     def __init__(self, column: object, row: int, value: float) -> None:
-        self.column, self.row, self.value = column, row, value
+        self.column, self.value = column, value
         super().__init__(
             "Column {column!r} holds {value} in {place}. "
             "Replace infinite values, or make them NaN, which means missing.",
@@ -116,6 +122,11 @@ class InfiniteValue(DataError):
             value=value,
             place=RowNumber(row),
         )
+
+    @property
+    def row(self) -> int:
+        """The number of the row, counted from 0."""
+        return _row_of(self)
 
 
 class BlockValue(DataError):
@@ -125,18 +136,28 @@ class BlockValue(DataError):
     """
 
     def __init__(self, block: object, column: object, row: int, value: float) -> None:
-        self.block, self.column, self.row, self.value = block, column, row, value
+        self.block, self.column, self.value = block, column, value
         super().__init__(
-            "Negative values in data passed to the block {block!r}: {value} in column {column!r} of row {row}. Totals "
+            "Negative values in data passed to the block {block!r}: {value} in column {column!r} of {place}. Totals "
             "are of counts or weights: shift or clip the column, or declare it numeric (a Gaussian)."
             if math.isfinite(value)
-            else "The block {block!r} has {value} in column {column!r} of row {row}. Fill it, drop the row, or declare "
+            else "The block {block!r} has {value} in column {column!r} of {place}. Fill it, drop the row, or declare "
             "the column numeric, where NaN means missing.",
             block=block,
             value="NaN" if math.isnan(value) else "inf" if math.isinf(value) else value,
             column=column,
-            row=row,
+            place=RowNumber(row),
         )
+
+    @property
+    def row(self) -> int:
+        """The number of the row, counted from 0."""
+        return _row_of(self)
+
+
+def _row_of(error: DataError) -> int:
+    place: RowNumber = error.values["place"]
+    return place.row
 
 
 class ColumnError(DataError):

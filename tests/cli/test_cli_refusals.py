@@ -457,3 +457,36 @@ def test_doctor_compares_releases_with_those_declared(monkeypatch: pytest.Monkey
     result = run("doctor", "--json")
     assert result.exit_code == 1
     assert [text for text in json.loads(result.stdout)["amiss"] if text.startswith("rich 0.3.1 < ")]
+
+
+# A cell that cannot be used, in a table of a word, a number and the class; the command that meets it.
+BAD_CELLS = {
+    "an infinite number": ("a,inf,y", "fit {data} --target y -o {out}.bayes"),
+    "an infinite number, cut": ("a,inf,y", "fit {data} --target y --model kdb -o {out}.bayes"),
+    "no class": ("a,1.5,", "fit {data} --target y -o {out}.bayes"),
+    "an unseen state": ("z,1.5,y", "predict {model} {data} -o {out}.csv"),
+    "an infinite number, predicted": ("a,inf,y", "predict {model} {data} -o {out}.csv"),
+    "an infinite number, added": ("a,inf,y", "update {model} {data}"),
+    "an infinite number, learned": ("a,inf,y", "network learn {data} -o {out}.bif"),
+    "an infinite number, discretized": ("a,inf,y", "discretize {data} --target y"),
+}
+
+
+@pytest.mark.parametrize("number", [7, 150_007])
+@pytest.mark.parametrize("case", BAD_CELLS)
+def test_rows_have_the_number_that_they_have_in_the_file(case: str, number: int, tmp_path: Path) -> None:
+    cell, command = BAD_CELLS[case]
+    good = [f"{'ab'[i % 2]},{i % 5}.5,{'yn'[i % 2]}" for i in range(40)]
+    table = tmp_path / "good.csv"
+    table.write_text("\n".join(["s,x,y", *good]), "utf-8")
+    done("fit", table, "--target", "y", "--param", "unseen=error", "-o", tmp_path / "model.bayes")
+    lines = good * (number // len(good) + 1)
+    lines[number - 1] = cell
+    bad = tmp_path / "bad.csv"
+    bad.write_text("\n".join(["s,x,y", *lines]), "utf-8")
+    names = {"data": bad, "model": tmp_path / "model.bayes", "out": tmp_path / "out"}
+    said = run(*(part.format_map(names) for part in command.split()))
+    assert said.exit_code == 2 and "first is 0" not in said.stderr
+    assert f"row {number}" in said.stderr.lower().replace(",", "")
+    said = run(*(part.format_map(names) for part in command.split()), "--lang", "zh")
+    assert f"第 {number} 行" in said.stderr.replace(",", "")

@@ -9,7 +9,14 @@ import pytest
 
 from bayeskit import AODE, KDB, TAN, Batches, NaiveBayes, learn_network
 from bayeskit._data.source import Source
-from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource, WeightError
+from bayeskit.errors import (
+    ColumnError,
+    DataError,
+    DataTypeError,
+    InfiniteValue,
+    OneShotSource,
+    WeightError,
+)
 from refusals import refuses
 
 COLUMNS = {"a": ["p", "q", "p"], "b": [1.5, 2.0, 3.0], "w": [1, 2, 3], "y": ["u", "v", "u"]}
@@ -225,3 +232,17 @@ def test_weights_that_are_text_are_refused_as_weights(tmp_path):
             NaiveBayes().fit(data, target="y", sample_weight="w")
         with pytest.raises(WeightError, match="'w'"):
             learn_network(data, sample_weight="w")
+
+
+@pytest.mark.parametrize(
+    ("cells", "error"),
+    [(["p", np.inf, "u"], InfiniteValue), (["p", 1.5, None], DataError), (["p", -1.0, "u"], DataError)],
+)
+def test_rows_are_numbered_over_all_batches(cells, error):
+    def batches():
+        for last in (["q", 2.0, "v"], ["q", 2.0, "v"], cells):
+            yield pd.DataFrame([["p", 1.0, "u"], ["q", 2.0, "v"], last], columns=["a", "b", "y"])
+
+    model = NaiveBayes(families={"b": "poisson"})
+    with refuses(error, "row 8"):
+        model.fit(Batches(batches), target="y").leave_one_out(Batches(batches), target="y")

@@ -15,6 +15,7 @@ from bayeskit._conditionals.kernels.left_out import remainder
 from bayeskit._conditionals.multinomial import checked_alpha, entries_of
 from bayeskit._counting.count_totals import refuse_unusable
 from bayeskit._data.encoded import Chunk
+from bayeskit._messages import RowNumber
 from bayeskit._numba import kernel
 from bayeskit._statistics.part import never_counted
 from bayeskit._statistics.totals import Totals
@@ -155,9 +156,9 @@ class Complement(Conditional):
             refuse_unusable(chunk.block, signed=True, first_row=chunk.first_row)
             row = chunk.first_row + int((~np.isfinite(scores).all(axis=1)).argmax())
             raise DataError(
-                "Row {row} (the first is 0) holds numbers that are too large to be left out: its score is beyond "
+                "{place} holds numbers that are too large to be left out: its score is beyond "
                 "doubles. Divide the columns by a constant.",
-                row=row,
+                place=RowNumber(row, begins=True),
             )
         if not self.norm:
             _rule_out(evidence, scores)

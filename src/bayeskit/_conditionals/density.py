@@ -26,7 +26,7 @@ from bayeskit._conditionals.conditional import (
     Workings,
 )
 from bayeskit._data.encoded import Chunk
-from bayeskit._messages import Joined
+from bayeskit._messages import Joined, RowNumber
 from bayeskit._schema import Name
 from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import DataError, NotSupported, SettingError
@@ -202,11 +202,11 @@ class Density(Component):
         if wrong.any():
             i, j = np.argwhere(wrong)[0]
             raise DataError(
-                "{name!r} is {value:g} in row {row} (from 0), which is no count: "
+                "{name!r} is {value:g} in {place}, which is no count: "
                 "a value of {family!r} lies between 0 and 2**53. Choose another family for it.",
                 name=names[j],
                 value=values[i, j],
-                row=rows[i],
+                place=RowNumber(rows[i]),
                 family=cls.family,
             )
 

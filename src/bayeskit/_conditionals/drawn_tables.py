@@ -26,6 +26,7 @@ from bayeskit._conditionals.pair_cells import IMAGINARY
 from bayeskit._conditionals.posterior_draws import Draws, log_dirichlet, log_dirichlet_about
 from bayeskit._conditionals.tries import find_context
 from bayeskit._data.encoded import Chunk
+from bayeskit._messages import RowNumber
 from bayeskit._schema import LARGEST_BYTE_TABLE
 from bayeskit.errors import UsageError
 from bayeskit.typing import Floats
@@ -295,10 +296,10 @@ def _completed(
     n = int(np.prod([len(s) for s in states], dtype=np.float64))
     if n > MOST_COMPLETIONS:
         raise UsageError(
-            "Row {row} (from 0) lacks {n} attributes that others depend on, which have {n2:,} joint states; "
+            "{place} lacks {n} attributes that others depend on, which have {n2:,} joint states; "
             "predict_interval sums over at most {most_completions:,}. Fill some in, or use NaiveBayes, which leaves "
             "missing values out.",
-            row=row,
+            place=RowNumber(row, begins=True),
             n=len(places),
             n2=n,
             most_completions=MOST_COMPLETIONS,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayeskit._data.encoded import Chunk
 from bayeskit._intrinsics import fibonacci_hash
+from bayeskit._messages import RowNumber
 from bayeskit._numba import kernel
 from bayeskit._schema import Schema
 from bayeskit._statistics.families import Cells, Families
@@ -199,11 +200,11 @@ def _refuse_large(chunk: Chunk, schema: Schema, columns: list[int]) -> None:
     if beyond.any():
         row, at = (int(place) for place in np.argwhere(beyond)[0])
         raise DataError(
-            "{name!r} is {value} in row {first_row}: squares of "
+            "{name!r} is {value} in {place}: squares of "
             "values beyond {largest:g} cannot be summed. Correct it, make it missing, or change the unit of the "
             "column.",
             name=schema.numeric[columns[at]].name,
             value=values[row, at],
-            first_row=chunk.first_row + row,
+            place=RowNumber(chunk.first_row + row),
             largest=LARGEST,
         )

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayeskit._data.encoded import Chunk
 from bayeskit._intrinsics import fibonacci_hash, set_all
+from bayeskit._messages import RowNumber
 from bayeskit._numba import kernel
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.grids import FINENESS, LEAST_EXPONENT, MOST_CELLS, Grid, Grids
@@ -127,11 +128,10 @@ def _count_grid(
     largest, infinite = find_largest(chunk.values, column, weights)
     if infinite >= 0:
         raise DataError(
-            "{name!r} is {value} in row {first_row} "
-            "(from 0). Give NaN where a value is missing, or leave such rows out.",
+            "{name!r} is {value} in {place}. Give NaN where a value is missing, or leave such rows out.",
             name=name,
             value=chunk.values[infinite, column],
-            first_row=chunk.first_row + infinite,
+            place=RowNumber(chunk.first_row + infinite),
         )
     limit = math.frexp(largest)[1] if largest else LEAST_EXPONENT
     exponent = limit - FINENESS

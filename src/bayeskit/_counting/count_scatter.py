@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from bayeskit._data.encoded import Chunk
+from bayeskit._messages import RowNumber
 from bayeskit._numba import kernel
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.double import Twofold, add, add_exactly, multiply
@@ -27,17 +28,18 @@ _BLOCK = 2048
 # classes with nearly collinear columns: less than this share of some column's variance is left given the
 # others.
 _FEW_PRODUCTS, _NEARLY_SINGULAR = 2**20, 1e-6
-# Products up to which third and fourth powers are summed in two doubles, too: each costs four times as much.
+# Products up to which third and fourth powers are summed in double-double, too: each costs four times as much.
 _FEW_POWERS = 2**16
 
 
 def count_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> Scatter:
     """Sum z, zzᵀ and the third and fourth powers in each class, with z centred at the class mean.
 
-    Only rows in which all these attributes are present are used. Small chunks are summed in double-double: once most of
-    their rows are forgotten, what is left may be far smaller than what was there. Many rows are summed by matrix products in
-    plain doubles, about the mean of the same rows, so that nothing cancels. Squares are still summed in double-double if
-    the covariance is nearly singular: solving with it would multiply their rounding by its condition number.
+    Only rows in which all these attributes are present are used. Small chunks are summed in double-double: once
+    most of their rows are forgotten, what is left may be far smaller than what was there. Many rows are summed by
+    matrix products in plain doubles, about the mean of the same rows, so that nothing cancels. Squares are still
+    summed in double-double if the covariance is nearly singular: solving with it would multiply their rounding by
+    its condition number.
     """
     assert chunk.target is not None
     columns = np.array([schema.numeric_index[name] for name in attributes], dtype=np.intp)
@@ -145,11 +147,11 @@ def _usable(
     if beyond.any():
         row, j = (int(at) for at in np.argwhere(beyond)[0])
         raise DataError(
-            "{attribute!r} is {value} in row {first_row}: squares and fourth powers of values "
+            "{attribute!r} is {value} in {place}: squares and fourth powers of values "
             "beyond {largest:g} cannot be summed. Correct it, make it missing, or change the unit of the column.",
             attribute=attributes[j],
             value=values[row, j],
-            first_row=first_row + row,
+            place=RowNumber(first_row + row),
             largest=LARGEST,
         )
     return taken & ~missing.any(axis=1)

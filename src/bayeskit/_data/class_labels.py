@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayeskit._data.columns import CodedColumn, factorize_array
 from bayeskit._data.frames import factorize_series, readable
-from bayeskit._messages import Message
+from bayeskit._messages import Message, RowNumber
 from bayeskit._schema import Variable
 from bayeskit.errors import DataError, DataTypeError, UnseenClass
 
@@ -106,8 +106,8 @@ def factorize_labels(y: Any) -> CodedColumn:
     if not isinstance(coded.labels, range) and len(coded.codes) and int(coded.codes.min()) < 0:
         row = int((np.asarray(coded.codes) < 0).argmax())
         raise DataError(
-            "Input y contains NaN: the class of row {row} is missing; {way_out}.",
-            row=row,
+            "Input y contains NaN: the class of {place} is missing; {way_out}.",
+            place=RowNumber(row),
             way_out=Message(_WAY_OUT),
         )
     return coded

@@ -132,9 +132,9 @@ def _factorize_floats(array: NDArray[Any], name: Name) -> CodedColumn:
     if np.isinf(array).any():
         row = int(np.isinf(array).argmax())
         raise ColumnError(
-            "Column {name!r} holds infinity at row {row}. Replace it or make it missing (NaN).",
+            "Column {name!r} holds infinity in {place}. Replace it or make it missing (NaN).",
             name=name,
-            row=row,
+            place=RowNumber(row),
         )
     labels, inverse = np.unique(array[~missing], return_inverse=True)
     codes = np.full(len(array), -1, dtype=np.intp)
@@ -158,11 +158,11 @@ def _factorize_objects(array: NDArray[Any], name: Name) -> CodedColumn:
             codes[i] = index.setdefault(value, len(index))
         except TypeError:
             raise ColumnError(
-                "Column {name!r} holds {value!r} (a {kind}) at row {i}, which cannot be a category.",
+                "Column {name!r} holds {value!r} (a {kind}) in {place}, which cannot be a category.",
                 name=name,
                 value=value,
                 kind=type(value).__name__,
-                i=i,
+                place=RowNumber(i),
             ) from None
     return CodedColumn(codes, list(index))
 
@@ -212,9 +212,9 @@ def without_missing_labels(coded: CodedColumn, name: Name) -> CodedColumn:
         if isinstance(label, float) and label in (np.inf, -np.inf):
             row = int((np.asarray(coded.codes) == code).argmax())
             raise ColumnError(
-                "Column {name!r} holds infinity at row {row}. Replace it or make it missing (NaN).",
+                "Column {name!r} holds infinity in {place}. Replace it or make it missing (NaN).",
                 name=name,
-                row=row,
+                place=RowNumber(row),
             )
     if not absent.any():
         return coded
@@ -256,10 +256,10 @@ def numbers_of_array(array: NDArray[Any], name: Name) -> NDArray[Any]:
     except OverflowError:
         row = next(i for i, value in enumerate(array.tolist()) if not _fits_a_float(value))
         raise ColumnError(
-            "Column {name!r} holds a number at row {row} that is too large for a float. Replace it or make it "
+            "Column {name!r} holds a number in {place} that is too large for a float. Replace it or make it "
             "missing (NaN).",
             name=name,
-            row=row,
+            place=RowNumber(row),
         ) from None
     except TypeError as error:
         raise DataTypeError(

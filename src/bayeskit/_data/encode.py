@@ -13,10 +13,10 @@ from bayeskit._data.columns import LARGEST_SPAN, CodedColumn, factorize_codes
 from bayeskit._data.encoded import CodeColumn, Columns, EncodedTable
 from bayeskit._data.source import batch_weights
 from bayeskit._data.table import Table
-from bayeskit._messages import Joined, Message
+from bayeskit._messages import Joined, Message, RowNumber
 from bayeskit._numba import kernel
 from bayeskit._schema import LARGEST_BYTE_TABLE, Label, Name, Schema, Variable, state_code
-from bayeskit.errors import ColumnError, InfiniteValue, UnseenState
+from bayeskit.errors import BayeskitError, ColumnError, InfiniteValue, UnseenState
 from bayeskit.typing import LabelsLike, WeightsLike
 
 
@@ -167,6 +167,22 @@ def encode(
 
     With ``"grow"``, new states (and classes) extend the schema that is returned with the codes.
     """
+    try:
+        return _encode(table, schema, policy, y, weights, with_target, threshold)
+    except BayeskitError as error:
+        error.move_rows(table.first_row)
+        raise
+
+
+def _encode(
+    table: Table,
+    schema: Schema,
+    policy: Policy,
+    y: LabelsLike | None,
+    weights: WeightsLike | None,
+    with_target: bool,
+    threshold: float | None,
+) -> EncodedTable:
     target, target_codes, row_weights = schema.target, None, None
     if with_target:
         labels = as_labels(y, table.n_rows)
@@ -177,7 +193,8 @@ def encode(
         none = np.empty((table.n_rows, 0))
         grown = schema.with_variables(schema.attributes, target)
         return EncodedTable(
-            grown, table.n_rows, none.astype(np.uint8), none, block, target_codes, row_weights, threshold
+            *(grown, table.n_rows, none.astype(np.uint8), none, block, target_codes, row_weights, threshold),
+            first_row=table.first_row,
         )
     places = [j for j, v in enumerate(schema.attributes) if v.kind == "categorical"]
     variables, codes = _encode_categorical(table, schema, places, policy)
@@ -187,7 +204,9 @@ def encode(
     values = _numbers(table, schema)
     if policy == "grow":
         schema = schema.with_variables(attributes, target)
-    return EncodedTable(schema, table.n_rows, codes, values, None, target_codes, row_weights)
+    return EncodedTable(
+        schema, table.n_rows, codes, values, None, target_codes, row_weights, first_row=table.first_row
+    )
 
 
 def _numbers(table: Table, schema: Schema) -> Columns:
@@ -328,9 +347,9 @@ def encode_column(coded: CodedColumn, variable: Variable, policy: Policy) -> tup
 
 def _unseen(variable: Variable, label: Label, row: int) -> UnseenState:
     return UnseenState(
-        "Row {row}: {name!r} has no state {label!r} (it has {states}). "
+        "{place}: {name!r} has no state {label!r} (it has {states}). "
         'Pass unseen="ignore" to leave such values out.',
-        row=row,
+        place=RowNumber(row, begins=True),
         name=variable.name,
         label=label,
         states=variable.listing(),

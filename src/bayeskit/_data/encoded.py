@@ -109,6 +109,7 @@ class EncodedTable:
     """Columns in the codes of a schema.
 
     ``codes`` and ``values`` are whole matrices if the source was one, otherwise one array per column.
+    ``first_row`` is the number of the first row in the source.
     """
 
     schema: Schema
@@ -119,6 +120,7 @@ class EncodedTable:
     target: NDArray[np.uint32] | None = None
     weights: NDArray[np.float64] | None = None
     block_above: float | None = None
+    first_row: int = 0
 
     @property
     def chunk_rows(self) -> int:
@@ -180,7 +182,7 @@ class EncodedTable:
             block,
             None if self.target is None else self.target[rows],
             None if self.weights is None else self.weights[rows],
-            start,
+            self.first_row + start,
             self.block_above,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +132,7 @@ class Source:
     def __iter__(self) -> Iterator[Rows]:
         """Yield tables. Weights are checked: one batch may have weight zero; whether all have is checked at the end."""
         total, batches = 0.0, 0
-        for rows in self._all() if self.keep is None else map(self.keep, self._all()):
+        for rows in self._numbered() if self.keep is None else map(self.keep, self._numbered()):
             if rows is None:
                 continue
             total += rows.weight
@@ -146,6 +146,13 @@ class Source:
     def weighing(self) -> Iterator[Rows]:
         """Yield the batches with positive weight; rows of other batches are ignored, and define no class."""
         return (rows for rows in self if rows.weights is None or rows.weight > 0.0)
+
+    def _numbered(self) -> Iterator[Rows]:
+        """Give all batches; each knows how many rows came before it."""
+        before = 0
+        for rows in self._all():
+            yield replace(rows, table=replace(rows.table, first_row=before)) if before else rows
+            before += rows.table.n_rows
 
     def _all(self) -> Iterator[Rows]:
         if names_files(self.data):

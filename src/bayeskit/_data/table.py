@@ -44,7 +44,8 @@ class Table:
 
     Exactly one of ``matrix`` (a NumPy array of one dtype), ``frame`` (a narwhals frame), ``arrays`` (one
     array a column) and ``block`` (a SciPy sparse matrix) holds the cells. ``text`` are columns that are known to be
-    text although all their cells here may be missing.
+    text although all their cells here may be missing. ``first_row`` is the number of the first row in the source that
+    the table is a batch of.
     """
 
     n_rows: int
@@ -55,6 +56,7 @@ class Table:
     arrays: Sequence[NDArray[Any]] | None = None
     block: Any = None
     text: frozenset[Name] = frozenset()
+    first_row: int = 0
     _coded: dict[Name, CodedColumn] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -137,9 +139,9 @@ class Table:
             return self
         place = {name: j for j, name in enumerate(self.names)}
         if self.frame is not None:
-            return Table(self.n_rows, names, self.named, frame=self.frame.select(list(names)))
+            return replace(self, names=names, frame=self.frame.select(list(names)), _coded={})
         arrays = tuple(self.raw(place[name]) for name in names)
-        return Table(self.n_rows, names, self.named, arrays=arrays, text=self.text)
+        return replace(self, names=names, matrix=None, arrays=arrays, block=None, _coded={})
 
     def take(self, rows: NDArray[np.intp]) -> Table:
         """Return the table of these rows, in this order."""

@@ -24,6 +24,7 @@ from bayeskit._data.encoded import Chunk
 from bayeskit._fitting.graph_factors import Flags, GraphFactors
 from bayeskit._inference.exact import get_max_memory
 from bayeskit._inference.gaussian.mixed_layout import HybridEvidence
+from bayeskit._messages import RowNumber
 from bayeskit.errors import InfiniteValue, UsageError
 from bayeskit.typing import Floats
 
@@ -367,10 +368,10 @@ class GraphPosterior:
 def _refuse_many(holes: Holes, chunk: Chunk, rows: NDArray[np.intp]) -> None:
     if holes.n_states > MOST_LEFT_OUT:
         raise UsageError(
-            "Row {first_row} (from 0) lacks {n} attributes that others depend "
+            "{place} lacks {n} attributes that others depend "
             "on, which have {n_states:,} joint states; predict_interval sums over at most {most_left_out:,}. "
             "Fill some in, or use NaiveBayes, which leaves missing values out.",
-            first_row=chunk.first_row + int(rows[0]),
+            place=RowNumber(chunk.first_row + int(rows[0]), begins=True),
             n=len(holes.discrete),
             n_states=holes.n_states,
             most_left_out=MOST_LEFT_OUT,

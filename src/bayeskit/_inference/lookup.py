@@ -11,6 +11,7 @@ from bayeskit._graphs.distributions import LinearGaussian
 from bayeskit._graphs.network import Network, Node
 from bayeskit._inference.gaussian.elimination import log_normal
 from bayeskit._inference.potentials import Potentials
+from bayeskit._messages import RowNumber
 from bayeskit._numba import kernel
 from bayeskit.errors import DataError
 from bayeskit.typing import Floats, Ints
@@ -247,11 +248,11 @@ def _check(node: Node, k: int, codes: Ints, values: Floats | None) -> None:
     if wrong.any():
         row = int(wrong.argmax())
         raise DataError(
-            "{name!r} is {column} in row {row} (the first is 0), which is missing or no value of it. "
+            "{name!r} is {column} in {place}, which is missing or no value of it. "
             "Give complete rows, or ask for the probability of the cells that are known as evidence.",
             name=node.name,
             column=column[row],
-            row=row,
+            place=RowNumber(row),
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from bayeskit._data.columns import refuse_beyond
 from bayeskit._data.encode import encode, match_columns
 from bayeskit._data.table import Table, open_dense
-from bayeskit._messages import Joined
+from bayeskit._messages import Joined, RowNumber
 from bayeskit._schema import Name, Schema, Variable, column_name
 from bayeskit.errors import ColumnError, SettingError
 from bayeskit.typing import Floats, TableLike
@@ -103,11 +103,11 @@ def _refuse_text(table: Table, who: str) -> None:
         found = table.first_text(j)
         if found is not None:
             raise ColumnError(
-                "Column {name!r} holds {found!r} in row {found2} (the first is 0), and {who} needs numbers. "
+                "Column {name!r} holds {found!r} in {place}, and {who} needs numbers. "
                 "Leave the column out, or use LatentClass, which takes categories.",
                 name=name,
                 found=found[1],
-                found2=found[0],
+                place=RowNumber(found[0]),
                 who=who,
             )
 

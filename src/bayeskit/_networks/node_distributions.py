@@ -25,7 +25,7 @@ from bayeskit._graphs.distributions import (
 )
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import Network, Node, discrete
-from bayeskit._messages import Joined, Message
+from bayeskit._messages import Joined, Message, RowNumber
 from bayeskit._networks.building import Axes, Place, numbers
 from bayeskit._schema import Label, Name, Variable, state_code
 from bayeskit.errors import ColumnError, SettingError, UnseenState, UsageError
@@ -152,10 +152,10 @@ def _codes_in(axes: Axes, axis: int, table: Rows, j: int) -> list[int]:
     if (codes < 0).any():
         row = int((codes < 0).argmax())
         raise ColumnError(
-            "The frame for {owner!r} says no state of {name!r} in row {row} (the first is 0).",
+            "The frame for {owner!r} says no state of {name!r} in {place}.",
             owner=axes.owner,
             name=axes.names[axis],
-            row=row,
+            place=RowNumber(row),
         )
     # Labels in the order of the rows, and only those that occur.
     met, first = np.unique(codes, return_index=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayeskit._data.source import as_weights
 from bayeskit._graphs.network import FactorGraph
 from bayeskit._inference.exact import allowed
-from bayeskit._messages import listed
+from bayeskit._messages import RowNumber, listed
 from bayeskit._networks.arguments import choice
 from bayeskit._networks.data_rows import Rows, Unseen
 from bayeskit._networks.discrete_adapter import DerivedCache, DiscreteAdapter, MostProbable
@@ -331,9 +331,9 @@ class Queries:
         if len(strange):
             if impossible == "error":
                 raise DataError(
-                    "Row {strange} has probability zero (the first row is 0). Mend it, or pass "
+                    "{place} has probability zero. Mend it, or pass "
                     'impossible="prior" to answer such rows with the prior of the target.',
-                    strange=strange[0],
+                    place=RowNumber(strange[0], begins=True),
                 )
             found[strange] = adapter.prior(place, limit)
             shown = listed(map(str, strange), MOST_NAMED)

@@ -10,6 +10,7 @@ import typer
 
 from bayeskit._cli.options import Common, Data, FileUse, Loss, MaybeOutput, Reading, Spreadsheet
 from bayeskit._messages import WordList
+from bayeskit.errors import BayeskitError
 
 if TYPE_CHECKING:
     from bayeskit.typing import Floats, LossLike
@@ -66,7 +67,11 @@ def predict(
             writer = RowWriter(stream, header, form, spreadsheet)
             first = 1
             for batch in known.batches():
-                found = predictor.predict_proba(batch)
+                try:
+                    found = predictor.predict_proba(batch)
+                except BayeskitError as error:
+                    error.move_rows(first - 1)
+                    raise
                 lines = _lines(found, predictor.classes, first, proba, decides, costs, reject)
                 written = list(lines)
                 told.update(str(line[-2] if decides else line[1]) for line in written)

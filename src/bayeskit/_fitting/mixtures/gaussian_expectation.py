@@ -16,6 +16,7 @@ from bayeskit._fitting.mixtures.components import Components
 from bayeskit._fitting.mixtures.gaussian_estimates import GaussianSums
 from bayeskit._fitting.mixtures.whole_covariances import whole_log_joint, whole_sums
 from bayeskit._intrinsics import fma
+from bayeskit._messages import RowNumber
 from bayeskit._numba import kernel
 from bayeskit.errors import DataError
 from bayeskit.typing import Floats
@@ -315,9 +316,9 @@ def expected_sums(
 def _check(report: Floats, patterns: MissingPatterns) -> None:
     if report[1] >= 0.0:
         raise DataError(
-            "Row {row} (the first is 0) lies so far from every component that its density is "
+            "{place} lies so far from every component that its density is "
             "zero in doubles. Take the row away, scale its columns, or start from means nearer to it.",
-            row=patterns.row(int(report[1])),
+            place=RowNumber(patterns.row(int(report[1])), begins=True),
         )
 
 

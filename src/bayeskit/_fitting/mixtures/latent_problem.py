@@ -19,6 +19,7 @@ from bayeskit._fitting.mixtures.component_shares import exp
 from bayeskit._fitting.mixtures.latent_model import components_of, flat, log_prior_density, unflat, with_floor
 from bayeskit._fitting.mixtures.latent_rows import LatentRows, hidden_class
 from bayeskit._fitting.model import Model, ModelSpec, estimate, plan_for
+from bayeskit._messages import RowNumber
 from bayeskit._numba import kernel
 from bayeskit._statistics.moments import Moments
 from bayeskit._statistics.statistics import Statistics
@@ -410,9 +411,9 @@ class LatentProblem:
             impossible = task(start, stop, sums)
             if impossible >= 0:
                 raise DataError(
-                    "Row {first} (the first is 0) is impossible under every component: each "
+                    "{place} is impossible under every component: each "
                     "gives some value in it probability zero. Start elsewhere, or smooth: smoothing above 0.",
-                    first=self.rows.first[impossible],
+                    place=RowNumber(self.rows.first[impossible], begins=True),
                 )
             return sums
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._graphs.network import Network
-from bayeskit._messages import Message
+from bayeskit._messages import Message, RowNumber
 from bayeskit._schema import Name
 from bayeskit.errors import TooLarge
 from bayeskit.typing import Floats
@@ -129,9 +129,9 @@ class Completions:
                 absent,
                 float(ways[most]),
                 way_out=Message(
-                    "Row {row} has all of these missing, and every way to fill them is weighed. Leave this row "
+                    "{place} has all of these missing, and every way to fill them is weighed. Leave this row "
                     "out, or leave out or observe some of these nodes.",
-                    row=row,
+                    place=RowNumber(row, begins=True),
                 ),
             )
         if ways.sum() * each > max_memory:
@@ -141,9 +141,9 @@ class Completions:
                 absent,
                 float(ways[most]),
                 way_out=Message(
-                    "These are missing in row {row}; the ways to fill all rows together are too many. Raise the "
+                    "These are missing in {place}; the ways to fill all rows together are too many. Raise the "
                     "memory that is allowed, or learn from fewer rows.",
-                    row=row,
+                    place=RowNumber(row),
                 ),
             )
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bayeskit._counting.backend import in_order
 from bayeskit._fitting.networks.discrete_completions import Completions
 from bayeskit._fitting.networks.gaussian_blocks import BlockSums, GaussianBlock, Normals
-from bayeskit._messages import Message
+from bayeskit._messages import Message, RowNumber
 from bayeskit.errors import TooLarge
 from bayeskit.typing import Floats
 
@@ -114,9 +114,9 @@ class MixedRows:
                 self._completions.names,
                 float(per_row.sum()),
                 way_out=Message(
-                    "Every row is weighed in every configuration of its missing cells, row {row} in "
+                    "Every row is weighed in every configuration of its missing cells, {place} in "
                     "{per_row}. Raise the memory that is allowed, or learn from fewer rows.",
-                    row=row,
+                    place=RowNumber(row),
                     per_row=int(per_row[row]),
                 ),
             )

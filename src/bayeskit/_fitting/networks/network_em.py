@@ -22,7 +22,7 @@ from bayeskit._graphs.network import Network, Node
 from bayeskit._inference.exact import MAX_MEMORY, Exact
 from bayeskit._inference.lookup import log_weights
 from bayeskit._inference.potentials import Evidence, Potentials
-from bayeskit._messages import Message, listed
+from bayeskit._messages import Message, RowNumber, listed
 from bayeskit._schema import Name
 from bayeskit.errors import DataError
 from bayeskit.priors import MLE, BDeu, Prior
@@ -222,9 +222,9 @@ class NetworkProblem:
         shown = listed(cells, MOST_SHOWN)
         cannot = Message("cannot stand together") if len(cells) > 1 else Message("cannot be")
         return DataError(
-            "Row {first} (the first is 0) has probability zero under the network: {shown} {cannot}. Leave "
+            "{place} has probability zero under the network: {shown} {cannot}. Leave "
             "the row out, or start from tables without these zeros.",
-            first=rows.first[i],
+            place=RowNumber(rows.first[i], begins=True),
             shown=shown,
             cannot=cannot,
         )
