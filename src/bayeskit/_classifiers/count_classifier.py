@@ -33,14 +33,20 @@ from bayeskit._classifiers.semi_supervision import (
 )
 from bayeskit._conditionals.class_prior import choose, log_normalise, normalise
 from bayeskit._counting.backend import backend_of
-from bayeskit._data.encoded import EncodedTable
+from bayeskit._data.encoded import Chunk, EncodedTable
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
 from bayeskit._data.table import Table, open_table
 from bayeskit._fitting.calibration import calibrate, check_method, from_held
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.lazy_state import LazyState, Refresh
-from bayeskit._fitting.leave_one_out import encode_learned, left_out_joint, log_posterior, mean_loss
+from bayeskit._fitting.leave_one_out import (
+    LeaveOneOut,
+    encode_learned,
+    left_out_joint,
+    log_posterior,
+    mean_loss,
+)
 from bayeskit._fitting.model import Model, ModelSpec, RowChoice
 from bayeskit._messages import Joined, listed
 from bayeskit._random_state import generator_of
@@ -101,6 +107,27 @@ class CountClassifier(BaseClassifier):
     def _choose(self, source: Source) -> dict[str, Any]:
         """Choose from rows what no statistic decides; it is then held."""
         return {}
+
+    def _honest_log_posteriors(
+        self, statistics: Statistics, spec: ModelSpec, rows: Chunk, some: NDArray[np.intp]
+    ) -> Floats:
+        """Return log P(c | x) of rows that were counted, as a model that is fitted to these answers should see them.
+
+        A row must have had no say in its own answer, by counts or by choices: here it is left out of the counts. A
+        classifier that chooses much from rows overrides this. Of a row of weight w, min(w, 1) is left out.
+
+        Parameters
+        ----------
+        statistics, spec
+            What was counted, by a plan that has this classifier's patterns, and how it becomes a model.
+        rows : Chunk
+            The rows with their classes; all of them, or as many as choices were made from.
+        some : int array
+            Those to answer for.
+        """
+        part = rows.take(some)
+        scores = LeaveOneOut(statistics, spec).scores(part, np.minimum(part.row_weights, 1.0))
+        return log_posterior(*scores)
 
     def _row_choices(self) -> list[RowChoice]:
         """Say which choices these settings leave to rows; counts alone cannot make them."""

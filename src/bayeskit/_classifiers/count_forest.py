@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of, say_y_is_needed
@@ -27,7 +28,7 @@ from bayeskit._fitting.forest import (
 )
 from bayeskit._fitting.grow_trees import Growth
 from bayeskit._fitting.leave_one_out import encode_learned
-from bayeskit._fitting.model import ModelSpec, RowChoice
+from bayeskit._fitting.model import Model, ModelSpec, RowChoice, estimate
 from bayeskit._fitting.naive import Naive
 from bayeskit._fitting.rows_again import learned_chunks
 from bayeskit._io.trial import held_choice
@@ -35,6 +36,7 @@ from bayeskit._random_state import generator_of, seed_of
 from bayeskit._report.row import one_row
 from bayeskit._report.tree_paths import TreePaths, tree_paths
 from bayeskit._schema import Label, Name, Schema, Variable
+from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.tree_counts import Forest, TreeCounts, trees_of
 from bayeskit.errors import DataError, SettingError
 from bayeskit.priors import check_number
@@ -195,13 +197,7 @@ class CountForest(CountClassifier):
         if not encoded:
             raise DataError("The source gave no batch, so there is no row to leave out.")
         rows = joined(chunk for some in encoded for chunk in some.chunks())
-        assert rows.target is not None
-        factors = class_factors(self.class_weight, statistics.class_counts, statistics.schema.target)
-        own = rows.row_weights if factors is None else rows.row_weights * factors[rows.target]
-        grown = self._weighted(rows, statistics.schema)
-        shares = out_of_bag_shares(grown, statistics.schema, self.trees_)
-        conditional: Any = self._model.conditionals[0]
-        return np.exp(log_out_of_bag(conditional, rows, own, shares, self.n_jobs))
+        return np.exp(self._log_out_of_bag(statistics, self._model, rows, np.arange(rows.n_rows), np.inf))
 
     def paths(self, row: RowLike, most: int = 3, *, lang: str = "en") -> TreePaths:
         """Follow one row through the trees: the tests on the way, the counts at the nodes and how they back off.
@@ -236,6 +232,25 @@ class CountForest(CountClassifier):
         chunk = encode(table, model.schema, self.unseen).chunk(0, 1)
         conditional: Any = model.conditionals[0]
         return tree_paths(conditional, chunk, self._labels(model.schema).tolist(), int(most), lang)
+
+    def _honest_log_posteriors(
+        self, statistics: Statistics, spec: ModelSpec, rows: Chunk, some: NDArray[np.intp]
+    ) -> Floats:
+        return self._log_out_of_bag(statistics, estimate(statistics, spec), rows, some, 1.0)
+
+    def _log_out_of_bag(
+        self, statistics: Statistics, model: Model, rows: Chunk, some: NDArray[np.intp], most: float
+    ) -> Floats:
+        """Return log P(c | x) of some rows by the trees that had not seen them, without the weight min(w, most)."""
+        schema = statistics.schema
+        shares = out_of_bag_shares(self._weighted(rows, schema), schema, self._held["trees"], some)
+        part = rows.take(some)
+        assert part.target is not None
+        own = np.minimum(part.row_weights, most)
+        factors = class_factors(self.class_weight, statistics.class_counts, schema.target)
+        own = own if factors is None else own * factors[part.target]
+        conditional: Any = model.conditionals[0]
+        return log_out_of_bag(conditional, part, own, shares, self.n_jobs)
 
     def _choose(self, source: Source) -> dict[str, Any]:
         if self.trees is not None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
@@ -14,22 +16,26 @@ from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.semi_naive import SemiNaive, check_whole
 from bayeskit._conditionals.log_linear import LogLinearScore
 from bayeskit._data.encode import Unseen
+from bayeskit._data.encoded import Chunk
 from bayeskit._data.source import Source
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.leave_one_out import encode_learned
 from bayeskit._fitting.log_linear import (
+    FEW_TO_JUDGE,
     MOST_ATTRIBUTES,
     Choice,
     Sampling,
     choose_interactions,
     form_of,
     left_out_twice,
+    log_out_of_fold,
 )
-from bayeskit._fitting.model import ModelForm, RowChoice
+from bayeskit._fitting.model import ModelForm, ModelSpec, RowChoice, estimate
 from bayeskit._io.trial import held_choice
 from bayeskit._messages import Joined
 from bayeskit._random_state import generator_of, seed_of
 from bayeskit._schema import Label, Name, Schema
+from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.priors import Laplace
 from bayeskit.typing import (
@@ -292,6 +298,29 @@ class LogLinearBayes(SemiNaive):
 
     # -- hooks ---------------------------------------------------------------------------------
 
+    def _honest_log_posteriors(
+        self, statistics: Statistics, spec: ModelSpec, rows: Chunk, some: NDArray[np.intp]
+    ) -> Floats:
+        # Where rows are few, the choice of pairs tells more of them than their own counts do.
+        if statistics.total < FEW_TO_JUDGE:
+            return log_out_of_fold(rows, statistics.schema, spec, self._chosen_form)[some]
+        part = rows.take(some)
+        part = replace(part, weights=np.minimum(part.row_weights, 1.0))
+        (score,) = estimate(statistics, spec).conditionals
+        assert isinstance(score, LogLinearScore)
+        return left_out_twice(statistics, spec, score, part)
+
+    def _chosen_form(self, statistics: Statistics) -> ModelForm:
+        """Return the form that a sample of rows chooses."""
+        choice = self._choice(statistics) if self.interactions is None else Choice(**self.interactions)
+        return self._form_of(choice, statistics.schema)
+
+    def _choice(self, statistics: Statistics) -> Choice:
+        seed = seed_of(self.random_state)
+        return choose_interactions(
+            statistics, self.views, self.max_pairs, self.max_triples, self.missing, seed
+        )
+
     def _row_choices(self) -> list[RowChoice]:
         chosen = RowChoice(f"views={self.views!r}", "Use AODE with cut_points=, which only counts.")
         return [chosen, *super()._row_choices()]
@@ -307,14 +336,7 @@ class LogLinearBayes(SemiNaive):
                     known=known,
                 )
             return {"interactions": dict(self.interactions)}
-        choice = choose_interactions(
-            trial.statistics,
-            self.views,
-            self.max_pairs,
-            self.max_triples,
-            self.missing,
-            seed_of(self.random_state),
-        )
+        choice = self._choice(trial.statistics)
         if len(choice.attributes) == MOST_ATTRIBUTES < len(trial.schema.attributes):
             warnings.warn(
                 SuspectResult(
@@ -328,9 +350,12 @@ class LogLinearBayes(SemiNaive):
         return {"interactions": choice._asdict()}
 
     def _form(self, schema: Schema) -> ModelForm:
+        return self._form_of(Choice(**self._held["interactions"]), schema)
+
+    def _form_of(self, choice: Choice, schema: Schema) -> ModelForm:
         c1, c2, c3 = map(float, self.imaginary_rows)
         penalty = None if self.penalty is None else float(self.penalty)
-        return form_of(Choice(**self._held["interactions"]), schema, (c1, c2, c3), penalty)
+        return form_of(choice, schema, (c1, c2, c3), penalty)
 
     def _adopt(self, fitted: FittedState, y: LabelsLike | None) -> None:
         # Numbers are parts of pairs here: numeric attributes alone are nothing to warn of.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import log
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._conditionals.class_prior import ClassPrior, class_factors
+from bayeskit._conditionals.class_prior import ClassPrior, class_factors, log_normalise
 from bayeskit._conditionals.conditional import Conditional
 from bayeskit._conditionals.log_linear import InteractionTerms, LogLinearScore, used_codes
 from bayeskit._conditionals.log_linear_weights import (
@@ -25,14 +25,15 @@ from bayeskit._conditionals.log_linear_weights import (
     choose_weights,
     is_worse,
 )
+from bayeskit._counting.backend import count
 from bayeskit._counting.count_interactions import Axes, count_interactions
 from bayeskit._data.encoded import Chunk
-from bayeskit._fitting.model import ModelForm, ModelSpec, class_prior_of, weighted_classes
+from bayeskit._fitting.model import ModelForm, ModelSpec, class_prior_of, estimate, weighted_classes
 from bayeskit._fitting.views import Views, coarse_kinds, draw_views, kinds_of
 from bayeskit._numba import kernel
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.interactions import Interactions, axis_width
-from bayeskit._statistics.row_sample import RowSample
+from bayeskit._statistics.row_sample import RowSample, numbers_of
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.term import Pattern, Plan
 from bayeskit.typing import Floats
@@ -60,6 +61,8 @@ BUDGET = 2**28
 COARSE_VIEWS = 8
 # Parts of the rows that are left out of triples one after the other.
 _FOLDS = 10
+# Rows below which approximate leave-one-out is too hopeful, and the folds that then answer for each other.
+FEW_TO_JUDGE, _JUDGED_BY = 1_500, 5
 
 
 @dataclass(frozen=True)
@@ -193,6 +196,37 @@ def left_out_twice(statistics: Statistics, spec: ModelSpec, score: LogLinearScor
     sample: Any = statistics.parts["row_sample"]
     had_a_part = sample.holds(schema, chunk.codes, chunk.values)
     return score.approximate_left_out(chunk, own, prior, had_a_part)
+
+
+def log_out_of_fold(
+    rows: Chunk, schema: Schema, spec: ModelSpec, choose: Callable[[Statistics], ModelForm]
+) -> Floats:
+    """Return log P(c | x) of each row by a model whose form, counts and weights the other folds have chosen.
+
+    Folds are alike in all classes, and what a row holds decides on its fold, not where it stands.
+
+    Parameters
+    ----------
+    choose : callable
+        From statistics of :class:`Sampling` to a form.
+    """
+    assert rows.target is not None
+    numbers = numbers_of(schema, rows.codes, rows.values)
+    order = np.lexsort((numbers, rows.target))
+    fold = np.empty(rows.n_rows, dtype=np.int64)
+    fold[order] = np.arange(rows.n_rows) % _JUDGED_BY
+    out = np.empty((rows.n_rows, schema.n_classes))
+    for f in range(_JUDGED_BY):
+        learn, judge = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+        if len(judge):
+            others = rows.take(learn)
+            form = choose(count(others, schema, Sampling().plan(schema, spec)))
+            own = replace(spec, form=form)
+            model = estimate(count(others, schema, form.plan(schema, own)), own)
+            joint = model.joint_chunk(rows.take(judge))
+            log_normalise(joint, model.log_prior)
+            out[judge] = joint
+    return out
 
 
 # -- what is chosen from rows ----------------------------------------------------------------------

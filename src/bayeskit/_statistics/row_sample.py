@@ -103,8 +103,7 @@ class RowSample(Part):
 
     def holds(self, schema: Schema, codes: Any, values: Floats) -> NDArray[np.bool_]:
         """Say which rows, among those that were counted, are in the sample."""
-        numbers = row_numbers(schema, np.asarray(codes, dtype=np.int64), _bits_of(values))
-        return np.asarray(numbers <= self.limit[0])
+        return np.asarray(numbers_of(schema, codes, values) <= self.limit[0])
 
     def merge(self, other: Self) -> Self:
         both = self._joined(other)
@@ -247,6 +246,11 @@ def _bits_of(values: Floats) -> NDArray[np.int64]:
     values = np.ascontiguousarray(values + 0.0)  # −0.0 is 0.0
     values[np.isnan(values)] = np.nan
     return values.view(np.int64)
+
+
+def numbers_of(schema: Schema, codes: Any, values: Floats) -> Numbers:
+    """Return the number of each row, given by its codes and values of shapes (n, d) and (n, m)."""
+    return row_numbers(schema, np.asarray(codes, dtype=np.int64), _bits_of(values))
 
 
 def row_numbers(schema: Schema, codes: NDArray[np.int64], bits: NDArray[np.int64]) -> Numbers:
