@@ -190,7 +190,7 @@ def test_networks_and_comparisons_take_them(tmp_path: Path) -> None:
     paths = parts(tmp_path, frame, [30])
     network = learn_network(paths)
     whole = learn_network(write(frame, tmp_path / "whole.csv"))
-    assert sorted(network.edges) == sorted(whole.edges)
+    assert sorted(network.arcs) == sorted(whole.arcs)
     told = comparison.compare(paths, target="class", models=["nb"], baselines=False)
     assert told.table.rows == 80
 
