@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import log_softmax
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, multivariate_t
 from sklearn.covariance import ledoit_wolf as sklearn_ledoit_wolf
 from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
-from bayeskit._conditionals.covariance import estimate_covariance, ledoit_wolf, regular
+from bayeskit._conditionals.covariance import estimate_covariance
+from bayeskit._conditionals.covariance_rule import CovarianceRule, ledoit_wolf, regular
 from bayeskit._counting.count_scatter import count_scatter
 from bayeskit._data.encoded import Chunk
 from bayeskit.errors import DataError, InfiniteValue, SettingError
@@ -36,7 +37,7 @@ def scatter_of(x, y, k=3, w=None):
 
 
 def fit(x, y, k=3, **settings):
-    return estimate_covariance(scatter_of(x, y, k), np.arange(x.shape[1]), **settings)
+    return estimate_covariance(scatter_of(x, y, k), np.arange(x.shape[1]), CovarianceRule(**settings))
 
 
 def log_prob(model, x):
@@ -318,3 +319,64 @@ def test_any_finite_covariance_is_lifted_until_it_is_regular(square):
     lifted, factor = regular(square + square.T)
     assert (np.diagonal(factor) > 0).all()
     assert np.isfinite(lifted).all()
+
+
+def textbook(x, y, *, ridge=(0.0, 0.0), kappa=0.0, nu=0.0):
+    """The means and covariances of regularised discriminant analysis, as its formulas say."""
+    n, d = len(x), x.shape[1]
+    counts, g = np.bincount(y), x.mean(axis=0)
+    means = np.array([x[y == c].mean(axis=0) for c in range(len(counts))])
+    scatters = np.array([(x[y == c] - means[c]).T @ (x[y == c] - means[c]) for c in range(len(counts))])
+    shared = scatters.sum(axis=0) / n
+    shared += (ridge[0] * np.trace(shared) / d + ridge[1]) * np.eye(d)
+    centres = (counts[:, None] * means + kappa * g) / (counts + kappa)[:, None]
+    own = (scatters + nu * shared) / (counts + nu)[:, None, None]
+    return centres, shared, own
+
+
+def test_a_ridge_and_imaginary_rows_are_those_of_the_formula():
+    x, y = three_classes(60)
+    x[:, 0] *= 30.0
+    centres, shared, own = textbook(x, y, ridge=(0.05, 0.001), kappa=1.0, nu=6.0)
+    model = fit(x, y, shared=True, ridge=(0.05, 0.001), mean_rows=1.0)
+    np.testing.assert_allclose(model.mean, centres, rtol=1e-11)
+    np.testing.assert_allclose(model.covariance[0], shared, rtol=1e-11)
+    for rows in (6.0, "auto"):  # d + 2
+        model = fit(x, y, ridge=(0.05, 0.001), mean_rows=1.0, covariance_rows=rows)
+        np.testing.assert_allclose(model.covariance, own, rtol=1e-11)
+    plain = fit(x, y, ridge=(0.05, 0.001)).covariance[1]
+    s = np.cov(x[y == 1].T, bias=True)
+    np.testing.assert_allclose(plain, s + (0.05 * np.trace(s) / 4 + 0.001) * np.eye(4), rtol=1e-11)
+
+
+def test_few_rows_with_a_ridge_are_not_shrunk_besides():
+    x, y = one_row(*three_classes(30))
+    model = fit(x, y, ridge=(0.0, 0.5))
+    assert not model.shrinkage.any()
+    np.testing.assert_allclose(model.covariance[2], 0.5 * np.eye(4), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_student_density_is_scipys(shared):
+    x, y = three_classes(90)
+    model = fit(x * [1, 1e3, 1, 1], y, shared=shared, student=True)
+    asked = (x * [1, 1e3, 1, 1])[:40]
+    found = log_prob(model, asked)
+    gaps = asked.copy()
+    gaps[:, 2] = np.nan
+    rest = [0, 1, 3]
+    for c in range(3):
+        freedom = 92 if shared else 32
+        wanted = multivariate_t(model.mean[c], model.covariance[c], freedom).logpdf(asked)
+        np.testing.assert_allclose(found[:, c], wanted, rtol=1e-8)
+        part = multivariate_t(model.mean[c][rest], model.covariance[c][np.ix_(rest, rest)], freedom)
+        np.testing.assert_allclose(log_prob(model, gaps)[:, c], part.logpdf(asked[:, rest]), rtol=1e-8)
+
+
+def test_student_samples_are_as_wide_as_their_freedom_says():
+    x, y = three_classes(12)
+    model = fit(x, y, student=True, ridge=(0.1, 0.0))
+    drawn = model.sample(np.zeros(60_000, np.intp), np.random.default_rng(0))
+    sd = np.sqrt(np.diagonal(model.covariance[0]))
+    off = np.cov(drawn.T) - 6 / 4 * model.covariance[0]  # ν = 4 + 2, the covariance is ν/(ν − 2) Σ
+    assert np.abs(off / np.outer(sd, sd)).max() < 0.1

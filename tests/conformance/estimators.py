@@ -100,6 +100,8 @@ VARIANTS: list[Any] = [
     NaiveBayes(numeric="student"),
     NaiveBayes(unseen="smooth"),
     GaussianBayes("shared"),
+    GaussianBayes("shared", ridge=(0.05, 0.001), imaginary_rows=(1.0, 0.0)),
+    GaussianBayes(ridge=(0.05, 0.001), imaginary_rows=(1.0, "auto"), predictive="student"),
     GaussianBayes("diagonal"),
     GaussianNB(n_jobs=2),
     *(pytest.param(estimator, marks=pytest.mark.slow) for estimator in MORE),

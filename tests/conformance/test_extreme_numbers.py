@@ -37,6 +37,7 @@ ESTIMATORS: list[Any] = [
     NaiveBayes(missing="state"),
     NaiveBayes(calibration="temperature"),
     GaussianBayes("shared"),
+    GaussianBayes(ridge=(0.05, 0.001), imaginary_rows=(1.0, "auto"), predictive="student"),
     GaussianBayes("diagonal"),
     MultinomialNB(alpha=0.0),
     ComplementNB(norm=True),

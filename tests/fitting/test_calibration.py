@@ -306,5 +306,14 @@ def test_long_sources_are_thinned_evenly(monkeypatch):
 def test_few_rows_where_each_is_an_estimate(monkeypatch):
     monkeypatch.setattr(calibration, "MOST_REFITS", 10)
     X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
-    fitted = GaussianBayes().fit(X, y)._fitted
+    fitted = NaiveBayes(numeric="kernel").fit(X, y)._fitted
     assert len(calibration.spread_posteriors(fitted, Source(X, y))[1]) == 8
+
+
+@pytest.mark.parametrize("kind", ["full", "shared"])
+def test_all_rows_where_covariances_leave_each_out(monkeypatch, kind):
+    monkeypatch.setattr(calibration, "MOST_REFITS", 10)
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    model = GaussianBayes(kind).fit(X, y)
+    posterior, _, _ = calibration.spread_posteriors(model._fitted, Source(X, y))
+    np.testing.assert_allclose(np.exp(posterior), model.leave_one_out(X, y), rtol=1e-12)

@@ -94,6 +94,10 @@ WAYS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
     "GaussianBayes-singular": (GaussianBayes, singular),
     "GaussianBayes-shared-singular": (lambda: GaussianBayes("shared", variance="unbiased"), nearly_singular),
     "GaussianBayes-ledoit-wolf": (lambda: GaussianBayes(shrinkage="ledoit-wolf"), nearly_singular),
+    "GaussianBayes-student": (
+        lambda: GaussianBayes(ridge=0.05, imaginary_rows=(1.0, "auto"), predictive="student"),
+        nearly_singular,
+    ),
     "CategoricalNB": (CategoricalNB, codes),
     "BernoulliNB": (BernoulliNB, words),
     "MultinomialNB": (MultinomialNB, words),

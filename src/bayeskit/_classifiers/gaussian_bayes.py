@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
 
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of
+from bayeskit._conditionals.covariance_rule import CovarianceRule
 from bayeskit._data.reading import Reading
 from bayeskit._fitting.model import ModelSpec
 from bayeskit._schema import Label, Schema
@@ -15,24 +19,49 @@ from bayeskit.typing import ClassPriorLike, ClassWeight
 
 
 class GaussianBayes(CountClassifier):
-    """The Bayes classifier for normal classes: quadratic (QDA), linear (LDA) or naive.
+    r"""The Bayes classifier for normal classes: quadratic (QDA), linear (LDA) or naive.
 
     Parameters
     ----------
     covariance : {"full", "shared", "diagonal"}, default="full"
         One covariance matrix per class, one for all classes, or variances only.
     shrinkage : None, float or "ledoit-wolf"
-        Shrink the matrices towards a multiple of the identity. This is automatic if a class has too few rows.
+        Shrink the matrices towards a multiple of the identity. This is automatic if a class has too few rows and
+        there is no ridge.
+    ridge : float or two numbers (r, v), default=0
+        Add r times the mean variance of the columns, and the constant v, to every variance.
+    imaginary_rows : two numbers (κ, ν), default=(0, 0)
+        Imaginary rows of each class: κ at the mean of all rows, which pull its mean there, and ν that spread as all
+        rows do about the means of their classes, which pull its covariance to the shared one (full covariance only;
+        "auto" is the number of columns + 2). With ν, shrinkage and ridge apply to the shared covariance.
+    predictive : {"normal", "student"}, default="normal"
+        The density of a class: normal, or Student's t with as many degrees of freedom as the rows behind the covariance
+        + 2, which allows for a covariance that few rows do not tell for certain.
     variance : {"mle", "unbiased"}, default="mle"
     class_prior : array or mapping, optional
     class_weight : None, "balanced" or mapping
     n_jobs : int, optional
     calibration : None, "temperature" or "isotonic"
         Calibrate the posteriors on leave-one-out predictions of the training rows. At most 100,000 evenly
-        spaced rows are used, or 2,000 if each row needs a re-estimate (full and shared covariance). ``fit``
-        chooses the calibration, and later batches keep it (``held_``).
+        spaced rows are used. ``fit`` chooses the calibration, and later batches keep it (``held_``).
     semi_supervised, unlabelled_weight, missing_label
         As in :class:`~bayeskit.NaiveBayes`.
+
+    Notes
+    -----
+    With :math:`\bar x_c` and :math:`S_c` the mean and scatter of the :math:`n_c` rows of a class, g the mean of all N
+    rows and :math:`W = \sum_c S_c / N`, the estimates are
+
+    .. math:: \mu_c = \frac{n_c \bar x_c + \kappa g}{n_c + \kappa}, \qquad
+        \Sigma_c = \frac{S_c + \nu \tilde W}{n_c + \nu}, \qquad
+        \tilde W = (1 - s) W + \Big((s + r) \frac{\operatorname{tr} W}{d} + v\Big) I.
+
+    A shared covariance is :math:`\tilde W`. With ν = 0, the matrix of each class is shrunk in the same way instead.
+
+    References
+    ----------
+    J. H. Friedman, "Regularized discriminant analysis", JASA 84, 1989. O. Ledoit and M. Wolf, "A well-conditioned
+    estimator for large-dimensional covariance matrices", Journal of Multivariate Analysis 88, 2004.
 
     Examples
     --------
@@ -48,7 +77,10 @@ class GaussianBayes(CountClassifier):
         self,
         covariance: str = "full",
         *,
-        shrinkage: float | str | None = None,
+        shrinkage: float | Literal["ledoit-wolf"] | None = None,
+        ridge: float | tuple[float, float] = 0.0,
+        imaginary_rows: tuple[float, float | Literal["auto"]] = (0.0, 0.0),
+        predictive: str = "normal",
         variance: str = "mle",
         class_prior: ClassPriorLike = None,
         class_weight: ClassWeight = None,
@@ -60,6 +92,9 @@ class GaussianBayes(CountClassifier):
     ) -> None:
         self.covariance = covariance
         self.shrinkage = shrinkage
+        self.ridge = ridge
+        self.imaginary_rows = imaginary_rows
+        self.predictive = predictive
         self.variance = variance
         self.class_prior = class_prior
         self.class_weight = class_weight
@@ -78,21 +113,78 @@ class GaussianBayes(CountClassifier):
             class_prior=self.class_prior,
             class_weight=self.class_weight,
             unbiased=self.variance == "unbiased",
-            covariance=None if self.covariance == "diagonal" else self.covariance,
+            covariance=None if self.covariance == "diagonal" else self._rule(),
+        )
+
+    def _rule(self) -> CovarianceRule:
+        ridge = self.ridge if isinstance(self.ridge, Sequence) else (self.ridge, 0.0)
+        mean_rows, covariance_rows = self.imaginary_rows
+        return CovarianceRule(
+            shared=self.covariance == "shared",
+            unbiased=self.variance == "unbiased",
             shrinkage=self.shrinkage,
+            ridge=(float(ridge[0]), float(ridge[1])),
+            mean_rows=float(mean_rows),
+            covariance_rows="auto" if isinstance(covariance_rows, str) else float(covariance_rows),
+            student=self.predictive == "student",
         )
 
     def _check_settings(self) -> None:
         super()._check_settings()
         one_of("covariance", self.covariance, ("full", "shared", "diagonal"))
         one_of("variance", self.variance, ("mle", "unbiased"))
-        if self.shrinkage is not None and self.covariance == "diagonal":
+        one_of("predictive", self.predictive, ("normal", "student"))
+        if not _are_numbers(self.ridge if isinstance(self.ridge, Sequence) else (self.ridge, 0.0)):
             raise SettingError(
-                'shrinkage pulls towards the diagonal; it means nothing with covariance="diagonal".'
+                "ridge is {ridge!r}; give a number of at least 0, or two of them.", ridge=self.ridge
             )
+        rows: Any = self.imaginary_rows
+        is_pair = isinstance(rows, Sequence) and len(rows) == 2
+        if not is_pair or not _are_numbers((rows[0], 0.0 if _is_auto(rows[1]) else rows[1])):
+            raise SettingError(
+                'imaginary_rows is {rows!r}; give two numbers of at least 0, the second of which may be "auto".',
+                rows=rows,
+            )
+        self._rule()
+        if self.covariance == "diagonal":
+            if self.shrinkage is not None:
+                raise SettingError(
+                    'shrinkage pulls towards the diagonal; it means nothing with covariance="diagonal".'
+                )
+            self._refuse_for_matrices()
+        if self.covariance == "shared" and rows[1] != 0:
+            raise SettingError(
+                "imaginary_rows is {rows!r}: the second pulls covariances of classes to the shared one, and with "
+                'covariance="shared" there is no other. Make it 0.',
+                rows=rows,
+            )
+
+    def _refuse_for_matrices(self) -> None:
+        """Refuse settings of covariance matrices where there are none."""
+        plain = type(self)()
+        for name in ("ridge", "imaginary_rows", "predictive"):
+            value = getattr(self, name)
+            if value != getattr(plain, name):
+                raise SettingError(
+                    '{name}={value!r} is for covariance="full" or "shared". With variances only, use '
+                    'NaiveBayes(numeric="student").',
+                    name=name,
+                    value=value,
+                )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = False
         tags.input_tags.string = False
         return tags
+
+
+def _is_auto(value: object) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _are_numbers(pair: Sequence[Any]) -> bool:
+    """Whether it is two finite numbers, none below zero."""
+    return len(pair) == 2 and all(
+        isinstance(v, (int, float, np.number)) and not isinstance(v, bool) and 0 <= v < np.inf for v in pair
+    )

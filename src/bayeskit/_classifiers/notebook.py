@@ -102,7 +102,8 @@ def _smoothing(schema: Schema, spec: ModelSpec) -> Iterator[str]:
 
 def _families(schema: Schema, spec: ModelSpec) -> Iterator[str]:
     if schema.numeric and spec.covariance is not None:
-        yield f"Numbers: one Gaussian a class, {spec.covariance} covariances."
+        kind = "shared" if spec.covariance.shared else "full"
+        yield f"Numbers: one {'Student t' if spec.covariance.student else 'Gaussian'} a class, {kind} covariances."
     elif schema.numeric:
         families = [spec.family(v.name) for v in schema.numeric]
         same = len(set(families)) == 1

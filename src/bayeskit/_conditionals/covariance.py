@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import solve_triangular
 
 from bayeskit._conditionals.conditional import Codes, Conditional, DrawnRows, Workings
+from bayeskit._conditionals.covariance_rule import (
+    HALF_LOG_TAU,
+    CovarianceRule,
+    ledoit_wolf,
+    log_density,
+    regular,
+)
 from bayeskit._conditionals.gaussian import infinite_value
+from bayeskit._conditionals.left_out_covariance import LeftOutClasses
+from bayeskit._counting.count_scatter import LARGEST
 from bayeskit._data.encoded import Chunk
 from bayeskit._numba import kernel
+from bayeskit._statistics.part import never_counted
 from bayeskit._statistics.scatter import Scatter
-from bayeskit.errors import DataError, SettingError
 from bayeskit.typing import Floats
 
-HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 
-
-def add_with_gaps(x: Floats, mean: Floats, standard: Floats, unit: Floats, out: Floats) -> None:
+def add_with_gaps(
+    x: Floats, mean: Floats, standard: Floats, unit: Floats, freedom: Floats, out: Floats
+) -> None:
     """Add the log density of the values present in each row of ``x``; NaN is a gap.
 
-    ``standard`` are the covariances, one for each class or one for all, columns measured in ``unit``.
+    ``standard`` are the covariances, one for each class or one for all, columns measured in ``unit``; ``freedom``
+    are the degrees of freedom of each class, infinite where it is normal.
     """
     gaps = np.isnan(x)
     # Rows with the same gaps stand together, so each sub-matrix is factorised once.
@@ -39,6 +50,7 @@ def add_with_gaps(x: Floats, mean: Floats, standard: Floats, unit: Floats, out: 
         mean,
         standard,
         unit,
+        freedom,
         out,
         factor,
         log_norm,
@@ -55,6 +67,7 @@ def _add(
     mean: Any,
     standard: Any,
     unit: Any,
+    freedom: Any,
     out: Any,
     factor: Any,
     log_norm: Any,
@@ -101,7 +114,12 @@ def _add(
                     rest -= factor[g, a, b] * y[b]
                 y[a] = rest / factor[g, a, a]
                 q += y[a] * y[a]
-            out[row, k] -= 0.5 * q + log_norm[g]
+            if freedom[k] == math.inf:
+                out[row, k] -= 0.5 * q + log_norm[g]
+            else:
+                half = 0.5 * freedom[k]
+                norm = math.lgamma(half + 0.5 * m) - math.lgamma(half) - 0.5 * m * math.log(half)
+                out[row, k] += norm - (half + 0.5 * m) * math.log1p(q / freedom[k]) - log_norm[g]
 
 
 # Values further than this many units out are taken as this far out, so that squares stay finite.
@@ -130,9 +148,14 @@ class GaussianClasses(Conditional):
         The covariances, measured in ``unit``.
     whitening : array of the same shape
         :math:`L^{-T}`, for rows in their own units.
-    log_norm : array of the same length
+    log_det : array of the same length
+        ½ log |Σ|.
     shrinkage : array of the same length
         The weight that the shrinkage target has.
+    freedom : array of shape (K,)
+        The degrees of freedom of each class, infinite where it is normal.
+    scatter, rule : Scatter, CovarianceRule
+        What they were estimated from, and how.
     """
 
     columns: NDArray[np.intp]
@@ -141,8 +164,11 @@ class GaussianClasses(Conditional):
     unit: Floats
     standard: Floats
     whitening: Floats
-    log_norm: Floats
+    log_det: Floats
     shrinkage: Floats
+    freedom: Floats
+    scatter: Scatter
+    rule: CovarianceRule
 
     @property
     def covariance(self) -> Floats:
@@ -156,12 +182,7 @@ class GaussianClasses(Conditional):
         """Add log p(attributes | class) to ``out`` of shape (n, K); a missing value is integrated out."""
         if not len(self.varying) or not chunk.n_rows:
             return
-        x = np.take(chunk.values, self.columns[self.varying], axis=1)
-        if np.isinf(x).any():
-            row, place = np.argwhere(np.isinf(x))[0].tolist()
-            raise infinite_value(
-                chunk.values, row * chunk.values.shape[1] + int(self.columns[self.varying[place]])
-            )
+        x = self._finite(chunk)
         mean = np.take(self.mean, self.varying, axis=1)
         middle = mean.mean(axis=0)
         np.clip(x, middle - _FARTHEST * self.unit, middle + _FARTHEST * self.unit, out=x)
@@ -174,21 +195,75 @@ class GaussianClasses(Conditional):
             add(x[rows], mean, part)
             out[rows] += part
 
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        assert chunk.target is not None
+        counted = (own > 0.0) & ~np.isnan(np.take(chunk.values, self.columns, axis=1)).any(axis=1)
+        plain, found = np.flatnonzero(~counted), np.flatnonzero(counted)
+        if len(plain):
+            part = np.zeros((len(plain), out.shape[1]))
+            self.add_log_prob(chunk.take(plain), part)
+            out[plain] += part
+        if not len(found):
+            return
+        self._finite(chunk)
+        x = np.take(chunk.values[found], self.columns, axis=1)
+        if (np.abs(x) > LARGEST).any():
+            raise never_counted(-float(own[found].max()))
+        target = chunk.target[found].astype(np.intp)
+        part = np.zeros((len(found), out.shape[1]))
+        anew = np.ones(len(found), dtype=np.bool_)
+        if len(self.varying):
+            part, anew = self._left_out.log_prob(x[:, self.varying], target, own[found])
+        for i in np.flatnonzero(anew).tolist():
+            part[i] = 0.0
+            one = chunk.take(found[i : i + 1])
+            self._without(x[i], int(target[i]), float(own[found[i]])).add_log_prob(one, part[i : i + 1])
+        out[found] += part
+
+    @cached_property
+    def _left_out(self) -> LeftOutClasses:
+        return LeftOutClasses(self.scatter, self.rule, self.varying, self.unit)
+
+    def _without(self, x: Floats, c: int, own: float) -> GaussianClasses:
+        """Estimate the classes anew without a row."""
+        pivot, weight = np.zeros_like(self.mean), np.zeros(len(self.mean))
+        pivot[c], weight[c] = x, own
+        square = np.zeros((*pivot.shape, pivot.shape[1]))
+        row = Scatter.about(pivot, weight, np.zeros_like(pivot), square, square, square)
+        # Class weights round the weight of a row, so a last bit of it may stay.
+        left = self.scatter.subtract(row, {"scatter": row})
+        return estimate_covariance(left, self.columns, self.rule)
+
+    def _finite(self, chunk: Chunk) -> Floats:
+        """Return the values of the varying attributes; refuse infinity."""
+        x = np.take(chunk.values, self.columns[self.varying], axis=1)
+        if np.isinf(x).any():
+            row, place = np.argwhere(np.isinf(x))[0].tolist()
+            raise infinite_value(
+                chunk.values, row * chunk.values.shape[1] + int(self.columns[self.varying[place]])
+            )
+        return x
+
     def _add_complete(self, x: Floats, mean: Floats, out: Floats) -> None:
         for begin in range(0, len(x), _BLOCK):
             part = slice(begin, begin + _BLOCK)
             for k, centre in enumerate(mean):
                 g = min(k, len(self.whitening) - 1)
                 z = (x[part] - centre) @ self.whitening[g]
-                out[part, k] -= 0.5 * np.einsum("ij,ij->i", z, z) + self.log_norm[g]
+                square = np.einsum("ij,ij->i", z, z)
+                out[part, k] += log_density(square, self.log_det[g], x.shape[1], self.freedom[k])
 
     def _add_with_gaps(self, x: Floats, mean: Floats, out: Floats) -> None:
-        add_with_gaps(x, mean, self.standard, self.unit, out)
+        add_with_gaps(x, mean, self.standard, self.unit, self.freedom, out)
 
     def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         """Draw the attributes for rows of the classes given; NaN where no complete row was ever seen."""
         drawn = self.mean[classes]
         noise = rng.standard_normal((len(classes), len(self.unit)))
+        if np.isfinite(self.freedom).all():
+            freedom = self.freedom[classes]
+            noise *= np.sqrt(freedom / rng.chisquare(freedom))[:, None]
         for g, standard in enumerate(self.standard if len(self.unit) else ()):
             rows = np.flatnonzero(classes == g) if len(self.standard) > 1 else np.arange(len(classes))
             drawn[np.ix_(rows, self.varying)] += noise[rows] @ np.linalg.cholesky(standard).T * self.unit
@@ -215,25 +290,14 @@ class GaussianClasses(Conditional):
 def estimate_covariance(
     scatter: Scatter,
     columns: Sequence[int] | NDArray[np.intp],
-    *,
-    shared: bool = False,
-    unbiased: bool = False,
-    shrinkage: Shrinkage = None,
+    rule: CovarianceRule = CovarianceRule(),  # noqa: B008 (it is a value)
 ) -> GaussianClasses:
     r"""Turn scatter into Gaussian classes that are never singular.
 
     Parameters
     ----------
     columns : where the attributes of the scatter stand among the values of a chunk
-    shared : bool
-        One covariance for all classes, about their own means (LDA), instead of one for each (QDA).
-    unbiased : bool
-        Divide by n − 1 (n − K when shared) instead of n; a class of one row then has the pooled covariance.
-    shrinkage : None, a number from 0 to 1, or "ledoit-wolf"
-        A number s gives :math:`(1 - s) S + s \frac{\operatorname{tr} S}{d} I` in the units of the columns.
-        "ledoit-wolf" finds s from the data, in units of the pooled standard deviation, so that the answer
-        does not hang on whether a column is in metres or miles. None shrinks in that way where there are
-        no more rows than attributes + 1, and otherwise not at all.
+    rule : CovarianceRule
 
     Notes
     -----
@@ -249,7 +313,6 @@ def estimate_covariance(
     array([[1., 0.],
            [0., 1.]])
     """
-    shrinkage = checked_shrinkage(shrinkage)
     pooled, within = scatter.pooled(), scatter.within()
     everyone, centre = np.diagonal(pooled.covariance()[0]), pooled.mean()[0]
     # No double tells values apart that differ by less than their last bit.
@@ -257,32 +320,15 @@ def estimate_covariance(
     inside = np.diagonal(within.covariance()[0])
     unit = np.sqrt(np.where(inside > 1e-24 * everyone, inside, everyone))[varying]
     mean = np.where(scatter.weight[:, None] > 0, scatter.mean(), centre)
-
-    def fitted(one: Scatter, n_means: int) -> tuple[Floats, Floats, float]:
-        rows, keep = one.weight[0] - (n_means - 1), np.ix_(varying, varying)
-        covariance = one.covariance()[0][keep] / unit / unit[:, None]
-        if unbiased and rows > 1:
-            covariance *= one.weight[0] / (rows - 1.0)
-        ball, weight = np.ones_like(unit), 0.0
-        if isinstance(shrinkage, float):
-            ball, weight = 1.0 / unit, shrinkage
-        elif shrinkage == "ledoit-wolf" or rows <= len(varying) + 1:
-            weight = ledoit_wolf(one.restricted(varying), unit)
-        return *regular(shrunk(covariance, weight, ball)), weight
-
-    if not len(varying):
-        found = []
-    elif shared:
-        n_means = int(np.count_nonzero(scatter.weight > 0))
-        found = [fitted(within, n_means) if within.weight[0] > n_means * unbiased else fitted(pooled, 1)]
-    else:
-        enough = scatter.weight > unbiased
-        found = [fitted(scatter.of_class(c) if enough[c] else pooled, 1) for c in range(len(mean))]
+    if rule.mean_rows:
+        mean += (centre - mean) * (rule.mean_rows / (scatter.weight + rule.mean_rows))[:, None]
+    found = list(_matrices(scatter, pooled, within, rule, varying, unit)) if len(varying) else []
+    fitted = [(*regular(covariance), weight) for covariance, weight in found]
     v = len(varying)
-    shape = (len(found), v, v)
-    standard = np.array([covariance for covariance, _, _ in found]).reshape(shape)
-    inverse = [solve_triangular(factor, np.diag(1.0 / unit), lower=True).T for _, factor, _ in found]
-    log_norm = [np.log(np.diagonal(f)).sum() + np.log(unit).sum() + v * HALF_LOG_TAU for _, f, _ in found]
+    shape = (len(fitted), v, v)
+    standard = np.array([covariance for covariance, _, _ in fitted]).reshape(shape)
+    inverse = [solve_triangular(factor, np.diag(1.0 / unit), lower=True).T for _, factor, _ in fitted]
+    log_det = [np.log(np.diagonal(f)).sum() + np.log(unit).sum() for _, f, _ in fitted]
     return GaussianClasses(
         np.asarray(columns, dtype=np.intp),
         varying,
@@ -290,105 +336,52 @@ def estimate_covariance(
         unit,
         standard,
         np.array(inverse).reshape(shape),
-        np.array(log_norm),
-        np.array([weight for _, _, weight in found]),
+        np.array(log_det),
+        np.array([weight for _, _, weight in fitted]),
+        rule.freedom(scatter.weight, pooled.weight[0]),
+        scatter,
+        rule,
     )
 
 
-Shrinkage = float | Literal["ledoit-wolf"] | None
+def _matrices(
+    scatter: Scatter,
+    pooled: Scatter,
+    within: Scatter,
+    rule: CovarianceRule,
+    varying: NDArray[np.intp],
+    unit: Floats,
+) -> Iterator[tuple[Floats, float]]:
+    """Yield the covariance of each class in ``unit``, or that of all, and the weight of its shrinkage."""
+    v = len(varying)
 
-# The variance given to directions in which a class has none, in units of the pooled variance.
-FLOOR = 1e-9
-# A column of which less than this is left once the columns before it are known is singular: it is no
-# more than what rounding leaves of an exact copy.
-_SINGULAR = 1e-12
-# The share of Σ‖z‖⁴ below which its excess over ‖S‖² is rounding.
-_NO_EXCESS = 1e-12
+    def plain(one: Scatter) -> Floats:
+        return np.asarray(one.covariance()[0][np.ix_(varying, varying)] / unit / unit[:, None])
 
+    def shrunken(one: Scatter, n_means: int = 1) -> tuple[Floats, float]:
+        n = float(one.weight[0])
+        covariance = plain(one)
+        if rule.unbiased and n > n_means:
+            covariance *= n / (n - n_means)
+        by_data = bool(rule.shrinks_by_data(n - (n_means - 1), v))
+        if by_data:
+            weight = ledoit_wolf(one.restricted(varying), unit)
+        else:
+            weight = rule.shrinkage if isinstance(rule.shrinkage, float) else 0.0
+        return rule.regularised(covariance, weight, unit, by_data), weight
 
-def checked_shrinkage(shrinkage: Shrinkage) -> Shrinkage:
-    """Return a shrinkage that means something, or say which ones do."""
-    if shrinkage is None or (isinstance(shrinkage, str) and shrinkage == "ledoit-wolf"):
-        return shrinkage
-    if isinstance(shrinkage, (int, float, np.number)) and 0 <= shrinkage <= 1:
-        return float(shrinkage)
-    raise SettingError(
-        'shrinkage={shrinkage!r} means nothing: it is None, "ledoit-wolf" or from 0 to 1.',
-        shrinkage=shrinkage,
-    )
-
-
-def ledoit_wolf(scatter: Scatter, unit: Floats) -> float:
-    r"""Return Ledoit and Wolf's weight of the target :math:`\mu I`, for statistics of one class.
-
-    .. math:: \hat s = \min(\beta, \delta) / \delta, \quad
-        \beta = \frac{1}{dn} \Big(\frac1n \sum_r \|z_r\|^4 - \|S\|^2\Big), \quad
-        \delta = \frac1d \|S - \mu I\|^2, \quad \mu = \operatorname{tr} S / d
-
-    where z are the rows about their mean, with column j measured in ``unit[j]``.
-
-    References
-    ----------
-    O. Ledoit and M. Wolf, *A well-conditioned estimator for large-dimensional covariance matrices*,
-    Journal of Multivariate Analysis 88 (2004).
-
-    Examples
-    --------
-    >>> s2 = np.array([[[2.0, 0.0], [0.0, 8.0]]])  # the rows (1, 0), (−1, 0), (0, 2), (0, −2)
-    >>> s4 = np.array([[[2.0, 0.0], [0.0, 32.0]]])
-    >>> rows = Scatter.about(np.zeros((1, 2)), np.full(1, 4.0), np.zeros((1, 2)), s2, 0 * s2, s4)
-    >>> round(ledoit_wolf(rows, np.ones(2)), 4)
-    0.9444
-    """
-    centred = scatter.within()
-    n, d = float(centred.weight[0]), len(unit)
-    if n <= 0 or d < 2:
-        return 0.0
-    # One division at a time: the fourth power of a small unit would underflow.
-    s = centred.second[0] / n / unit / unit[:, None]
-    fourth = centred.fourth[0] / unit**2 / (unit**2)[:, None]
-    mu = np.trace(s) / d
-    total = fourth.sum() / n
-    excess = total - (s**2).sum()
-    # Two rows of a class lie on one line and equally far out: there nothing is left but rounding.
-    beta = excess / (d * n) if excess > _NO_EXCESS * total else 0.0
-    delta = ((s - mu * np.eye(d)) ** 2).sum() / d
-    return float(min(beta, delta) / delta) if delta > 0 else 0.0
-
-
-def shrunk(covariance: Floats, weight: float, unit: Floats) -> Floats:
-    r"""Return :math:`(1 - s) S + s \mu I`, the ball being round where column j is measured in ``unit[j]``.
-
-    Examples
-    --------
-    >>> shrunk(np.array([[2.0, 1.0], [1.0, 4.0]]), 0.5, np.ones(2))
-    array([[2.5, 0.5],
-           [0.5, 3.5]])
-    """
-    mu = float(np.mean(np.diagonal(covariance) / unit**2))
-    return (1.0 - weight) * covariance + weight * mu * np.diag(unit**2)
-
-
-def regular(covariance: Floats) -> tuple[Floats, Floats]:
-    """Return a covariance in pooled units, lifted if singular, with its lower Cholesky factor.
-
-    Examples
-    --------
-    >>> regular(np.array([[1.0, 1.0], [1.0, 1.0]]))[0][0, 0] - 1.0 < 2e-9
-    np.True_
-    """
-    # Once the lift is above the sum of every row, the diagonal outweighs the rest: what is finite ends there.
-    with np.errstate(over="ignore"):
-        most = 100.0 * np.abs(covariance).sum(axis=1).max(initial=1.0)
-    lift = 0.0
-    while lift <= most < np.inf:
-        lifted = covariance + lift * np.eye(len(covariance))
-        factor, failed = lapack.dpotrf(lifted, lower=True, clean=True)
-        if not failed and np.all(np.diagonal(factor) ** 2 > _SINGULAR * np.diagonal(lifted)):
-            return lifted, factor
-        lift = lift * 10.0 if lift else FLOOR
-    raise DataError(
-        "A covariance has no inverse: it holds {flat:g}, in units of the "
-        "pooled deviations. Divide the columns by constants, so that their squares are numbers.",
-        flat=covariance.flat[np.abs(covariance).argmax()],
-    )
+    own_rows = rule.own_rows(v)
+    if rule.shared or own_rows:
+        n_means = int(np.count_nonzero(scatter.weight > 0))
+        few = within.weight[0] <= n_means * rule.unbiased
+        shared, weight = shrunken(pooled) if few else shrunken(within, n_means)
+    if rule.shared:
+        yield shared, weight
+        return
+    for c, n in enumerate(scatter.weight):
+        one = scatter.of_class(c)
+        if own_rows:
+            own = n * plain(one) if n > 0 else 0.0
+            yield (own + own_rows * shared) / (n + own_rows), weight
+        else:
+            yield shrunken(one if n > rule.unbiased else pooled)

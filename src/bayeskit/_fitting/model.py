@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from bayeskit._statistics.term import Plan
 from bayeskit.errors import InfiniteValue, UsageError
 from bayeskit.priors import Lidstone, Smoothing
 from bayeskit.typing import Floats
+
+if TYPE_CHECKING:
+    from bayeskit._conditionals.covariance_rule import CovarianceRule
 
 
 class ModelForm(Protocol):
@@ -80,8 +83,8 @@ class ModelSpec:
         The family of the other numeric attributes.
     absolute_floor : float or None
         scikit-learn's ``var_smoothing``: this fraction of the largest variance is added to all.
-    covariance : "full", "shared" or None
-        Model the numeric attributes jointly instead of one by one.
+    covariance : CovarianceRule or None
+        Model the numeric attributes jointly instead of one by one, in this way.
     block_family : "multinomial", "complement" or "bernoulli"
     """
 
@@ -94,8 +97,7 @@ class ModelSpec:
     families: Mapping[Name, str] = field(default_factory=dict)
     numeric: str = "gaussian"
     absolute_floor: float | None = None
-    covariance: str | None = None
-    shrinkage: Any = None
+    covariance: CovarianceRule | None = None
     block_family: str = "multinomial"
     block_alpha: Any = 1.0
     block_norm: bool = False

@@ -81,16 +81,8 @@ def numeric_conditionals(statistics: Statistics, spec: ModelSpec) -> list[Any]:
     if spec.covariance:
         from bayeskit._conditionals.covariance import estimate_covariance
 
-        columns = np.arange(len(schema.numeric))
-        found.append(
-            estimate_covariance(
-                statistics.parts["scatter"],  # type: ignore[arg-type]
-                columns,
-                shared=spec.covariance == "shared",
-                unbiased=spec.unbiased,
-                shrinkage=spec.shrinkage,
-            )
-        )
+        scatter: Any = statistics.parts["scatter"]
+        found.append(estimate_covariance(scatter, np.arange(len(schema.numeric)), spec.covariance))
         return found
     by_family: dict[tuple[type[Density], Any], list[int]] = {}
     alpha, homes = (

@@ -272,7 +272,10 @@ def _together(conditional: GaussianClasses, row: CodedRow) -> dict[Any, Item]:
         out = np.zeros((1, row.schema.n_classes))
         conditional.add_log_prob(chunk, out)
         values = tuple(float(chunk.values[0, place]) for place in used)
-        workings = [f"N(x; μ, Σ), {len(used)}d"] * out.shape[1]
+        workings = [
+            f"N(x; μ, Σ), {len(used)}d" if np.isinf(ν) else f"t(x; ν={number(ν)}, μ, Σ), {len(used)}d"
+            for ν in conditional.freedom.tolist()
+        ]
         items[names] = Attribute(names, values, "covariance", with_workings(out[0], workings))
     return items
 

@@ -1,0 +1,406 @@
+r"""Leave-one-out of Gaussian classes: the densities of rows, each under the sums of all other rows.
+
+Without a row x of weight w, the scatter of its class about its mean loses one product,
+
+.. math:: S' = S - \alpha\, \delta \delta^T, \qquad \delta = x - \bar x_c, \quad \alpha = \frac{w\, n_c}{n_c - w},
+
+and so do the pooled scatter and all that is made of them. In the basis of eigenvectors of a group's matrix, shrinkage
+and ridge only add to the eigenvalues, so the inverse and the determinant without the row follow from Sherman and
+Morrison's formula: one product of the row with the basis, then d operations for each class.
+
+Where the units of the columns matter (Ledoit and Wolf's weight, a singular matrix that is lifted), they change with the
+row, too, and no basis serves all rows. There the matrix of each row is made and factorised.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._conditionals.covariance_rule import (
+    FLOOR,
+    SINGULAR,
+    CovarianceRule,
+    ledoit_wolf_weight,
+    log_density,
+)
+from bayeskit._numba import kernel
+from bayeskit._statistics.part import ONE_ROW
+from bayeskit._statistics.scatter import Scatter
+from bayeskit.typing import Floats
+
+# Rows multiplied at a time, few enough to stay in the cache; and numbers in the matrices that rows have of their own.
+_BLOCK, _NUMBERS = 2048, 2**21
+# Less than this share of a spread that is left without a row may be rounding: such a row is left to an estimate anew.
+_CANCELLED = 1e-6
+# What is left of a matrix in the direction of the row, and its smallest eigenvalue over its largest, where the formula
+# still keeps its digits.
+_LEFT, _CONDITION = 1e-3, 1e-8
+# Squared distances for each dimension that no row has from classes with some spread in all directions.
+_FAR = 1e4
+# With more weights than this among the rows, a basis for each would cost more than a matrix for each row.
+_FEW_WEIGHTS = 32
+
+
+@kernel
+def solve_lifted(
+    covariance: Any, vector: Any, factor: Any, y: Any, square: Any, log_det: Any, lifted: Any
+) -> None:
+    """Write vᵀ Σ⁻¹ v and ½ log |Σ| of each row, and by what Σ is lifted if singular; NaN where no lift helps."""
+    d = vector.shape[1]
+    for i in range(vector.shape[0]):
+        most = 1.0
+        for a in range(d):
+            total = 0.0
+            for b in range(d):
+                total += abs(covariance[i, a, b])
+            most = max(most, total)
+        lift, done = 0.0, False
+        square[i] = log_det[i] = math.nan
+        while not done and lift <= 100.0 * most:
+            done = True
+            q = half = 0.0
+            for a in range(d):
+                for b in range(a + 1):
+                    rest = covariance[i, a, b] + (lift if a == b else 0.0)
+                    whole = rest
+                    for t in range(b):
+                        rest -= factor[a, t] * factor[b, t]
+                    if a != b:
+                        factor[a, b] = rest / factor[b, b]
+                    elif rest > SINGULAR * whole:
+                        factor[a, a] = math.sqrt(rest)
+                    else:
+                        done = False
+                if not done:
+                    break
+                rest = vector[i, a]
+                for b in range(a):
+                    rest -= factor[a, b] * y[b]
+                y[a] = rest / factor[a, a]
+                q += y[a] * y[a]
+                half += math.log(factor[a, a])
+            if done:
+                square[i], log_det[i], lifted[i] = q, half, lift
+            lift = lift * 10.0 if lift > 0.0 else FLOOR
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Sums of rows about their means, columns in units that are held: n, and powers of the second to fourth order."""
+
+    n: float
+    n_means: int
+    second: Floats
+    third: Floats
+    fourth: Floats
+
+    @classmethod
+    def of(cls, one: Scatter, unit: Floats, n_means: int = 1) -> _Sums:
+        centred = one.within()
+        _, _, second, third, fourth = (part.high[0] for part in centred.sums)
+        square = unit * unit
+        return cls(
+            float(centred.weight[0]),
+            n_means,
+            second / unit / unit[:, None],
+            third / unit / square[:, None],
+            fourth / square / square[:, None],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows of a block, measured in the units that are held.
+
+    ``away`` are their distances from the mean of their class, ``from_all`` from the mean of all rows; ``left`` and
+    ``all_left`` are the weights that stay of their class and of all rows.
+    """
+
+    x: Floats
+    target: NDArray[np.intp]
+    own: Floats
+    away: Floats
+    from_all: Floats
+    left: Floats
+    all_left: Floats
+
+    def take(self, rows: Any) -> _Rows:
+        return _Rows(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """What the matrix of one class is made of: sums, and how much of a direction each row takes from them."""
+
+    sums: _Sums
+    rows_left: Floats
+    direction: Floats
+    taken: Floats
+
+
+class LeftOutClasses:
+    """Scores rows under the Gaussian classes of all other rows.
+
+    Parameters
+    ----------
+    scatter : Scatter
+        Of rows that these are among.
+    rule : CovarianceRule
+    varying : array of shape (v,)
+        The attributes that are not constant.
+    unit : array of shape (v,)
+        What they are measured in.
+    """
+
+    def __init__(
+        self, scatter: Scatter, rule: CovarianceRule, varying: NDArray[np.intp], unit: Floats
+    ) -> None:
+        self.rule, self.unit = rule, unit
+        some = scatter.restricted(varying)
+        pooled = some.pooled()
+        self.weight, self.total = scatter.weight, float(pooled.weight[0])
+        self.centre = pooled.mean()[0]
+        self.mean = np.where(self.weight[:, None] > 0, some.mean(), self.centre)
+        self.n_means = int(np.count_nonzero(self.weight > 0))
+        self.classes = [_Sums.of(some.of_class(c), unit) for c in range(len(self.weight))]
+        self.everyone = _Sums.of(pooled, unit)
+        self.inside = _Sums.of(some, unit, self.n_means)
+        self.prior_rows = rule.own_rows(len(unit))
+        s = rule.shrinkage
+        self.shrinkage = s if isinstance(s, float) else 0.0
+        # Shrinkage and ridges are round in the units of the columns; without them any units do.
+        self.round = unit if self.shrinkage or any(rule.ridge) else np.ones_like(unit)
+
+    def log_prob(self, x: Floats, target: NDArray[np.intp], own: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return log p(x | c) of complete rows, each left out, and which of them are to be estimated anew.
+
+        Those are rows without which a class is empty, an attribute is constant or a matrix is nearly singular.
+        """
+        out = np.empty((len(x), len(self.weight)))
+        anew = np.zeros(len(x), dtype=np.bool_)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for begin in range(0, len(x), _BLOCK):
+                part = slice(begin, begin + _BLOCK)
+                rows = self._rows(x[part], target[part], own[part])
+                self._score(rows, out[part])
+                anew[part] = self._decides(rows) | ~np.isfinite(out[part]).all(axis=1)
+        return out, anew
+
+    def _rows(self, x: Floats, target: NDArray[np.intp], own: Floats) -> _Rows:
+        away, from_all = (x - self.mean[target]) / self.unit, (x - self.centre) / self.unit
+        return _Rows(x, target, own, away, from_all, self.weight[target] - own, self.total - own)
+
+    def _decides(self, rows: _Rows) -> NDArray[np.bool_]:
+        """Say which rows decide what their class has: without them it is empty, or an attribute is constant."""
+        rule = self.rule
+        least = np.maximum(1e-9 * self.weight[rows.target], 0.0)
+        if rule.unbiased and not rule.shared:
+            least = np.where(self.weight[rows.target] > 1.0, ONE_ROW, least)
+        alone = (rows.left <= least) | (rows.all_left <= self.n_means * rule.unbiased * ONE_ROW)
+        spread = np.diagonal(self.everyone.second)
+        left = spread - (rows.own * self.total / rows.all_left)[:, None] * rows.from_all**2
+        bits = 2 * (4 * np.finfo(np.float64).eps * self.centre / self.unit) ** 2
+        constant = (left < _CANCELLED * spread) | (left <= rows.all_left[:, None] * bits)
+        return np.asarray((rows.own > 0) & (alone | constant.any(axis=1)))
+
+    def _score(self, rows: _Rows, out: Floats) -> None:
+        for k in range(len(self.weight)):
+            mine = rows.target == k
+            left = self.weight[k] - rows.own * mine
+            group = self._group(k, rows, mine)
+            if not k or not self.rule.shared:
+                basis = self._bases(k, rows, group)
+            vector = self._vector(k, rows, left)
+            square, log_det = np.empty((2, len(rows.x)))
+            direct = self.rule.shrinks_by_data(group.rows_left - (group.sums.n_means - 1), len(self.unit))
+            direct = np.array(np.broadcast_to(direct | (not basis), len(rows.x)))
+            for which, spectrum in basis:
+                found = spectrum.solve(vector[which])
+                square[which], log_det[which] = found[:2]
+                direct[which] |= ~found[2]
+            at = np.flatnonzero(direct)
+            if len(at):
+                square[at], log_det[at] = self._factorised(k, rows.take(at), vector[at], left[at])
+            freedom = self.rule.freedom(left, rows.all_left)
+            out[:, k] = log_density(square, log_det + np.log(self.unit).sum(), len(self.unit), freedom)
+
+    def _group(self, k: int, rows: _Rows, mine: NDArray[np.bool_]) -> _Group:
+        """Return the sums that the shrunken matrix of a class is made of, and what each row takes from them."""
+        if self.rule.shared or self.prior_rows:
+            taken = rows.own * self.weight[rows.target] / rows.left
+            return _Group(self.inside, rows.all_left, rows.away, taken)
+        if self.weight[k] > self.rule.unbiased:
+            taken = np.where(mine, rows.own * self.weight[k] / rows.left, 0.0)
+            return _Group(self.classes[k], self.weight[k] - rows.own * mine, rows.away, taken)
+        return _Group(self.everyone, rows.all_left, rows.from_all, rows.own * self.total / rows.all_left)
+
+    def _vector(self, k: int, rows: _Rows, left: Floats) -> Floats:
+        """Return the distances of rows from the mean of a class that is estimated without them."""
+        if not self.weight[k]:
+            return np.asarray(rows.from_all * (self.total / rows.all_left)[:, None])
+        mean_rows = self.rule.mean_rows
+        away = (rows.x - self.mean[k]) / self.unit
+        stretch = self.weight[k] / (left + mean_rows)
+        if not mean_rows:
+            return np.asarray(away * stretch[:, None])
+        pull = mean_rows * self.total / rows.all_left / (left + mean_rows)
+        return np.asarray(away * stretch[:, None] + rows.from_all * pull[:, None])
+
+    def _bases(self, k: int, rows: _Rows, group: _Group) -> list[tuple[NDArray[np.intp], _Spectrum]]:
+        """Return the eigenvectors for the rows, or for the rows of each weight if they hang on it; none if too many."""
+        sums, round_ = group.sums, self.round
+        keep = 1.0 - self.shrinkage
+        divisor = self.rule.divisor(group.rows_left, sums.n_means)
+        whole = np.diagonal(sums.second) @ self.unit**2
+        in_units = whole - group.taken * (group.direction**2 @ self.unit**2)
+        # Rounding of what is nothing is not to be a ridge.
+        in_units[in_units < _CANCELLED * whole] = np.nan
+        added = self.rule.ball(in_units / divisor / len(self.unit), self.shrinkage)
+        everyone = np.arange(len(rows.x))
+        if not self.prior_rows:
+            scale = keep / divisor
+            return [
+                (
+                    everyone,
+                    _Spectrum.of(sums.second, round_, scale, added, scale * group.taken, group.direction),
+                )
+            ]
+        weights, place = np.unique(rows.own, return_inverse=True)
+        if len(weights) > _FEW_WEIGHTS:
+            return []
+        found = []
+        mine = rows.target == k
+        for w in range(len(weights)):
+            at = np.flatnonzero(place.ravel() == w)
+            share = self.prior_rows * keep / divisor[at]
+            scale = 1.0 / (self.weight[k] - rows.own[at] * mine[at] + self.prior_rows)
+            rank = scale * (mine[at] + share) * group.taken[at]
+            matrix = self.classes[k].second + share[0] * sums.second
+            ball = scale * self.prior_rows * added[at]
+            found.append((at, _Spectrum.of(matrix, round_, scale, ball, rank, group.direction[at])))
+        return found
+
+    def _factorised(self, k: int, rows: _Rows, vector: Floats, left: Floats) -> tuple[Floats, Floats]:
+        """Make and factorise the matrix of each row, in the units that are left without it."""
+        square, log_det = np.empty((2, len(rows.x)))
+        d = len(self.unit)
+        step = max(_NUMBERS // d**2, 1)
+        for c in np.unique(rows.target):
+            of_class = np.flatnonzero(rows.target == c)
+            for begin in range(0, len(of_class), step):
+                at = of_class[begin : begin + step]
+                part = rows.take(at)
+                covariance, unit, fine, changed = self._matrices(k, int(c), part, left[at])
+                found = np.empty((3, len(at)))
+                solve_lifted(covariance, vector[at] / unit, np.empty((d, d)), np.empty(d), *found)
+                # A row far out where the others have no spread is measured by what rounding left there.
+                fine &= ~(changed & (found[2] > 0.0) & (found[0] > _FAR * d))
+                square[at], log_det[at] = np.where(fine, found[:2], np.nan)
+                log_det[at] += np.log(unit).sum(axis=1)
+        return square, log_det
+
+    def _matrices(
+        self, k: int, c: int, rows: _Rows, left: Floats
+    ) -> tuple[Floats, Floats, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the matrix of a class without each of some rows of class c, and its units.
+
+        Then where it has its digits, and where the row has a part in it.
+        """
+        rule, d = self.rule, len(self.unit)
+        group = self._group(k, rows, rows.target == k)
+        taken = rows.own * self.weight[c] / rows.left
+        inside = np.diagonal(self.inside.second) - taken[:, None] * rows.away**2
+        spread = self.total * rows.own / rows.all_left
+        everyone = np.diagonal(self.everyone.second) - spread[:, None] * rows.from_all**2
+        wide = np.where(inside > 1e-24 * everyone, inside, everyone) / rows.all_left[:, None]
+        unit = np.sqrt(wide)
+
+        def without(sums: _Sums, amount: Floats, direction: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+            less = amount[:, None] * direction
+            second = sums.second - less[:, :, None] * direction[:, None, :]
+            diagonal = np.diagonal(sums.second)
+            fine = (np.diagonal(second, axis1=1, axis2=2) >= _CANCELLED * diagonal) | (less == 0.0)
+            return second / unit[:, :, None] / unit[:, None, :], fine.all(axis=1)
+
+        second, fine = without(group.sums, group.taken, group.direction)
+        n, n_means = group.rows_left, group.sums.n_means
+        by_data = np.broadcast_to(rule.shrinks_by_data(n - (n_means - 1), d), len(n))
+        weight = np.full(len(n), self.shrinkage)
+        if by_data.any() and d > 1:
+            s = second / n[:, None, None]
+            off = s - np.trace(s, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
+            fourth = self._fourth(group, c, rows, 1.0 / wide)
+            norm = (s**2).sum(axis=(1, 2))
+            found = ledoit_wolf_weight(n, norm, fourth, (off**2).sum(axis=(1, 2)), d)
+            weight = np.where(by_data, found, weight)
+            # Of two rows that are left nothing exceeds ‖S‖² but rounding, and of the estimate anew not even that.
+            fine &= ~by_data | (group.taken == 0.0) | (fourth / n - norm > _CANCELLED * norm)
+        covariance = second / rule.divisor(n, n_means)[:, None, None]
+        covariance = rule.regularised(covariance, weight, unit * self.unit, by_data)
+        if self.prior_rows:
+            mine = np.where(rows.target == k, taken, 0.0)
+            own, also = without(self.classes[k], mine, rows.away)
+            fine &= also
+            covariance = (own + self.prior_rows * covariance) / (left + self.prior_rows)[:, None, None]
+        return covariance, unit, fine, group.taken > 0.0
+
+    def _fourth(self, group: _Group, c: int, rows: _Rows, g: Floats) -> Floats:
+        r"""Return :math:`\sum \|z\|^4` without each row, where :math:`\|z\|^2 = \sum_j g_j z_j^2` about the new mean.
+
+        With t the step of the mean, :math:`\|z - t\|^2 = A - 2B + C` with A = ‖z‖², B = ⟨z, t⟩ and C = ‖t‖².
+        """
+        sums = group.sums
+        is_everyone = sums is self.everyone
+        shifted, left = (sums, rows.all_left) if is_everyone else (self.classes[c], rows.left)
+        total = np.einsum("ri,ij,rj->r", g, sums.fourth, g, optimize=True)
+        own = np.where(group.taken > 0.0, rows.own, 0.0)
+        t = -(own / left)[:, None] * group.direction
+        gt = g * t
+        bb = np.einsum("ri,ij,rj->r", gt, shifted.second, gt, optimize=True)
+        ab = np.einsum("ri,ij,rj->r", g, shifted.third, gt, optimize=True)
+        cc = (gt * t).sum(axis=1)
+        total += 4.0 * bb + shifted.n * cc**2 - 4.0 * ab + 2.0 * cc * (g @ np.diagonal(shifted.second))
+        mine = (g * (group.direction - t) ** 2).sum(axis=1)
+        return np.asarray(total - own * mine**2)
+
+
+@dataclass(frozen=True, eq=False)
+class _Spectrum:
+    """Matrices s M + b I − r uuᵀ of rows, in the basis of eigenvectors of M; s, b, r and u are the row's own."""
+
+    basis: Floats
+    inverse: Floats
+    log_det: Floats
+    rank: Floats
+    direction: Floats
+    left: Floats
+    fine: NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls, matrix: Floats, round_: Floats, scale: Floats, added: Floats, rank: Floats, u: Floats
+    ) -> _Spectrum:
+        values, vectors = np.linalg.eigh(matrix * round_ * round_[:, None])
+        basis = round_[:, None] * vectors
+        if np.ptp(scale) == 0.0 and np.ptp(added) == 0.0:
+            scale, added = scale[:1], added[:1]
+        eigenvalues = scale[:, None] * values + added[:, None]
+        fine = eigenvalues.min(axis=1) > _CONDITION * eigenvalues.max(axis=1)
+        inverse = 1.0 / eigenvalues
+        direction = u @ basis
+        left = 1.0 - rank * np.einsum("ij,ij,ij->i", direction, direction, np.broadcast_to(inverse, u.shape))
+        half = 0.5 * np.log(eigenvalues).sum(axis=1) - np.log(round_).sum()
+        return cls(basis, inverse, half + 0.5 * np.log(left), rank, direction, left, fine & (left > _LEFT))
+
+    def solve(self, vector: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Return vᵀ Σ⁻¹ v and ½ log |Σ| of each row, and where they have their digits."""
+        v = vector @ self.basis
+        weighed = v * self.inverse
+        square = np.einsum("ij,ij->i", weighed, v)
+        along = np.einsum("ij,ij->i", weighed, self.direction)
+        return square + self.rank * along**2 / self.left, self.log_det, self.fine
