@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asked import node, public, random_evidence, told, wet_grass
-from bayeskit._graphs.network import Network
 from bayeskit._networks.discrete_adapter import minimal_conflict
 from bayeskit.errors import ImpossibleEvidence
 from bayeskit.networks import Not
 from network_twin import random_network
+from query_networks import built, joint_with_evidence, node, public, random_evidence, wet_grass
 
 
 @given(st.sets(st.frozensets(st.integers(0, 9), max_size=4), min_size=1, max_size=5))
@@ -56,7 +55,7 @@ def test_every_proper_part_of_the_evidence_named_is_possible(seed):
     network = random_network(rng, n_nodes=int(rng.integers(2, 7)), zeros=0.5)
     hard, soft, likelihoods = random_evidence(rng, network, share=0.9)
     asked = public(network)
-    if told(network, likelihoods).sum() > 0:
+    if joint_with_evidence(network, likelihoods).sum() > 0:
         asked.posteriors(hard, soft=soft)
         return
     for ask in (asked.posteriors, asked.mpe, partial(asked.query, "x0")):
@@ -99,9 +98,7 @@ def test_three_that_clash_only_together():
     exclusive = np.zeros((2, 2, 2))
     for a, b in itertools.product((0, 1), repeat=2):
         exclusive[a, b, a ^ b] = 1.0
-    network = Network(
-        (node("a", [], [0.5, 0.5]), node("b", [], [0.5, 0.5]), node("c", ["a", "b"], exclusive))
-    )
+    network = built(node("a", [], [0.5, 0.5]), node("b", [], [0.5, 0.5]), node("c", ["a", "b"], exclusive))
     with pytest.raises(ImpossibleEvidence) as caught:
-        public(network).query("a", evidence={"c": "yes", "a": "yes", "b": "yes"})
+        network.query("a", evidence={"c": "yes", "a": "yes", "b": "yes"})
     assert set(caught.value.evidence) == {"a", "b", "c"}

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asked import public, random_evidence, wet_grass
 from bayeskit import BayesianNetwork, MarkovNetwork
 from bayeskit._graphs.network import Network, Node, continuous, discrete
 from bayeskit.errors import ImpossibleEvidence, SettingError, TooLarge, UsageError
 from bayeskit.networks import Factor, LinearGaussian, Not
 from network_twin import log_total, margin, random_network, with_evidence
+from query_networks import public, random_evidence, wet_grass
 from refusals import refuses
 
 YES_NO = ["no", "yes"]

@@ -1,4 +1,4 @@
-"""Questions to networks with continuous nodes, through the same door."""
+"""Queries of networks with continuous nodes, by the same methods."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from asked import node, public
-from bayeskit._graphs.network import Network, Node, continuous
 from bayeskit.errors import ColumnError, ImpossibleEvidence, InfiniteValue, SettingError, SuspectResult
 from bayeskit.networks import GaussianMixturePosterior, LinearGaussian, Not
+from query_networks import built, node
 from refusals import refuses, warns_of
 
 P = np.array([0.3, 0.7])
@@ -22,16 +21,12 @@ MEAN, VARIANCE = np.array([165.0, 178.0]), np.array([36.0, 49.0])
 
 def people(weight_variance=25.0):
     """sex → height → weight, sex → licence (women always have one); city stands apart."""
-    return public(
-        Network(
-            (
-                Node(continuous("weight"), ("height",), LinearGaussian(-100.0, [1.0], weight_variance)),
-                node("sex", [], P, ("f", "m")),
-                Node(continuous("height"), ("sex",), LinearGaussian(MEAN, np.zeros((2, 0)), VARIANCE)),
-                node("licence", ["sex"], LICENCE),
-                node("city", [], [0.5, 0.5]),
-            )
-        )
+    return built(
+        node("weight", ["height"], LinearGaussian(-100.0, [1.0], weight_variance), float),
+        node("sex", [], P, ("f", "m")),
+        node("height", ["sex"], LinearGaussian(MEAN, np.zeros((2, 0)), VARIANCE), float),
+        node("licence", ["sex"], LICENCE),
+        node("city", [], [0.5, 0.5]),
     )
 
 
@@ -151,13 +146,9 @@ def test_hundreds_of_standard_deviations_away():
 
 
 def test_impossible_and_strange_rows():
-    exact = public(
-        Network(
-            (
-                node("sex", [], [0.5, 0.5], ("f", "m")),
-                Node(continuous("x"), ("sex",), LinearGaussian([1.0, 2.0], np.zeros((2, 0)), [0.0, 0.0])),
-            )
-        )
+    exact = built(
+        node("sex", [], [0.5, 0.5], ("f", "m")),
+        node("x", ["sex"], LinearGaussian([1.0, 2.0], np.zeros((2, 0)), [0.0, 0.0]), float),
     )
     with warns_of(SuspectResult, 1, 3, 2, 'impossible="error"'):
         found = exact.predict_proba({"x": [1.0, 2.0, 3.0]}, "sex")
@@ -171,13 +162,9 @@ def test_impossible_and_strange_rows():
 
 
 def test_a_blanket_that_mixes_points_and_densities_is_left_to_elimination():
-    asked = public(
-        Network(
-            (
-                node("sex", [], [0.5, 0.5], ("f", "m")),
-                Node(continuous("x"), ("sex",), LinearGaussian([1.0, 1.0], np.zeros((2, 0)), [0.0, 4.0])),
-            )
-        )
+    asked = built(
+        node("sex", [], [0.5, 0.5], ("f", "m")),
+        node("x", ["sex"], LinearGaussian([1.0, 1.0], np.zeros((2, 0)), [0.0, 4.0]), float),
     )
     found = asked.predict_proba({"x": [1.0, 2.0]}, "sex")
     assert np.allclose(found, [asked.query("sex", evidence={"x": x}).values for x in (1.0, 2.0)])

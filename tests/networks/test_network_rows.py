@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asked import asia, node, public, wet_grass
-from bayeskit._graphs.network import Network, discrete
+from bayeskit._graphs.network import discrete
 from bayeskit._networks.data_rows import Rows
 from bayeskit.errors import (
     BayeskitError,
@@ -28,6 +27,7 @@ from bayeskit.errors import (
     UnseenState,
 )
 from network_twin import joint_table, margin, random_network, spare, with_evidence
+from query_networks import asia, built, node, public, wet_grass
 from refusals import refuses, warns_of
 
 FORMS = {
@@ -227,9 +227,7 @@ def test_strange_tables_are_refused_in_words():
 
 
 def test_nodes_with_numbers_for_names():
-    network = public(
-        Network((node(0, [], [0.3, 0.7], (0, 1)), node(1, [0], [[0.9, 0.1], [0.2, 0.8]], (0, 1))))
-    )
+    network = built(node(0, [], [0.3, 0.7], (0, 1)), node(1, [0], [[0.9, 0.1], [0.2, 0.8]], (0, 1)))
     expected = network.query(0, evidence={1: 1}).values
     for data in ({1: [1]}, {"1": ["1"]}, pd.DataFrame({1: [1]}), pl.DataFrame({"1": [1.0]})):
         assert np.allclose(network.predict_proba(data, 0), [expected], atol=1e-15)
@@ -237,7 +235,7 @@ def test_nodes_with_numbers_for_names():
 
 
 def test_predicted_states_keep_their_types():
-    network = public(Network((node("x", [], [0.3, 0.2, 0.5], ("a", 1, (2, 3))),)))
+    network = built(node("x", [], [0.3, 0.2, 0.5], ("a", 1, (2, 3))))
     assert network.predict({"y": [1, 2]}, "x").tolist() == [(2, 3), (2, 3)]
 
 

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from asked import public
 from bayeskit import BayesianNetwork
 from bayeskit._graphs.network import Network, Node, continuous, discrete
 from bayeskit._io.networks.bif import read_bif
@@ -21,6 +20,7 @@ from bayeskit._networks.sampling_adapter import sampling_adapter_of
 from bayeskit.errors import ImpossibleEvidence, SettingError, SuspectResult, TooLarge, UnseenState, UsageError
 from bayeskit.networks import Estimate, LinearGaussian, Not, Table
 from network_twin import joint_table, random_network, with_evidence
+from query_networks import public
 from refusals import refuses, warns_of
 from sampling_networks import asia, binary, chi_square, exact, ring, wet_grass, within
 
@@ -460,19 +460,20 @@ def test_errors(call, error, says):
 
 
 def test_a_node_without_a_table():
-    network = Network((Node(discrete("a", ("x", "y"))),))
+    network = BayesianNetwork({"a": []}, states=["x", "y"])
     with refuses(UsageError, "a", "set_cpt"):
-        public(network).sample(1)
+        network.sample(1)
 
 
 def test_a_change_is_seen():
-    drawn = public(Network((binary("a", [1, 0]),)))
+    drawn = BayesianNetwork({"a": []}, states=["no", "yes"])
+    drawn.set_cpt("a", [1, 0])
     assert set(drawn.sample(9)["a"]) == {"no"}
-    drawn._become(Network((binary("a", [0, 1]),)))
+    drawn.set_cpt("a", [0, 1])
     assert set(drawn.sample(9)["a"]) == {"yes"}
 
 
 def test_nothing_to_draw():
-    assert public(Network(())).sample(3, as_codes=True).shape == (3, 0)
+    assert BayesianNetwork().sample(3, as_codes=True).shape == (3, 0)
     assert len(public(wet_grass()).sample(0)) == 0
     assert len(public(wet_grass()).sample(0, evidence={"B": "yes"})) == 0

@@ -9,23 +9,14 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from bayeskit._graphs.distributions import uniform
-from bayeskit._graphs.network import Network, Node, continuous, discrete
-from bayeskit._networks.discrete_adapter import DerivedCache
-from bayeskit._networks.network_structure import Structure
+from bayeskit import BayesianNetwork
 from bayeskit.errors import BayeskitError, DataTypeError, Incompatible, SettingError, UsageError
 from bayeskit.networks import Deterministic, LinearGaussian, NoisyMax, Table
 from refusals import refuses
 
 
-class Net(Structure):
-    def __init__(self, network):
-        self._network, self._cache = network, DerivedCache(network)
-
-
 def binary(parents, size=2):
-    nodes = [Node(discrete(name, range(size)), tuple(above)) for name, above in parents.items()]
-    return Net(Network(tuple(nodes)))
+    return BayesianNetwork(parents, states=[*range(size)])
 
 
 GRASS = binary({"rain": [], "sprinkler": [], "joe": ["rain"], "wet": ["rain", "sprinkler"]})
@@ -70,24 +61,24 @@ def test_parameters_of_the_textbook():
 
 
 def test_parameters_of_other_kinds():
-    a, b = Node(discrete("a", "xyz")), Node(discrete("b", "uv"))
     noisy = NoisyMax((np.full((3, 4), 0.25), np.full((2, 4), 0.25)), np.full(4, 0.25))
     rule = Deterministic(np.zeros((3, 2), int), 4)
     mixed = LinearGaussian(np.zeros(3), np.zeros((3, 1)), np.ones(3))
-    plain = LinearGaussian(np.zeros(()), np.zeros(0), np.ones(()))
-    for node, wanted in (
-        (Node(discrete("c", "pqrs"), ("a", "b"), noisy), 3 * (1 + 2 + 1)),
-        (Node(discrete("c", "pqrs"), ("a", "b"), rule), 0),
-        (Node(discrete("c", "pqrs"), ("a", "b"), uniform((3, 2, 4))), 18),
-        (Node(continuous("c"), ("a", "z"), mixed), 3 * 3),
+    for states, parents, distribution, wanted in (
+        ([*"pqrs"], ["a", "b"], noisy, 3 * (1 + 2 + 1)),
+        ([*"pqrs"], ["a", "b"], rule, 0),
+        ([*"pqrs"], ["a", "b"], Table(np.full((3, 2, 4), 0.25)), 18),
+        (float, ["a", "z"], mixed, 3 * 3),
     ):
-        z = Node(continuous("z"), (), plain)
-        assert Net(Network((a, b, z, node))).n_parameters == 2 + 1 + 2 + wanted
+        kinds = {"a": [*"xyz"], "b": [*"uv"], "z": float, "c": states}
+        network = BayesianNetwork({"a": [], "b": [], "z": [], "c": parents}, states=kinds)
+        network.set_cpt("c", distribution)
+        assert network.n_parameters == 2 + 1 + 2 + wanted
 
 
 def test_parameters_need_states():
     with refuses(UsageError, "a", "states="):
-        _ = Net(Network((Node(discrete("a", ())), Node(discrete("b", "uv"), ("a",))))).n_parameters
+        _ = BayesianNetwork({"a": [], "b": ["a"]}, states={"b": [*"uv"]}).n_parameters
 
 
 def test_independence():
@@ -189,7 +180,7 @@ def test_what_is_refused(ask, says):
 
 
 def test_an_empty_network():
-    empty = Net(Network(()))
+    empty = BayesianNetwork()
     assert empty.nodes == () and empty.arcs == [] and empty.topological_order() == ()
     assert empty.n_parameters == 0 and empty.moral_graph() == {} and len(empty) == 0
     with refuses(SettingError, "node", "a"):
@@ -210,8 +201,7 @@ class Graph:
 
 
 def test_to_networkx(monkeypatch):
-    nodes = (Node(discrete("a", "uv"), (), Table(np.array([0.5, 0.5]))), Node(continuous("z"), ("a",)))
-    net = Net(Network(nodes, name="two"))
+    net = BayesianNetwork({"a": [], "z": ["a"]}, states={"a": [*"uv"], "z": float}, name="two")
     monkeypatch.setitem(sys.modules, "networkx", types.SimpleNamespace(DiGraph=Graph))
     graph = net.to_networkx()
     assert graph.nodes == {"a": {"states": ("u", "v")}, "z": {"states": None}}

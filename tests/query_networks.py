@@ -1,12 +1,12 @@
-"""Networks as users hold them; evidence of every kind at random; and what enumeration says of it."""
+"""Networks as users build them; random evidence of every kind; and the joint table given it, by enumeration."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from bayeskit import BayesianNetwork, MarkovNetwork
-from bayeskit._graphs.network import FactorGraph, Network, Node, discrete
-from bayeskit.networks import Not, Table
+from bayeskit._graphs.network import FactorGraph
+from bayeskit.networks import Not
 from network_twin import joint_table, with_evidence
 
 
@@ -15,39 +15,42 @@ def public(network):
     return MarkovNetwork._of(network) if isinstance(network, FactorGraph) else BayesianNetwork._of(network)
 
 
-def node(name, parents, table, states=("no", "yes")):
-    return Node(discrete(name, states), tuple(parents), Table(np.array(table, float)))
+def node(name, parents, distribution, states=("no", "yes")):
+    """Return a node for `built`; ``float`` instead of states makes it continuous."""
+    return name, list(parents), distribution, states
+
+
+def built(*nodes):
+    """Build a network of nodes by its public methods; a node may have no distribution (None)."""
+    parents = {name: above for name, above, _, _ in nodes}
+    network = BayesianNetwork(parents, states={name: states for name, _, _, states in nodes})
+    for name, _, distribution, _ in nodes:
+        if distribution is not None:
+            network.set_cpt(name, distribution)
+    return network
 
 
 def wet_grass():
     """Rain, Sprinkler, Joe's lawn, own lawn (the textbook's numbers)."""
-    return public(
-        Network(
-            (
-                node("R", [], [0.8, 0.2]),
-                node("S", [], [0.9, 0.1]),
-                node("J", ["R"], [[0.8, 0.2], [0, 1]]),
-                node("B", ["R", "S"], [[[1, 0], [0.1, 0.9]], [[0, 1], [0, 1]]]),
-            )
-        )
+    return built(
+        node("R", [], [0.8, 0.2]),
+        node("S", [], [0.9, 0.1]),
+        node("J", ["R"], [[0.8, 0.2], [0, 1]]),
+        node("B", ["R", "S"], [[[1, 0], [0.1, 0.9]], [[0, 1], [0, 1]]]),
     )
 
 
 def asia():
     """The chest clinic of Lauritzen and Spiegelhalter."""
-    return public(
-        Network(
-            (
-                node("asia", [], [0.99, 0.01]),
-                node("tub", ["asia"], [[0.99, 0.01], [0.95, 0.05]]),
-                node("smoke", [], [0.5, 0.5]),
-                node("lung", ["smoke"], [[0.99, 0.01], [0.9, 0.1]]),
-                node("bronc", ["smoke"], [[0.7, 0.3], [0.4, 0.6]]),
-                node("either", ["tub", "lung"], [[[1, 0], [0, 1]], [[0, 1], [0, 1]]]),
-                node("xray", ["either"], [[0.95, 0.05], [0.02, 0.98]]),
-                node("dysp", ["either", "bronc"], [[[0.9, 0.1], [0.2, 0.8]], [[0.3, 0.7], [0.1, 0.9]]]),
-            )
-        )
+    return built(
+        node("asia", [], [0.99, 0.01]),
+        node("tub", ["asia"], [[0.99, 0.01], [0.95, 0.05]]),
+        node("smoke", [], [0.5, 0.5]),
+        node("lung", ["smoke"], [[0.99, 0.01], [0.9, 0.1]]),
+        node("bronc", ["smoke"], [[0.7, 0.3], [0.4, 0.6]]),
+        node("either", ["tub", "lung"], [[[1, 0], [0, 1]], [[0, 1], [0, 1]]]),
+        node("xray", ["either"], [[0.95, 0.05], [0.02, 0.98]]),
+        node("dysp", ["either", "bronc"], [[[0.9, 0.1], [0.2, 0.8]], [[0.3, 0.7], [0.1, 0.9]]]),
     )
 
 
@@ -79,6 +82,6 @@ def random_evidence(rng, network, share=0.5):
     return hard, soft, likelihoods
 
 
-def told(network, likelihoods):
+def joint_with_evidence(network, likelihoods):
     """Return the whole joint table times the evidence."""
     return with_evidence(joint_table(network), {}, likelihoods)
