@@ -24,6 +24,7 @@ _HOMES = {
     "CountForest": "bayeskit._classifiers.count_forest",
     "WeightedNB": "bayeskit._classifiers.weighted_nb",
     "LogLinearBayes": "bayeskit._classifiers.log_linear_bayes",
+    "TextBayes": "bayeskit._classifiers.text_bayes",
     "BayesNetClassifier": "bayeskit._classifiers.bayes_net",
     "BayesDecision": "bayeskit._classifiers.bayes_decision",
     "Discretizer": "bayeskit._classifiers.discretizer",
@@ -81,6 +82,7 @@ __all__ = [
     "NaiveBayes",
     "SelectiveKDB",
     "Statistics",
+    "TextBayes",
     "WeightedNB",
     "__version__",
     "compare",
@@ -109,6 +111,7 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.selective_kdb import SelectiveKDB
     from bayeskit._classifiers.spode import SPODE
     from bayeskit._classifiers.tan import TAN
+    from bayeskit._classifiers.text_bayes import TextBayes
     from bayeskit._classifiers.weighted_nb import WeightedNB
     from bayeskit._comparison.run import compare
     from bayeskit._data.source import Batches

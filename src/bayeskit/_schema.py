@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from bayeskit._display_table import DisplayTable, table_html
 from bayeskit._messages import Joined, Message, listed
 from bayeskit._visible import shorter
+from bayeskit._words import Vocabulary
 from bayeskit.errors import ColumnError, DataError, Incompatible, UnseenState
 
 Kind = Literal["categorical", "numeric", "block"]
@@ -196,6 +197,8 @@ class Variable:
     dense : bool
         Whether the states are all integers from 0 to the largest one seen (scikit-learn's convention for
         coded categories).
+    vocabulary : Vocabulary, optional
+        The words that are the columns of a block, if texts are read as one.
 
     Examples
     --------
@@ -211,6 +214,7 @@ class Variable:
     width: int = 1
     dense: bool = False
     cuts: tuple[float, ...] | None = None
+    vocabulary: Vocabulary | None = field(default=None, hash=False, repr=False)
     size: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -300,6 +304,8 @@ class Variable:
                 cuts=self.cuts,
                 cuts2=other.cuts,
             )
+        if self.vocabulary is not None and self.kind == other.kind:
+            self.vocabulary.check_same(other.vocabulary)
         if (self.name, self.kind, self.width) != (other.name, other.kind, other.width):
             raise Incompatible(
                 "{name!r} is {kind} here and {other_kind} there"
@@ -378,6 +384,26 @@ class Schema:
         for name, value in found.items():
             object.__setattr__(self, name, value)
 
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """The words that texts are read by, if there are texts."""
+        return None if self.block is None else self.block.vocabulary
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of a table that the attributes are read from."""
+        if self.block is None:
+            return len(self.attributes)
+        texts = self.block.vocabulary
+        return self.block.width if texts is None else len(self.attributes) - 1 + len(texts.places)
+
+    def order_of(self, names: tuple[Name, ...]) -> tuple[Name, ...]:
+        """Bring the columns of a table into the order of the attributes: the block of texts is the last."""
+        if self.vocabulary is None:
+            return names
+        texts = self.vocabulary.places
+        return (*(name for j, name in enumerate(names) if j not in texts), names[texts[0]])
+
     @cached_property
     def runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """The first state and the number of states of each categorical attribute, where all are runs of
@@ -427,5 +453,8 @@ class Schema:
 
 def _shown_row(variable: Variable, is_class: bool) -> tuple[str, str, str]:
     kind = "intervals" if variable.cuts is not None else variable.kind
-    states = f"{variable.width:,} columns" if variable.kind == "block" else str(variable.listing())
+    if variable.kind == "block":
+        states = f"{variable.width:,} {'columns' if variable.vocabulary is None else 'words'}"
+    else:
+        states = str(variable.listing())
     return shorter(variable.name), "class" if is_class else kind, shorter(states, 200)

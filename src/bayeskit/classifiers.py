@@ -31,6 +31,7 @@ _HOMES = {
     "MultinomialNB": "bayeskit._classifiers.discrete_nb",
     "NaiveBayes": "bayeskit._classifiers.naive_bayes",
     "SelectiveKDB": "bayeskit._classifiers.selective_kdb",
+    "TextBayes": "bayeskit._classifiers.text_bayes",
     "WeightedNB": "bayeskit._classifiers.weighted_nb",
     "mdl_cut_points": "bayeskit._fitting.cut_points",
 }
@@ -61,6 +62,7 @@ __all__ = [
     "MultinomialNB",
     "NaiveBayes",
     "SelectiveKDB",
+    "TextBayes",
     "WeightedNB",
     "mdl_cut_points",
 ]
@@ -86,6 +88,7 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.spode import SPODE
     from bayeskit._classifiers.structures import ArcInformation
     from bayeskit._classifiers.tan import TAN
+    from bayeskit._classifiers.text_bayes import TextBayes
     from bayeskit._classifiers.weighted_nb import WeightedNB
     from bayeskit._fitting.cut_points import mdl_cut_points
 

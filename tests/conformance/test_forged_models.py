@@ -39,6 +39,7 @@ from bayeskit import (
     MultinomialNB,
     NaiveBayes,
     SelectiveKDB,
+    TextBayes,
     WeightedNB,
 )
 from bayeskit._io.saved import SavedContent, read_saved, to_bytes
@@ -60,6 +61,10 @@ _words = {
     "sugar": np.where(_rng.random(_N) < 0.1, np.nan, _numbers[:, 1]),
 }
 _sentences = {name: column for name, column in _words.items() if name in ("colour", "sound")}
+_texts = {
+    **_sentences,
+    "text": [f"{a} and {b}" for a, b in zip(_words["colour"], _words["sound"], strict=True)],
+}
 
 MODELS: dict[str, tuple[Any, Any]] = {
     "NaiveBayes": (NaiveBayes(), _words),
@@ -92,6 +97,7 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "AutoBayes": (AutoBayes(), _words),
     "CountForest": (CountForest(n_trees=3), _words),
     "LogLinearBayes": (LogLinearBayes(views=1, max_pairs=2, max_triples=1), _words),
+    "TextBayes": (TextBayes(text="text", weighting="tf-idf", stop_words=["and"]), _texts),
     "BayesNetClassifier": (BayesNetClassifier("hill-climbing"), _words),
     "BayesNetClassifier after EM": (BayesNetClassifier("tan", semi_supervised=True), _sentences),
     "GaussianMixture": (GaussianMixture(2, random_state=0), _numbers),

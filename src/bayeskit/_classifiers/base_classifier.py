@@ -94,7 +94,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         from bayeskit._report.contributions import contributions_of
 
         classes = tuple(self.classes_.tolist())
-        columns, logs = self._contribution_logs(open_table(X))
+        columns, logs = self._contribution_logs(self._open(X))
         return contributions_of(columns, classes, logs, against)
 
     def ask_next(
@@ -158,7 +158,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
             raise SettingError(
                 "n_samples is {n_samples!r}; give a whole number of at least 1.", n_samples=n_samples
             )
-        return self._strangeness(open_table(X), int(n_samples), random_state)
+        return self._strangeness(self._open(X), int(n_samples), random_state)
 
     def predict_interval(
         self, X: TableLike, level: float = 0.9, *, n_samples: int = 1000, random_state: Seed = 0
@@ -216,7 +216,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         posterior = self.predict_proba(X)  # refuses what cannot be predicted
         tail = 0.5 * (1.0 - level)
         found = np.empty((3, *posterior.shape))
-        for rows, shares in self._posterior_draws(open_table(X), Draws(seed, n)):
+        for rows, shares in self._posterior_draws(self._open(X), Draws(seed, n)):
             found[:, rows] = quantiles(shares, (tail, 0.5, 1.0 - tail))
         labels = tuple(self.classes_.tolist())
         return PosteriorInterval(labels, level, posterior, found[0], found[2], found[1], n)
@@ -447,6 +447,16 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         return found[key]
 
     # -- hooks ---------------------------------------------------------------------------------
+
+    def _open(self, X: TableLike) -> Table:
+        """Open rows in memory."""
+        return open_table(X)
+
+    def _open_row(self, row: RowLike) -> Table:
+        """Open one row."""
+        from bayeskit._report.row import one_row
+
+        return one_row(row)
 
     _html_repr = html_repr
     _repr_mimebundle_ = mimebundle

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -36,7 +37,7 @@ from bayeskit._counting.backend import backend_of
 from bayeskit._data.encoded import Chunk, EncodedTable
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
-from bayeskit._data.table import Table, open_table
+from bayeskit._data.table import Table
 from bayeskit._fitting.calibration import calibrate, check_method, from_held
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.lazy_state import LazyState, Refresh
@@ -129,6 +130,10 @@ class CountClassifier(BaseClassifier):
         scores = LeaveOneOut(statistics, spec).scores(part, np.minimum(part.row_weights, 1.0))
         return log_posterior(*scores)
 
+    def _source(self, X: RowSource, *given: Any, **more: Any) -> Source:
+        """Return the rows that a verb was given; what is in memory is opened as this classifier opens rows."""
+        return replace(Source(X, *given, **more), opener=self._open)
+
     def _row_choices(self) -> list[RowChoice]:
         """Say which choices these settings leave to rows; counts alone cannot make them."""
         found = []
@@ -185,7 +190,7 @@ class CountClassifier(BaseClassifier):
         """
         self._check_settings()
         refuse_sparse(self, X)
-        source = Source(X, y, sample_weight, target, columns, exclude, encoding, once=True)
+        source = self._source(X, y, sample_weight, target, columns, exclude, encoding, once=True)
         say_y_is_needed(self, source)
         elsewhere = self._counted_elsewhere(source)
         labelled, unlabelled = parted(self, source) if self.semi_supervised else (source, None)
@@ -222,7 +227,7 @@ class CountClassifier(BaseClassifier):
                 "A lazy model counts its source itself. Add the rows to the source, then call refresh()."
             )
         refuse_sparse(self, X)
-        source = Source(X, y, sample_weight, target)
+        source = self._source(X, y, sample_weight, target)
         if self.semi_supervised:
             source = all_labelled(self, source)
         say_y_is_needed(self, source)
@@ -270,7 +275,7 @@ class CountClassifier(BaseClassifier):
         are large enough.)
         """
         fitted = self._require("forget")
-        fitted.forget(Source(X, y, sample_weight, target))
+        fitted.forget(self._source(X, y, sample_weight, target))
         self._renew()
         return self
 
@@ -345,7 +350,7 @@ class CountClassifier(BaseClassifier):
             )
         refuse_sparse(self, source)
         y, column = (None, target) if isinstance(target, str) else (target, None)
-        opened = Source(source, y, sample_weight, column, columns, exclude, encoding)
+        opened = self._source(source, y, sample_weight, column, columns, exclude, encoding)
         opened.need_many_passes("A lazy model")
         self._counted_elsewhere(opened)
         variable = Variable("y" if column is None else column, "categorical")
@@ -471,7 +476,7 @@ class CountClassifier(BaseClassifier):
             As in ``fit``: all training rows, or some of them. Rows that were not training rows are an error
             if some count would become negative.
         """
-        return np.exp(self._left_out(Source(X, y, sample_weight, target))[0])
+        return np.exp(self._left_out(self._source(X, y, sample_weight, target))[0])
 
     def loo_score(
         self,
@@ -492,7 +497,7 @@ class CountClassifier(BaseClassifier):
             With p the posterior of the true class: the mean of −log p; the share of wrong predictions; the
             root of the mean of (1 − p)²; or the mean squared distance of all posteriors from 0 and 1.
         """
-        return mean_loss(*self._left_out(Source(X, y, sample_weight, target)), criterion)
+        return mean_loss(*self._left_out(self._source(X, y, sample_weight, target)), criterion)
 
     def sample(
         self, n_samples: int, random_state: Seed = None, given_class: Label | None = None
@@ -547,9 +552,8 @@ class CountClassifier(BaseClassifier):
             ``to_dict``.
         """
         from bayeskit._classifiers.explain_rows import explained
-        from bayeskit._report.row import one_row
 
-        page = explained(self, one_row(row), lang)
+        page = explained(self, self._open_row(row), lang)
         plain = loss is None and reject is None and actions is None
         return page if plain else page.with_loss(loss, reject, actions)
 
@@ -577,11 +581,11 @@ class CountClassifier(BaseClassifier):
     def _log_excess(self, X: TableLike, model: Model) -> Floats:
         fitted = self._reader("log_evidence")
         assert fitted.spec is not None
-        encoded = fitted.encode(open_table(X), model.schema, fitted.spec.unseen)
+        encoded = fitted.encode(self._open(X), model.schema, fitted.spec.unseen)
         return np.concatenate([model.log_excess(chunk) for chunk in encoded.chunks()])
 
     def _joint(self, X: TableLike) -> tuple[Floats, Model]:
-        table = open_table(X)
+        table = self._open(X)
         if self._lazy is not None:
             return self._lazy.joint(table)
         if self._fitted is None:
@@ -702,7 +706,7 @@ class CountClassifier(BaseClassifier):
         fitted = self._require("fit")
         assert fitted.tally is not None
         schema, names = fitted.tally.statistics.schema, fitted.names
-        self.n_features_in_ = len(schema.attributes) if schema.block is None else schema.block.width
+        self.n_features_in_ = schema.n_columns
         if fitted.named and all(isinstance(n, str) for n in names):
             self.feature_names_in_ = np.array(names, dtype=object)
         else:

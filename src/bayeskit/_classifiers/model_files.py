@@ -42,6 +42,7 @@ _HOMES = {
     "CountForest": "bayeskit._classifiers.count_forest",
     "WeightedNB": "bayeskit._classifiers.weighted_nb",
     "LogLinearBayes": "bayeskit._classifiers.log_linear_bayes",
+    "TextBayes": "bayeskit._classifiers.text_bayes",
     "BayesNetClassifier": "bayeskit._classifiers.bayes_net",
 }
 # What is no structure over counts, and the function that rebuilds it: named, not imported, since mixtures build on

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bayeskit._conditionals.log_linear import LogLinearScore
     from bayeskit._conditionals.one_parent import OneParent
     from bayeskit._conditionals.posterior_draws import Draws
+    from bayeskit._conditionals.word_score import WordScore
     from bayeskit._fitting.graph_factors import GraphFactors
     from bayeskit._statistics.moments import Moments
     from bayeskit._statistics.statistics import Statistics
@@ -160,6 +161,14 @@ class Workings(Protocol):
 
     def add_average(self, average: Any) -> None:
         """Add attributes whose factors are averaged over super-parents, P(c) in them."""
+        ...
+
+    def raise_columns(self, power: float) -> None:
+        """Raise the factors of all columns beside a text to this power."""
+        ...
+
+    def add_words(self, score: WordScore) -> None:
+        """Add the words of a text, and what is added to each class beside them."""
         ...
 
     def add_log_linear(self, score: LogLinearScore) -> None:

@@ -13,6 +13,7 @@ from bayeskit._data.columns import LARGEST_SPAN, CodedColumn, factorize_codes
 from bayeskit._data.encoded import CodeColumn, Columns, EncodedTable
 from bayeskit._data.source import batch_weights
 from bayeskit._data.table import Table
+from bayeskit._data.texts import block_of_texts, without_texts
 from bayeskit._messages import Joined, Message, RowNumber
 from bayeskit._numba import kernel
 from bayeskit._schema import LARGEST_BYTE_TABLE, Label, Name, Schema, Variable, state_code
@@ -122,7 +123,7 @@ Policy = Literal["grow"] | Unseen
 
 def match_columns(table: Table, schema: Schema, names: tuple[Name, ...] | None, who: str) -> Table:
     """Reorder the columns of a table as in training: by name if both have names."""
-    width = len(schema.attributes) if schema.block is None else schema.block.width
+    width = schema.n_columns
     if table.block is None and table.named and names is not None:
         if table.names == names:
             return table
@@ -188,6 +189,8 @@ def _encode(
         labels = as_labels(y, table.n_rows)
         row_weights = batch_weights(weights, table.n_rows)
         target, target_codes = encode_labels(labels, target, "grow" if policy == "grow" else "error")
+    if schema.vocabulary is not None:
+        return _encode_texts(table, schema, policy, target, target_codes, row_weights)
     if schema.block is not None:
         block = _block_of(table)
         none = np.empty((table.n_rows, 0))
@@ -196,16 +199,45 @@ def _encode(
             *(grown, table.n_rows, none.astype(np.uint8), none, block, target_codes, row_weights, threshold),
             first_row=table.first_row,
         )
+    attributes, codes, values = _encode_columns(table, schema, policy)
+    if policy == "grow":
+        schema = schema.with_variables(attributes, target)
+    return EncodedTable(
+        schema, table.n_rows, codes, values, None, target_codes, row_weights, first_row=table.first_row
+    )
+
+
+def _encode_columns(table: Table, schema: Schema, policy: Policy) -> tuple[list[Variable], Columns, Columns]:
+    """Code columns, which are the attributes; return these, perhaps grown, with codes and numbers."""
     places = [j for j, v in enumerate(schema.attributes) if v.kind == "categorical"]
     variables, codes = _encode_categorical(table, schema, places, policy)
     attributes = list(schema.attributes)
     for j, variable in zip(places, variables, strict=True):
         attributes[j] = variable
-    values = _numbers(table, schema)
+    return attributes, codes, _numbers(table, schema)
+
+
+def _encode_texts(
+    table: Table,
+    schema: Schema,
+    policy: Policy,
+    target: Variable,
+    target_codes: NDArray[np.uint32] | None,
+    weights: NDArray[np.float64] | None,
+) -> EncodedTable:
+    """Code texts as a block of words, and the columns beside them as always."""
+    *others, texts = schema.attributes
+    assert texts.vocabulary is not None
+    block = block_of_texts(table, texts.vocabulary)
+    rest = without_texts(table, texts.vocabulary)
+    codes: Columns = np.empty((table.n_rows, 0), dtype=np.uint8)
+    values: Columns = np.empty((table.n_rows, 0))
+    if rest is not None:
+        others, codes, values = _encode_columns(rest, Schema(tuple(others), schema.target), policy)
     if policy == "grow":
-        schema = schema.with_variables(attributes, target)
+        schema = schema.with_variables((*others, texts), target)
     return EncodedTable(
-        schema, table.n_rows, codes, values, None, target_codes, row_weights, first_row=table.first_row
+        schema, table.n_rows, codes, values, block, target_codes, weights, first_row=table.first_row
     )
 
 

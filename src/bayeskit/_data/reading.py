@@ -15,6 +15,7 @@ from bayeskit._data.columns import is_missing
 from bayeskit._data.table import Table
 from bayeskit._messages import Joined, Message
 from bayeskit._schema import Kind, Label, Name, Schema, Variable
+from bayeskit._words import Vocabulary
 from bayeskit.errors import ColumnError, SettingError, SuspectColumn
 
 # With fewer rows, all may differ by chance.
@@ -64,6 +65,8 @@ class Reading:
         States are matched as written: 1, 1.0 and "1" are the same state.
     largest : float
         Larger numbers are an error when all rows are collected.
+    vocabulary : Vocabulary, optional
+        The words of the columns that hold text. These are read as one block, which comes last.
     """
 
     categorical: Any = "from_dtype"
@@ -77,6 +80,7 @@ class Reading:
     whole: int | None = None
     as_written: bool = False
     largest: float = np.inf
+    vocabulary: Vocabulary | None = None
 
     def has_settings(self, name: Name) -> bool:
         """Whether the user has settings for a column, so that its cells do not determine its kind."""
@@ -113,8 +117,13 @@ class Reading:
                 target,
             )
         chosen = self._chosen(table)
-        read = [self._read(table, j, chosen) for j in range(len(table.names))]
-        return Schema(tuple([v if isinstance(v, Variable) else Variable(*v) for v in read]), target)
+        texts = () if self.vocabulary is None else self.vocabulary.places
+        read = [self._read(table, j, chosen) for j in range(len(table.names)) if j not in texts]
+        variables = [v if isinstance(v, Variable) else Variable(*v) for v in read]
+        if self.vocabulary is not None:
+            name, width = table.names[texts[0]], len(self.vocabulary.words)
+            variables.append(Variable(name, "block", width=width, vocabulary=self.vocabulary))
+        return Schema(tuple(variables), target)
 
     def _read(self, table: Columns, j: int, chosen: set[int] | None) -> Variable | tuple[Name, Kind]:
         """Return the variable of a column, or only its name and kind if no more is known."""

@@ -97,7 +97,7 @@ class Source:
     ``target`` the labels are a column of the rows; ``weights`` may then name another. ``keep`` says which rows of a
     batch are given out: it returns them, or None where there are none. With ``once`` rows in memory are opened and
     their text is coded once for all passes: they must not change between them. Without ``has_class`` rows have no
-    label, and a batch is a table.
+    label, and a batch is a table. ``opener`` opens rows in memory.
     """
 
     data: Any
@@ -110,6 +110,7 @@ class Source:
     keep: Callable[[Rows], Rows | None] | None = None
     once: bool = False
     has_class: bool = True
+    opener: Callable[[Any], Table] = open_table
 
     @property
     def one_shot(self) -> bool:
@@ -172,7 +173,7 @@ class Source:
         return self._opened()
 
     def _opened(self) -> Rows:
-        return self._split(open_table(self.data), self.y, self.weights)
+        return self._split(self.opener(self.data), self.y, self.weights)
 
     @cached_property
     def file(self) -> TableFiles:
@@ -202,13 +203,13 @@ class Source:
                 "A batch was a tuple. Without a class a batch is one table; name a column of weights by sample_weight=."
             )
         if isinstance(batch, tuple) and len(batch) in (2, 3):
-            return self._split(open_table(batch[0]), batch[1], batch[2] if len(batch) == 3 else None)
+            return self._split(self.opener(batch[0]), batch[1], batch[2] if len(batch) == 3 else None)
         if self.has_class and self.target is None:
             raise DataTypeError(
                 "A batch was a {kind}. Yield (X, y) or (X, y, weights), or name the target column.",
                 kind=type(batch).__name__,
             )
-        return self._split(open_table(batch), None, self.weights)
+        return self._split(self.opener(batch), None, self.weights)
 
     def _split(self, table: Table, y: LabelsLike | None, weights: WeightsLike | None) -> Rows:
         """Separate the target and weight columns from the attributes; keep and exclude columns by name."""

@@ -58,6 +58,7 @@ class Table:
     text: frozenset[Name] = frozenset()
     first_row: int = 0
     _coded: dict[Name, CodedColumn] = field(default_factory=dict, compare=False, repr=False)
+    split_texts: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -153,6 +154,7 @@ class Table:
             arrays=None if self.arrays is None else tuple(array[rows] for array in self.arrays),
             block=None if self.block is None else self.block[rows],
             _coded={},
+            split_texts={},
         )
 
 

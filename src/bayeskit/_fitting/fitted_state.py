@@ -170,7 +170,8 @@ class FittedState:
             looked_at = encoded.chunk(0, min(encoded.n_rows, ROWS_LOOKED_AT)).values
             self.shapes = shapes_of(encoded.schema.numeric_index, looked_at)
         if first and self.warns:
-            warn_of_identifiers(rows.table, self.tally.statistics.schema)
+            known = self.tally.statistics.schema
+            warn_of_identifiers(rows.table.select(known.order_of(rows.table.names)), known)
         return encoded
 
     def complete(self, statistics: Statistics) -> None:

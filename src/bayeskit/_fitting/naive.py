@@ -46,24 +46,28 @@ class Naive(ModelForm):
     def conditionals(
         self, statistics: Statistics, spec: ModelSpec, prior: ClassPrior
     ) -> tuple[Conditional, ...]:
-        schema = statistics.schema
-        found: list[Any] = []
-        if schema.categorical:
-            found.append(
-                estimate_tables(
-                    statistics.tables.counts,
-                    schema,
-                    spec.smoothing,
-                    missing=spec.missing,
-                    unseen=spec.unseen,
-                    counts_low=statistics.tables.counts_low,
-                )
-            )
-        if schema.numeric:
-            found += numeric_conditionals(statistics, spec)
-        if schema.block is not None:
+        found = column_conditionals(statistics, spec)
+        if statistics.schema.block is not None:
             found.append(_block(statistics, spec))
         return tuple(found)
+
+
+def column_conditionals(statistics: Statistics, spec: ModelSpec) -> list[Any]:
+    """Estimate the attributes that are columns, each given the class."""
+    schema = statistics.schema
+    found: list[Any] = []
+    if schema.categorical:
+        found.append(
+            estimate_tables(
+                statistics.tables.counts,
+                schema,
+                spec.smoothing,
+                missing=spec.missing,
+                unseen=spec.unseen,
+                counts_low=statistics.tables.counts_low,
+            )
+        )
+    return found + (numeric_conditionals(statistics, spec) if schema.numeric else [])
 
 
 def presence_conditionals(statistics: Statistics, spec: ModelSpec) -> list[Any]:

@@ -16,13 +16,14 @@ from bayeskit._schema import Kind, Name, Schema, Variable
 from bayeskit._statistics.part import DUST, Part
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.term import PARTS, Pattern, Plan
+from bayeskit._words import Splitting, Vocabulary
 from bayeskit.errors import DataError, ModelFormatError
 from bayeskit.typing import PathLike
 
 _SIMPLE_FIELDS: dict[str, Any] = {
     field.name: getattr(Variable("", "categorical"), field.name)
     for field in fields(Variable)
-    if field.init and field.name not in ("name", "states", "cuts")
+    if field.init and field.name not in ("name", "states", "cuts", "vocabulary")
 }
 # Twice the maximum number of codes of a coded column.
 _MOST_STATES = 2**25
@@ -134,6 +135,7 @@ def pack_variable(variable: Variable) -> dict[str, Any]:
         "states": n if coded else [to_plain(state, f"a state of {variable.name!r}") for state in states],
         **{field: getattr(variable, field) for field in _SIMPLE_FIELDS},
         **({} if variable.cuts is None else {"cuts": list(variable.cuts)}),
+        **({} if variable.vocabulary is None else {"vocabulary": _pack_vocabulary(variable.vocabulary)}),
     }
 
 
@@ -142,13 +144,15 @@ def unpack_variable(plain: dict[str, Any], most: int) -> Variable:
     name, states, simple = from_plain(plain["name"]), plain["states"], dict(plain)
     del simple["name"], simple["states"]
     cuts = _unpack_cuts(name, simple.pop("cuts", None))
+    vocabulary = _unpack_vocabulary(name, simple.pop("vocabulary", None))
     if type(states) is int:
         if not 0 <= states <= most:
             raise ModelFormatError(
                 Message("{name!r} has {states} states, more than there are counts.", name=name, states=states)
             )
         states = range(states)
-    variable = Variable(name=name, states=tuple(from_plain(state) for state in states), cuts=cuts, **simple)
+    known = tuple(from_plain(state) for state in states)
+    variable = Variable(name=name, states=known, cuts=cuts, vocabulary=vocabulary, **simple)
     for field, default in _SIMPLE_FIELDS.items():
         if type(getattr(variable, field)) is not type(default):
             raise ModelFormatError(
@@ -203,7 +207,47 @@ def unpack_variable(plain: dict[str, Any], most: int) -> Variable:
                 size=variable.size,
             )
         )
+    if vocabulary is not None and (variable.kind != "block" or len(vocabulary.words) != variable.width):
+        raise ModelFormatError(
+            Message(
+                "{name!r} has {n} words and width {width}.",
+                name=name,
+                n=len(vocabulary.words),
+                width=variable.width,
+            )
+        )
     return variable
+
+
+def _pack_vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
+    splitting = vocabulary.splitting
+    return {
+        "words": list(vocabulary.words),
+        "places": list(vocabulary.places),
+        "analyzer": splitting.analyzer,
+        "ngram_range": list(splitting.ngram_range),
+        "lowercase": splitting.lowercase,
+        "stop_words": sorted(splitting.stop_words),
+        "weighting": vocabulary.weighting,
+        "idf": None if vocabulary.idf is None else list(vocabulary.idf),
+    }
+
+
+def _unpack_vocabulary(name: Name, plain: Any) -> Vocabulary | None:
+    """Read the words of a block of texts."""
+    if plain is None:
+        return None
+    try:
+        splitting = Splitting(
+            plain["analyzer"], tuple(plain["ngram_range"]), plain["lowercase"], frozenset(plain["stop_words"])
+        )
+        words, places, idf = tuple(plain["words"]), tuple(plain["places"]), plain["idf"]
+        found = Vocabulary(words, places, splitting, plain["weighting"], None if idf is None else tuple(idf))
+        if found.is_sound:
+            return found
+    except (AttributeError, LookupError, TypeError, ValueError):
+        pass
+    raise ModelFormatError(Message("the vocabulary of {name!r} is none. Save the model again.", name=name))
 
 
 def _unpack_cuts(name: Name, cuts: Any) -> tuple[float, ...] | None:

@@ -15,6 +15,7 @@ from bayeskit._fitting.graphical import as_graph, check_graph, class_node
 from bayeskit._graphs.dag import Dag
 from bayeskit._messages import Message
 from bayeskit._schema import Name, Schema, Variable
+from bayeskit._words import Vocabulary
 from bayeskit.errors import ModelFormatError
 from bayeskit.typing import Floats
 
@@ -56,11 +57,24 @@ def made_up_rows(schema: Schema) -> Any:
     >>> made_up_rows(Schema((Variable("色泽", "categorical", ("青绿", "乌黑")),), Variable("y", "categorical")))
     {'色泽': array(['青绿', '青绿', '乌黑'], dtype=object)}
     """
+    if schema.vocabulary is not None:
+        return _made_up_texts(schema, schema.vocabulary)
     if schema.block is not None:
         return np.vstack([np.zeros(schema.block.width), np.ones(schema.block.width)])
     largest = max((variable.size for variable in schema.categorical), default=0)
     n = min(max(largest, 3), MOST_ROWS)
     return {variable.name: _cells(variable, n) for variable in schema.attributes}
+
+
+def _made_up_texts(schema: Schema, vocabulary: Vocabulary) -> NDArray[Any]:
+    """Return rows of texts, the first without any word, with the other columns around them."""
+    words = vocabulary.words[:MOST_ROWS]
+    cells = np.full((3, schema.n_columns), None, dtype=object)
+    cells[1:, list(vocabulary.places)] = vocabulary.splitting.between.join(words)
+    others = [j for j in range(schema.n_columns) if j not in vocabulary.places]
+    for j, variable in zip(others, schema.attributes[:-1], strict=True):
+        cells[:, j] = _cells(variable, 3)
+    return cells
 
 
 def _cells(variable: Variable, n: int) -> NDArray[Any]:

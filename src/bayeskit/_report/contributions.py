@@ -150,7 +150,8 @@ Floats = NDArray[np.float64]
 
 def is_separate(model: Model) -> bool:
     """Whether each factor of the model is one attribute's alone, or can be taken one attribute after the other."""
-    return model.schema.block is None and all(c.supports("add_separate") for c in model.conditionals)
+    is_plain = model.schema.block is None or model.schema.vocabulary is not None
+    return is_plain and all(c.supports("add_separate") for c in model.conditionals)
 
 
 def separate_logs(model: Model, chunk: Chunk) -> Floats:

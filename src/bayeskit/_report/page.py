@@ -169,6 +169,8 @@ def _form_notes(e: Explanation, folded: int, words: WordList) -> list[str]:
             return [words["by_value"]]
         case "log-linear":
             return [words["log_linear"]]
+        case "words":
+            return [words["words"]]
     return []
 
 

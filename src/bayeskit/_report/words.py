@@ -53,6 +53,8 @@ WORDS = WordList(
         "by_value": "Each factor is P(c, x) with the value over that without it; together: what they say beyond that.",
         "log_linear": "r^w: r is P(x | c) of one attribute, or how much more often values meet in the class than their "
         "parts say, the mean over the views; w is the weight of the term. together: the bias of the class.",
+        "words": "A word's value is its weight in the text, its factor relative to the mean of the classes; …: the "
+        "other words. together: the product of these means, and the bias of the class.",
         "density_note": "Densities may exceed 1.",
         "information_title": "What the attributes tell about {target}",
         "attribute": "attribute",

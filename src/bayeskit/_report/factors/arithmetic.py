@@ -13,6 +13,7 @@ from bayeskit._conditionals.class_prior import class_factors
 from bayeskit._conditionals.family_tries import FamilyTries
 from bayeskit._conditionals.log_linear import LogLinearScore
 from bayeskit._conditionals.one_parent import OneParent
+from bayeskit._conditionals.word_score import WordScore
 from bayeskit._data.encode import Policy, encode
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.table import Table
@@ -24,7 +25,8 @@ from bayeskit._report.factors.average_items import average_of
 from bayeskit._report.factors.cell_shares import shares, with_workings
 from bayeskit._report.factors.dependence import Item, dependent_items
 from bayeskit._report.factors.items import ClassFactor, NumericItems, family_items, graph_items
-from bayeskit._report.factors.log_linear_items import log_linear_items
+from bayeskit._report.factors.log_linear_items import log_linear_items, word_items
+from bayeskit._report.fractions import short
 from bayeskit._report.row import CodedRow
 from bayeskit._report.words import words_of
 from bayeskit._schema import Name, Variable
@@ -135,7 +137,7 @@ def explain(
     weights = class_factors(spec.class_weight, statistics.class_counts, schema.target)
     if weights is not None:
         statistics = statistics.scale(weights)
-    row = CodedRow(schema, table, chunk)
+    row = CodedRow(schema, table.select(schema.order_of(table.names)), chunk)
     apart = _apart(model, statistics, spec, row)
     places = {v.name: i for i, v in enumerate(schema.attributes)}
     ordered = [item for _, item in sorted(apart.items.items(), key=lambda i: places.get(i[0], len(places)))]
@@ -168,7 +170,7 @@ class _Decomposition:
 
 
 def _apart(model: Model, statistics: Statistics, spec: ModelSpec, row: CodedRow) -> _Decomposition:
-    if row.schema.block is not None:
+    if row.schema.block is not None and row.schema.vocabulary is None:
         item = _block(model, row.chunk, row.schema.block, spec)
         return _Decomposition(_prior(model, statistics, spec, model.adds_prior), {item.name: item})
     if all(conditional.supports("explain") for conditional in model.conditionals):
@@ -196,6 +198,8 @@ class _Items(NumericItems):
         self.form: Form = "product"
         self.average: Average | None = None
         self.rest: tuple[PageFactor, ...] | None = None
+        self.words: dict[Any, Item] = {}
+        self.power = 1.0
 
     def all_items(self) -> dict[Any, Item]:
         """Return the items of all attributes.
@@ -220,7 +224,10 @@ class _Items(NumericItems):
             elif isinstance(item, Attribute):
                 logs = [a.log + b.log for a, b in zip(beside.factors, item.factors, strict=True)]
                 told[name] = replace(item, factors=tuple(map(PageFactor, logs)))
-        return told
+        return {name: _raised(item, self.power) for name, item in told.items()} | self.words
+
+    def raise_columns(self, power: float) -> None:
+        self.power = power
 
     def add_tables(self, tables: TableConditional) -> None:
         self.discrete |= _tables(tables, self.row, self.statistics, self.spec)
@@ -244,6 +251,9 @@ class _Items(NumericItems):
     def add_log_linear(self, score: LogLinearScore) -> None:
         self.form, (self.discrete, self.rest) = "log-linear", log_linear_items(score, self.row)
 
+    def add_words(self, score: WordScore) -> None:
+        self.form, (self.words, self.rest) = "words", word_items(score, self.row)
+
     def add_graph(self, graph: GraphFactors) -> None:
         found = graph_items(graph, self.statistics, self.row)
         self.discrete |= found.items
@@ -252,6 +262,17 @@ class _Items(NumericItems):
         for column, (logs, workings, given) in found.numbers.items():
             self.given[column] = given
             self._add(column, "gaussian", logs, workings)
+
+
+def _raised(item: Item, power: float) -> Item:
+    """Raise the factors of an attribute to a power."""
+    if power == 1.0 or isinstance(item, OmittedAttribute):
+        return item
+    factors = tuple(
+        PageFactor(power * log, f"({working})^{short(power)}" if working else "")
+        for log, working in item.factors
+    )
+    return replace(item, factors=factors)
 
 
 def _prior(model: Model, statistics: Statistics, spec: ModelSpec, is_added: bool) -> ClassFactor:

@@ -1,4 +1,4 @@
-"""The terms of a log-linear model in one row: each set of attributes with its weight."""
+"""The terms of a log-linear model in one row: each set of attributes, or each word of a text, with its weight."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from bayeskit._conditionals.log_linear import LogLinearScore
-from bayeskit._report.explanation import Attribute, OmittedAttribute, PageFactor
+from bayeskit._conditionals.word_score import WordScore
+from bayeskit._report.explanation import Attribute, OmittedAttribute, PageFactor, Reason
 from bayeskit._report.factors.dependence import Item
 from bayeskit._report.fractions import short
 from bayeskit._report.row import CodedRow
 from bayeskit._schema import Name
+from bayeskit._visible import shorter
+from bayeskit._words import shown_word
 from bayeskit.typing import Floats
 
 
@@ -36,6 +39,42 @@ def log_linear_items(score: LogLinearScore, row: CodedRow) -> tuple[dict[Any, It
         if variable.name not in told:
             items[variable.name] = _left_out(variable.name, row)
     return items, tuple(PageFactor(float(b)) for b in score.chosen.bias)
+
+
+# So many words are shown, those that tell most; the others stand together.
+MOST_WORDS, OTHER_WORDS = 20, "…"
+
+
+def word_items(score: WordScore, row: CodedRow) -> tuple[dict[Any, Item], tuple[PageFactor, ...] | None]:
+    """Return a factor for each word of a text, those that tell most first, and what each class gets beside them.
+
+    Factors are relative to their geometric mean over the classes. The product of the means is the same for all classes
+    and stands beside the words.
+    """
+    *_, column = row.schema.attributes
+    assert column.vocabulary is not None
+    block = row.chunk.block
+    if not block.nnz:
+        text = row.raw(column.name)
+        reason: Reason = "missing" if text is None else "unseen"
+        return {column.name: OmittedAttribute(column.name, text and shorter(text), reason)}, None
+    logs = block.data[:, None] * score.table[block.indices]
+    common = logs.mean(axis=1, keepdims=True)
+    told = logs - common
+    order = np.argsort(-np.ptp(told, axis=1), kind="stable")
+    items: dict[Any, Item] = {}
+    for q in order[:MOST_WORDS].tolist():
+        word = shown_word(column.vocabulary.words[block.indices[q]])
+        items[column.name, word] = _word(word, short(float(block.data[q])), told[q])
+    others = order[MOST_WORDS:]
+    if len(others):
+        items[column.name, None] = _word(OTHER_WORDS, len(others), told[others].sum(axis=0))
+    beside = score.bias + float(common.sum())
+    return items, tuple(PageFactor(float(log)) for log in beside)
+
+
+def _word(name: str, value: Any, logs: Floats) -> Attribute:
+    return Attribute(name, value, "words", tuple(PageFactor(float(log)) for log in logs))
 
 
 def _names(item: Item, row: CodedRow) -> tuple[Name, ...]:
