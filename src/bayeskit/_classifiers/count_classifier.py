@@ -69,6 +69,7 @@ from bayeskit.typing import (
 if TYPE_CHECKING:
     from bayeskit._classifiers.picture_data import RegionSettings
     from bayeskit._conditionals.posterior_draws import Draws
+    from bayeskit._export.scorer import Scorer
     from bayeskit._report.charts.class_profile import ClassProfile
     from bayeskit._report.charts.nomogram import Nomogram
     from bayeskit._report.charts.regions import Regions
@@ -556,6 +557,35 @@ class CountClassifier(BaseClassifier):
         page = explained(self, self._open_row(row), lang)
         plain = loss is None and reject is None and actions is None
         return page if plain else page.with_loss(loss, reject, actions)
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the fitted model as JSON: its columns, states and tables, and how they are put together.
+
+        The format is described in the guide ("A model leaves Python"). It answers as ``predict_proba`` does.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Spaces for each level; everything stands on one line by default.
+
+        Examples
+        --------
+        >>> from bayeskit import NaiveBayes
+        >>> model = NaiveBayes().fit([["a"], ["b"], ["a"]], ["yes", "no", "yes"])
+        >>> model.to_json()[:46]
+        '{"format": "bayeskit-formula", "version": 1, "'
+        """
+        from bayeskit._export.json_tables import json_of
+
+        return json_of(self._scorer("to_json"), indent)
+
+    def _scorer(self, verb: str) -> Scorer:
+        from bayeskit._export.scorer import scorer_of
+
+        fitted = self._reader(verb)
+        assert fitted.spec is not None
+        calibration = from_held(self._held)
+        return scorer_of(type(self).__name__, self._model, fitted.names, fitted.spec.unseen, calibration)
 
     def _left_out(self, source: Source) -> tuple[Floats, NDArray[np.intp], Floats]:
         """log P(c | x), the class and the weight of rows, each left out of what was counted."""

@@ -24,6 +24,7 @@ from bayeskit._conditionals.conditional import (
     DrawRule,
     ParameterPosterior,
     Workings,
+    no_formula,
 )
 from bayeskit._conditionals.kernels.averaged_scores import (
     information_left_out,
@@ -34,7 +35,9 @@ from bayeskit._conditionals.kernels.averaged_scores import (
 )
 from bayeskit._conditionals.one_parent import OneParent
 from bayeskit._conditionals.pair_cells import PairCells, fill_averaged
+from bayeskit._conditionals.scoring import Average, Normals, Score, Sum, constant
 from bayeskit._data.encoded import Chunk
+from bayeskit._messages import Message
 from bayeskit._schema import Schema, Variable
 from bayeskit._statistics.information import class_information
 from bayeskit._statistics.pairs import Pairs
@@ -257,6 +260,32 @@ class SuperParentAverage(Conditional):
 
     def explain(self, chunk: Chunk, page: Workings) -> None:
         page.add_average(self)
+
+    def score(self) -> Score:
+        if self.subsumption is not None:
+            raise no_formula(Message("subsumption={value!r}", value=self.subsumption))
+        cells, k = self.cells, self.cells.counts.shape[2]
+        first, eligible = self._first
+        width, table = self._padded
+        blocks = table.reshape(len(eligible), len(eligible), width)[..., :k]
+        real, starts = cells.real.astype(np.intp), self.starts[:-1].astype(np.intp)
+        owner = np.repeat(np.arange(len(real)), real + 3)
+        weights = self.log_weights[0]
+        # Without the code for "left out", which follows that for unseen.
+        kept = np.flatnonzero(np.arange(len(owner)) - starts[owner] < real[owner] + 2)
+        speaks = np.flatnonzero(eligible & (weights > -np.inf)[owner])
+        place = np.cumsum(np.isin(np.arange(len(owner)), kept)) - 1
+        logs = blocks[np.ix_(speaks, kept)].copy()
+        logs[np.arange(len(speaks)), place[speaks]] = first[speaks, :k] + weights[owner[speaks], None]
+        offsets = np.concatenate([[0], np.cumsum(real + 2)]).astype(np.intp)
+        normals = None
+        if self.numeric is not None:
+            of_cell = cells.offsets.astype(np.intp)[owner] + np.arange(len(owner)) - starts[owner]
+            used = np.flatnonzero(self.numeric.used)
+            parts = (np.swapaxes(part[of_cell[speaks]], 1, 2)[:, used] for part in self.numeric.in_units)
+            normals = Normals(used, *parts)
+        alone = Sum((constant(self.prior.log), *(conditional.score() for conditional in self.alone)))
+        return Average(offsets, place[speaks][:, None], logs, normals, alone)
 
     def in_its_place(self) -> tuple[Conditional, ...]:
         return tuple(self.alone)

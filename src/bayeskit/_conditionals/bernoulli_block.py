@@ -14,6 +14,7 @@ from bayeskit._conditionals.kernels.block_scores import add_product
 from bayeskit._conditionals.kernels.left_out import DUST, score_bernoulli
 from bayeskit._conditionals.multinomial import checked_alpha, entries_of, imaginary_log
 from bayeskit._conditionals.posterior_draws import NEVER, WordPosterior, log_gamma_draws
+from bayeskit._conditionals.scoring import IfPresent, Score, Step, Sum, constant
 from bayeskit._counting.count_totals import binarizable, is_sparse, refuse_unusable
 from bayeskit._data.encoded import Chunk
 from bayeskit._statistics.part import never_counted
@@ -75,6 +76,16 @@ class BernoulliBlock(Conditional):
             found = np.zeros(out.shape)
             add_product(block, self.always, found, above=self.binarize)
             out[found < self.always.sum(axis=0)] = -np.inf
+
+    def score(self) -> Score:
+        present = np.where(np.zeros_like(self.table) if self.never is None else self.never, -np.inf, 0.0)
+        absent = np.where(np.zeros_like(self.table) if self.always is None else self.always, -np.inf, 0.0)
+        words = []
+        for v, above in enumerate(self.table + present):
+            # A cell without a value is 0, as in a sparse matrix.
+            missing = above if self.binarize < 0.0 else absent[v]
+            words.append(IfPresent(v, Step(v, self.binarize, absent[v], above), constant(missing)))
+        return Sum((constant(self.constant), *words))
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight.

@@ -30,6 +30,7 @@ from bayeskit._conditionals.conditional import (
 )
 from bayeskit._conditionals.kernels.left_out import add_tables, sum_states
 from bayeskit._conditionals.posterior_draws import log_normalised
+from bayeskit._conditionals.scoring import LookUp, Score, Sum
 from bayeskit._data.encoded import Chunk
 from bayeskit._numba import kernel
 from bayeskit._schema import Schema
@@ -244,6 +245,12 @@ class TableConditional(DiscreteConditional, Component):
 
     def put_terms(self, terms: WeightedTerms) -> None:
         terms.places, terms.log_table = self.offsets, self.log_table
+
+    def score(self) -> Score:
+        ends = self.offsets.astype(np.intp).tolist()
+        return Sum(
+            tuple(LookUp((j,), self.log_table[a:b]) for j, (a, b) in enumerate(pairwise(ends)) if b > a + 2)
+        )
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
         from bayeskit._conditionals.drawn_tables import PlainShares, TablePosterior

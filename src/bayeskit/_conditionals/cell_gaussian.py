@@ -24,6 +24,7 @@ from bayeskit._conditionals.kernels.gaussian_scores import (
     add_scores,
     add_scores_left_out,
 )
+from bayeskit._conditionals.scoring import LookUp, Score, normal
 from bayeskit._data.encoded import Chunk
 from bayeskit._schema import Schema
 from bayeskit._statistics.cell_moments import CellMoments
@@ -82,6 +83,26 @@ class CellGaussian:
     def scores(self, chunk: Chunk, out: Floats) -> None:
         """Add Σ_m log N(x_m | c, x_i) to ``out`` of shape (n, d, K), for every categorical attribute i."""
         self._add(chunk, np.arange(len(self.offsets)), np.arange(len(self.used)), out)
+
+    def score_given(self, parent: int, column: int, size: int) -> Score:
+        """Return the formula of one numeric attribute given a categorical one of so many states, or with −1 none."""
+        columns, places = () if parent < 0 else (parent,), np.array(-1)
+        if parent >= 0:
+            codes = np.arange(size + 2)
+            known = codes < int(self.limits[parent])
+            places = np.where(known, int(self.offsets[parent]) + codes, len(self.mean) - 1)
+        return normal(column, *(LookUp(columns, part[places, :, column]) for part in self.in_units))
+
+    @cached_property
+    def in_units(self) -> tuple[Floats, ...]:
+        """norm, mean, low and scale in the units of the values: arrays of shape (T + 1, K, M)."""
+        mean, low, inverse, norm = self._tables
+        return (
+            norm,
+            np.ldexp(mean, self.exponent),
+            np.ldexp(low, self.exponent),
+            np.ldexp(inverse, -self.exponent),
+        )
 
     def add_given_left_out(
         self, chunk: Chunk, own: Floats, parent: int, columns: ArrayLike, out: Floats

@@ -20,6 +20,7 @@ from bayeskit._conditionals.conditional import (
     Workings,
 )
 from bayeskit._conditionals.posterior_draws import Draws, Normals
+from bayeskit._conditionals.scoring import Score, Sum
 from bayeskit._data.encoded import Chunk
 from bayeskit.typing import Floats
 
@@ -79,6 +80,19 @@ class ChildGaussians(Conditional):
 
     def explain(self, chunk: Chunk, page: Workings) -> None:
         page.add_children(self)
+
+    def score(self) -> Score:
+        cells = self.cell_gaussian
+        ends = np.append(cells.offsets, len(cells.mean) - 1).astype(np.intp)
+        sizes = np.diff(ends) - 1
+        columns = np.flatnonzero(cells.used).tolist()
+        parents = [int(self.parents[m]) for m in columns]
+        return Sum(
+            tuple(
+                cells.score_given(parent, m, int(sizes[parent]) if parent >= 0 else 0)
+                for m, parent in zip(columns, parents, strict=True)
+            )
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayeskit._conditionals.conditional import Conditional, DrawnRows
+from bayeskit._conditionals.conditional import Conditional, DrawnRows, no_formula
 from bayeskit._conditionals.kernels.block_scores import add_scores
 from bayeskit._conditionals.kernels.left_out import remainder
-from bayeskit._conditionals.multinomial import checked_alpha, entries_of
+from bayeskit._conditionals.multinomial import checked_alpha, entries_of, linear
+from bayeskit._conditionals.scoring import Score
 from bayeskit._counting.count_totals import refuse_unusable
 from bayeskit._data.encoded import Chunk
-from bayeskit._messages import RowNumber
+from bayeskit._messages import Message, RowNumber
 from bayeskit._numba import kernel
 from bayeskit._statistics.part import never_counted
 from bayeskit._statistics.totals import Totals
@@ -133,6 +134,11 @@ class Complement(Conditional):
             evidence = np.zeros(out.shape)
             add_scores(chunk.block, self.certain, evidence)
             _rule_out(evidence, out)
+
+    def score(self) -> Score:
+        if self.certain is not None:
+            raise no_formula(Message("A word that only one class has, with alpha=0,"))
+        return linear(self.table, None)
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._data.encoded import Chunk
+from bayeskit._messages import Message
 from bayeskit.errors import InfiniteValue, NotSupported
 from bayeskit.typing import Floats
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from bayeskit._conditionals.log_linear import LogLinearScore
     from bayeskit._conditionals.one_parent import OneParent
     from bayeskit._conditionals.posterior_draws import Draws
+    from bayeskit._conditionals.scoring import Score
     from bayeskit._conditionals.word_score import WordScore
     from bayeskit._fitting.graph_factors import GraphFactors
     from bayeskit._statistics.moments import Moments
@@ -294,6 +296,13 @@ class Conditional(ABC):
         """Write log P(x_i | c) in the layout of the kernel that learns weights."""
         raise self._refusal("have weights of attributes")
 
+    def score(self) -> Score:
+        """Return what ``add_log_prob`` adds as a formula for SQL, ONNX and JSON.
+
+        What all classes have in common may be left out: posteriors are the same.
+        """
+        raise no_formula(type(self).__name__)
+
     def _refusal(self, what: str) -> NotSupported:
         return NotSupported("{kind} cannot {what}.", kind=type(self).__name__, what=what)
 
@@ -443,6 +452,15 @@ class Component(Conditional):
     def write_look(self, look: LatentTables, exponent: NDArray[np.int64]) -> bool:
         """Write the tables of EM's loops, for values held as x·2^−exponent; False where they have no place for it."""
         return False
+
+
+def no_formula(what: str | Message) -> NotSupported:
+    """Return the error for what SQL, ONNX and JSON cannot say."""
+    return NotSupported(
+        "{what} cannot be written as SQL, ONNX or JSON: it is no formula of look-ups and simple densities. Tables, "
+        "normal, Student and Poisson densities can be; so can NaiveBayes, SPODE, TAN, KDB, AODE and AnDE of these.",
+        what=what,
+    )
 
 
 def refuse_infinite(chunk: Chunk) -> None:

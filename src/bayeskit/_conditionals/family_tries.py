@@ -18,11 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._conditionals.back_off import choose_constants
-from bayeskit._conditionals.conditional import DiscreteConditional, DrawRule, ParameterPosterior, Workings
+from bayeskit._conditionals.conditional import (
+    DiscreteConditional,
+    DrawRule,
+    ParameterPosterior,
+    Workings,
+    no_formula,
+)
 from bayeskit._conditionals.kernels.marginal import MOST_CONFIGURATIONS, Order, Scratch, add_sums, find_holes
 from bayeskit._conditionals.kernels.trie_scores import BACK_OFF, PLAIN, WITTEN_BELL, Rule, family
+from bayeskit._conditionals.scoring import Family, Marginal, Score
 from bayeskit._conditionals.tries import Trie, lay_tries
 from bayeskit._data.encoded import Chunk
+from bayeskit._messages import Message
 from bayeskit._schema import LARGEST_BYTE_TABLE, Schema
 from bayeskit._statistics.families import Families
 from bayeskit._statistics.part import never_counted
@@ -35,6 +43,8 @@ from bayeskit.typing import Codes, Floats
 _BLOCK_ROWS = 4096
 # Cells of a table looked up at a time, so that what stands between stays small beside it.
 _BLOCK_CELLS = 65_536
+# Numbers of one table that SQL, ONNX and JSON are given: all joint states of the parents, seen or not.
+MOST_WRITTEN = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +243,22 @@ class FamilyTries(DiscreteConditional):
 
     def explain(self, chunk: Chunk, page: Workings) -> None:
         page.add_families(self)
+
+    def score(self) -> Score:
+        sizes = {j: int(size) for j, size in enumerate(self.trie.sizes)}
+        families = tuple(self._family(int(self.trie.child[f]), sizes) for f in self._order.backwards)
+        members = set(self.members())
+        values = {j: self.codes_of(j) if j in members else () for j in sizes if not self.trie.is_state[j]}
+        return Marginal(families, sizes, values, MOST_CONFIGURATIONS)
+
+    def _family(self, j: int, sizes: dict[int, int]) -> Family:
+        above = self.parents_of(j)
+        codes = [range(sizes[i] + 2) for i in (*above, j)]
+        cells = math.prod(map(len, codes)) * self.n_classes
+        if cells > MOST_WRITTEN:
+            raise no_formula(Message("A table of {cells} numbers", cells=cells))
+        with np.errstate(divide="ignore"):
+            return Family(tuple(above), j, np.log(self.table_of(j, above, codes)))
 
     @cached_property
     def _order(self) -> Order:

@@ -33,6 +33,7 @@ from bayeskit._conditionals.density import (
 from bayeskit._conditionals.kernels.gaussian_scores import TILE, distance, find_infinite, load_tile
 from bayeskit._conditionals.kernels.left_out_moments import add_gaussian
 from bayeskit._conditionals.posterior_draws import NormalPosterior, Normals
+from bayeskit._conditionals.scoring import Score, Sum, constant, normal
 from bayeskit._data.encoded import Chunk
 from bayeskit._intrinsics import fma
 from bayeskit._numba import kernel
@@ -147,6 +148,16 @@ def described(cells: Floats) -> Floats:
     known = np.empty((3, *cells.shape[1:]))
     double.describe_cells(cells, *known)
     return known
+
+
+def normals(places: NDArray[np.uintp], norm: Floats, mean: Floats, low: Floats, scale: Floats) -> Score:
+    """Return the formula of independent normal densities: arrays of shape (K, d)."""
+    parts = (norm, mean, low, scale)
+    return Sum(
+        tuple(
+            normal(int(column), *(constant(part[:, i]) for part in parts)) for i, column in enumerate(places)
+        )
+    )
 
 
 class CentredDensity(Density):
@@ -286,6 +297,10 @@ class Gaussian(CentredDensity):
         from bayeskit._conditionals.weighted import WeightedGaussian
 
         return WeightedGaussian(self, numeric[self.columns])
+
+    def score(self) -> Score:
+        mean, low, inverse, norm, _ = self._tables
+        return normals(self._places, norm, mean, low, inverse)
 
     def put_terms(self, terms: WeightedTerms) -> None:
         # An attribute that is constant keeps a term of nothing.

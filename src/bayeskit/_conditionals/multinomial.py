@@ -14,6 +14,7 @@ from bayeskit._conditionals.conditional import Conditional, DrawnRows, DrawRule,
 from bayeskit._conditionals.kernels.block_scores import add_product, add_scores
 from bayeskit._conditionals.kernels.left_out import score_multinomial
 from bayeskit._conditionals.posterior_draws import WordPosterior, log_dirichlet
+from bayeskit._conditionals.scoring import IfPresent, Number, Product, Score, Step, Sum, constant
 from bayeskit._counting.count_totals import is_sparse, summed
 from bayeskit._data.encoded import Chunk
 from bayeskit._statistics.part import never_counted
@@ -63,6 +64,9 @@ class Multinomial(Conditional):
             out[violations > 0] = -np.inf
         if self.include_coefficient:
             out += log_coefficient(block)[:, None]
+
+    def score(self) -> Score:
+        return linear(self.table, self.impossible)
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
@@ -114,6 +118,17 @@ class Multinomial(Conditional):
 
     def log_prior(self, mean: Floats, alpha: float) -> float:
         return imaginary_log(self.alpha[:, None], self.feature_log_prob.T)
+
+
+def linear(table: Floats, impossible: Floats | None) -> Score:
+    """Return Σ_v x_v·table[v] of the columns of a block, −inf where a column that cannot occur is above 0."""
+    k, terms = table.shape[1], []
+    for v, weights in enumerate(table):
+        there: list[Score] = [Product((Number(v), constant(weights)))]
+        if impossible is not None and impossible[v].any():
+            there.append(Step(v, 0.0, np.zeros(k), np.where(impossible[v] > 0, -np.inf, 0.0)))
+        terms.append(IfPresent(v, Sum(tuple(there)), constant(np.zeros(k))))
+    return Sum(tuple(terms))
 
 
 def imaginary_log(mass: Floats, logs: Floats) -> float:

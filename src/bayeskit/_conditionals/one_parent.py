@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bayeskit._conditionals.conditional import DiscreteConditional, DrawRule, ParameterPosterior, Workings
 from bayeskit._conditionals.pair_cells import PairCells, cell, fill_children, is_present
+from bayeskit._conditionals.scoring import Family, Marginal, Score
 from bayeskit._data.encoded import Chunk
 from bayeskit._numba import kernel
 from bayeskit._statistics.part import never_counted
@@ -341,3 +342,14 @@ class OneParent(DiscreteConditional):
 
     def explain(self, chunk: Chunk, page: Workings) -> None:
         page.add_pairs(self)
+
+    def score(self) -> Score:
+        sizes = {j: int(size) for j, size in enumerate(self.cells.real)}
+        holes = np.flatnonzero(self.cells.sizes == self.cells.real).tolist()
+        families = []
+        for j in self.order[::-1].tolist():
+            block = self.table[int(self.starts[j]) : int(self.starts[j + 1])]
+            above = tuple(self.parents_of(j))
+            shape = [sizes[i] + 2 for i in (*above, j)]
+            families.append(Family(above, j, block.reshape(*shape, -1)))
+        return Marginal(tuple(families), sizes, {j: tuple(self.codes(j)) for j in holes}, None)

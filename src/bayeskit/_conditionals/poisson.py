@@ -25,6 +25,7 @@ from bayeskit._conditionals.density import (
 from bayeskit._conditionals.gaussian import CountedMoments
 from bayeskit._conditionals.kernels.left_out_moments import add_poisson
 from bayeskit._conditionals.posterior_draws import NEVER, Draws, log_gamma_draws
+from bayeskit._conditionals.scoring import IfPresent, Number, Product, Score, Step, Sum, constant
 from bayeskit._data.encoded import Chunk
 from bayeskit._schema import Name
 from bayeskit._statistics.moments import Moments
@@ -108,6 +109,18 @@ class Poisson(CountDensity):
             if never.any():
                 scores[(x > 0.0).astype(np.float64) @ never > 0.0] = -np.inf
             out[start : start + _BLOCK] += scores
+
+    def score(self) -> Score:
+        """Return x log λ − λ: log Γ(x + 1) is the same in all classes."""
+        k, terms = len(self.rates), []
+        for i in np.flatnonzero(self.in_use()).tolist():
+            column, rate = int(self.columns[i]), self.rates[:, i]
+            never = rate == 0.0
+            there: list[Score] = [constant(-rate), Product((Number(column), constant(np.log(rate + never))))]
+            if never.any():
+                there.append(Step(column, 0.0, np.zeros(k), np.where(never, -np.inf, 0.0)))
+            terms.append(IfPresent(column, Sum(tuple(there)), constant(np.zeros(k))))
+        return Sum(tuple(terms))
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""

@@ -24,6 +24,7 @@ from bayeskit._conditionals.conditional import (
     Workings,
 )
 from bayeskit._conditionals.posterior_draws import Draws, log_dirichlet, log_normalised
+from bayeskit._conditionals.scoring import IfPresent, Score, Sum, constant
 from bayeskit._data.encoded import Chunk
 from bayeskit._statistics.moments import Moments
 from bayeskit._statistics.part import never_counted
@@ -105,6 +106,10 @@ class Presence(Component):
         for i, column in enumerate(self.columns.tolist()):
             missing = np.isnan(chunk.values[:, column])[:, None]
             out[:, numeric[column]] += np.where(missing, self.log_missing[i], self.log_present[i])
+
+    def score(self) -> Score:
+        logs = zip(self.columns.tolist(), self.log_present, self.log_missing, strict=True)
+        return Sum(tuple(IfPresent(j, constant(present), constant(missing)) for j, present, missing in logs))
 
     def explain(self, chunk: Chunk, page: Workings) -> None:
         for i, column in enumerate(self.columns.tolist()):

@@ -17,6 +17,7 @@ from bayeskit._conditionals.gaussian import CentredDensity, CountedMoments
 from bayeskit._conditionals.kernels.gaussian_scores import TILE, distance, find_infinite, load_tile
 from bayeskit._conditionals.kernels.left_out_moments import add_student
 from bayeskit._conditionals.posterior_draws import NormalPosterior, Normals
+from bayeskit._conditionals.scoring import Distance, IfPresent, Log, Product, Score, Sum, constant
 from bayeskit._data.encoded import Chunk
 from bayeskit._intrinsics import fma
 from bayeskit._numba import kernel
@@ -169,6 +170,16 @@ class Student(CentredDensity):
         self, values: Floats, places: NDArray[np.uintp], tile: Floats, sums: Floats, out: Floats
     ) -> int:
         return int(add_log_density(values, places, *self._tables, tile, sums, np.empty(TILE), out))
+
+    def score(self) -> Score:
+        mean, low, inverse, power, norm, _ = self._tables
+        k, terms = len(mean), []
+        for i, column in enumerate(self._places.tolist()):
+            z = Distance(column, *(constant(part[:, i]) for part in (mean, low, inverse)))
+            tail = Log(Sum((constant(np.ones(k)), Product((z, z)))))
+            there = Sum((constant(norm[:, i]), Product((constant(-power[:, i]), tail))))
+            terms.append(IfPresent(column, there, constant(np.zeros(k))))
+        return Sum(tuple(terms))
 
     def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         spread = np.where(self.used, self.scale, 0.0)

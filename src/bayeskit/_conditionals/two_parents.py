@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit._conditionals.conditional import Conditional
 from bayeskit._conditionals.contexts import Contexts, Layout, find_contexts, look_up
+from bayeskit._conditionals.scoring import Average, Score
 from bayeskit._data.encoded import Chunk
 from bayeskit._intrinsics import set_all
 from bayeskit._numba import kernel
@@ -332,6 +333,18 @@ class TwoParents(Conditional):
             answers = np.zeros((len(rows), k))
             self.fallback.add_left_out(chunk.take(rows), own[rows], answers)
             out[rows] += answers
+
+    def score(self) -> Score:
+        here, k = self.contexts, self.triples.margin.shape[0]
+        found = []
+        for p, (i, j) in enumerate(here.pairs.tolist()):
+            across = int(self.offsets[j + 1] - self.offsets[j])
+            rows = here.row_of[here.cells[p] : here.cells[p + 1]].reshape(-1, across)
+            v, u = np.nonzero(rows >= 0)
+            found.append(np.column_stack([rows[v, u], self.offsets[i] + v, self.offsets[j] + u]))
+        contexts = np.concatenate([np.empty((0, 3), np.intp), *found])
+        contexts = contexts[np.argsort(contexts[:, 0])][:, 1:]
+        return Average(self.offsets, contexts, self.log_table[..., :k], None, self.fallback.score())
 
 
 def estimate_two_parents(

@@ -16,9 +16,16 @@ import numpy as np
 
 from bayeskit._conditionals.categorical import CountedTables, TableConditional
 from bayeskit._conditionals.conditional import Conditional
-from bayeskit._conditionals.gaussian import CountedMoments, Gaussian, add_log_density, infinite_value
+from bayeskit._conditionals.gaussian import (
+    CountedMoments,
+    Gaussian,
+    add_log_density,
+    infinite_value,
+    normals,
+)
 from bayeskit._conditionals.kernels.gaussian_scores import TILE
 from bayeskit._conditionals.presence import Presence
+from bayeskit._conditionals.scoring import Score
 from bayeskit._data.encoded import Chunk
 from bayeskit.typing import Floats
 
@@ -60,6 +67,9 @@ class WeightedTables(Conditional):
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         self._folded.add_log_prob(chunk, out)
+
+    def score(self) -> Score:
+        return self._folded.score()
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
@@ -107,6 +117,10 @@ class WeightedGaussian(Conditional):
         if infinite >= 0:
             raise infinite_value(chunk.values, infinite)
 
+    def score(self) -> Score:
+        places, mean, low, inverse, norm, _ = self._arrays
+        return normals(places, norm, mean, low, inverse)
+
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
         for single, weight in zip(self._singles, self.weights, strict=True):
@@ -140,6 +154,9 @@ class WeightedPresence(Conditional):
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         self._folded.add_log_prob(chunk, out)
+
+    def score(self) -> Score:
+        return self._folded.score()
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""

@@ -5,9 +5,9 @@ No validation set is needed: each row is predicted by the model of all other row
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,6 +64,8 @@ def isotonic(share: ArrayLike, weight: ArrayLike) -> Floats:
 
 
 Codes = NDArray[np.intp]
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 METHODS = ("temperature", "isotonic")
 # Rows whose posteriors are kept, spread evenly over the source; fewer where each costs an estimate.
@@ -71,6 +73,37 @@ MOST_ROWS, MOST_REFITS = 100_000, 2_000
 # Bounds of 1/t: beyond them posteriors are 0 and 1, or all alike.
 LEAST_INVERSE, LARGEST_INVERSE = 1e-3, 1e3
 _TIE = 1e-10
+
+
+Curve = tuple[tuple[float, ...], tuple[float, ...]]
+
+
+class Corrections(Protocol[T_co]):
+    """A language in which calibrations can be written."""
+
+    def temper(self, t: float, /) -> T_co:
+        """Raise posteriors to the power 1/t, and normalise."""
+        ...
+
+    def bend(self, curves: Sequence[Curve | None], least: float, /) -> T_co:
+        """Map the posterior of each class by its curve (None: as it is), hold it to [least, 1 − least], normalise."""
+        ...
+
+
+class Calibration(Protocol):
+    """A correction of posteriors."""
+
+    def log_posterior(self, log_posterior: Floats, labels: tuple[Label, ...]) -> Floats:
+        """Return the calibrated log P(c | x)."""
+        ...
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as numbers and text, to be held and saved."""
+        ...
+
+    def write(self, corrections: Corrections[T], labels: tuple[Label, ...]) -> T:
+        """Call the method for this kind of calibration, with the classes in this order."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -121,6 +154,10 @@ class Temperature:
         """Return it as numbers and text, to be held and saved."""
         return {"method": "temperature", "t": self.t}
 
+    def write(self, corrections: Corrections[T], labels: tuple[Label, ...]) -> T:
+        """Write it in another language."""
+        return corrections.temper(self.t)
+
 
 @dataclass(frozen=True)
 class Isotonic:
@@ -142,7 +179,7 @@ class Isotonic:
            [0.5, 0.5]])
     """
 
-    knots: Mapping[Label, tuple[tuple[float, ...], tuple[float, ...]]]
+    knots: Mapping[Label, Curve]
     least: float
 
     @classmethod
@@ -178,6 +215,10 @@ class Isotonic:
     def plain(self) -> dict[str, Any]:
         """Return it as numbers and text, to be held and saved."""
         return {"method": "isotonic", "knots": dict(self.knots), "least": self.least}
+
+    def write(self, corrections: Corrections[T], labels: tuple[Label, ...]) -> T:
+        """Write it in another language."""
+        return corrections.bend([self.knots.get(label) for label in labels], self.least)
 
 
 def from_held(held: Mapping[str, Any]) -> Temperature | Isotonic | None:

@@ -15,6 +15,7 @@ from bayeskit._conditionals.class_prior import (
     given_class_prior,
 )
 from bayeskit._conditionals.conditional import Conditional
+from bayeskit._conditionals.scoring import Score, Sum, constant
 from bayeskit._counting.backend import in_order
 from bayeskit._data.encode import Unseen
 from bayeskit._data.encoded import Chunk, EncodedTable
@@ -146,6 +147,11 @@ class Model:
     def log_excess(self, chunk: Chunk) -> Floats:
         """Return the excess of log P(c, x) of each row, which is the same in every class: shape (n,)."""
         return sum((c.log_excess(chunk) for c in self.conditionals), np.zeros(chunk.n_rows))
+
+    def score(self) -> Score:
+        """Return log P(c, x) as a formula, up to what all classes have in common."""
+        prior = (constant(self.log_prior),) if self.adds_prior else ()
+        return Sum((*prior, *(conditional.score() for conditional in self.conditionals)))
 
     def add_conditionals(self, chunk: Chunk, out: Floats) -> None:
         """Add log P(x | c) of each row to ``out``."""
