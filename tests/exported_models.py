@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import cache
+
 import numpy as np
 import pandas as pd
 
@@ -156,8 +159,13 @@ MODELS = {**PLAIN, **JOINED}
 
 def plain_posteriors(model, X):
     """Return the posteriors and predictions of Python, without its warning about impossible rows."""
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return model.predict_proba(X), model.predict(X)
+
+
+@cache
+def case(name, n):
+    """Return a model, n rows, and what Python answers."""
+    model, X = MODELS[name](n)
+    return model, X.reset_index(drop=True), *plain_posteriors(model, X)

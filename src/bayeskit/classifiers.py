@@ -31,6 +31,7 @@ _HOMES = {
     "MultinomialNB": "bayeskit._classifiers.discrete_nb",
     "NaiveBayes": "bayeskit._classifiers.naive_bayes",
     "SelectiveKDB": "bayeskit._classifiers.selective_kdb",
+    "SqlScript": "bayeskit._export.sql",
     "TextBayes": "bayeskit._classifiers.text_bayes",
     "WeightedNB": "bayeskit._classifiers.weighted_nb",
     "mdl_cut_points": "bayeskit._fitting.cut_points",
@@ -62,6 +63,7 @@ __all__ = [
     "MultinomialNB",
     "NaiveBayes",
     "SelectiveKDB",
+    "SqlScript",
     "TextBayes",
     "WeightedNB",
     "mdl_cut_points",
@@ -90,6 +92,7 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.tan import TAN
     from bayeskit._classifiers.text_bayes import TextBayes
     from bayeskit._classifiers.weighted_nb import WeightedNB
+    from bayeskit._export.sql import SqlScript
     from bayeskit._fitting.cut_points import mdl_cut_points
 
 __getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.picture_data import RegionSettings
     from bayeskit._conditionals.posterior_draws import Draws
     from bayeskit._export.scorer import Scorer
+    from bayeskit._export.sql import SqlScript
     from bayeskit._report.charts.class_profile import ClassProfile
     from bayeskit._report.charts.nomogram import Nomogram
     from bayeskit._report.charts.regions import Regions
@@ -579,13 +580,64 @@ class CountClassifier(BaseClassifier):
 
         return json_of(self._scorer("to_json"), indent)
 
+    def to_sql(
+        self,
+        dialect: str = "duckdb",
+        table: str | Sequence[str] = "t",
+        key: str | Sequence[str] | None = None,
+    ) -> str | SqlScript:
+        """Return SQL that predicts the rows of a table: the key, ``prediction``, and ``p_<class>`` of each class.
+
+        Missing values are NULL (or NaN), and unseen values are treated as in Python, as are cut points, class
+        weights and ``calibration``. A cell of a block (BernoulliNB, MultinomialNB) that is NULL counts as 0.
+        Numbers are held to ±1e100.
+
+        Parameters
+        ----------
+        dialect : str, default="duckdb"
+            "duckdb", "sqlite" (3.35 or later, with its mathematical functions) or "postgres"; any other dialect
+            of sqlglot is written, but not tested.
+        table : str or list of str
+            The table to predict; several names for one in a schema: ``["main", "t"]``.
+        key : str or list of str, optional
+            Columns of the table to return with each prediction. Without a key, rows come in the order in which
+            the database reads the table.
+
+        Returns
+        -------
+        str or SqlScript
+            One SELECT for naive Bayes, SPODE and TAN. For AODE, AnDE and KDB a script: ``tables`` are statements to
+            run once, and ``select`` joins the tables that they make.
+
+        Examples
+        --------
+        >>> import duckdb
+        >>> from bayeskit import NaiveBayes
+        >>> model = NaiveBayes().fit({"sky": ["red", "blue", "red"]}, ["yes", "no", "yes"])
+        >>> select = model.to_sql(table="days", key="day")
+        >>> with duckdb.connect() as base:
+        ...     _ = base.sql("CREATE TABLE days AS SELECT 1 AS day, 'red' AS sky")
+        ...     base.sql(select).columns, base.sql(select).fetchone()[:2]
+        (['day', 'prediction', 'p_no', 'p_yes'], (1, 'yes'))
+        """
+        from bayeskit._export.sql import sql_of
+
+        return sql_of(self._scorer("to_sql"), dialect, table, key)
+
     def _scorer(self, verb: str) -> Scorer:
         from bayeskit._export.scorer import scorer_of
 
         fitted = self._reader(verb)
         assert fitted.spec is not None
-        calibration = from_held(self._held)
-        return scorer_of(type(self).__name__, self._model, fitted.names, fitted.spec.unseen, calibration)
+        model = self._model
+        return scorer_of(
+            type(self).__name__,
+            model,
+            self._labels(model.schema).tolist(),
+            fitted.names,
+            fitted.spec.unseen,
+            from_held(self._held),
+        )
 
     def _left_out(self, source: Source) -> tuple[Floats, NDArray[np.intp], Floats]:
         """log P(c | x), the class and the weight of rows, each left out of what was counted."""

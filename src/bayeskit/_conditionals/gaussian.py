@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite, isnan
@@ -150,13 +150,11 @@ def described(cells: Floats) -> Floats:
     return known
 
 
-def normals(places: NDArray[np.uintp], norm: Floats, mean: Floats, low: Floats, scale: Floats) -> Score:
+def normals(places: Iterable[int], norm: Floats, mean: Floats, low: Floats, scale: Floats) -> Score:
     """Return the formula of independent normal densities: arrays of shape (K, d)."""
     parts = (norm, mean, low, scale)
     return Sum(
-        tuple(
-            normal(int(column), *(constant(part[:, i]) for part in parts)) for i, column in enumerate(places)
-        )
+        tuple(normal(column, *(constant(part[:, i]) for part in parts)) for i, column in enumerate(places))
     )
 
 
@@ -300,7 +298,7 @@ class Gaussian(CentredDensity):
 
     def score(self) -> Score:
         mean, low, inverse, norm, _ = self._tables
-        return normals(self._places, norm, mean, low, inverse)
+        return normals(self._places.tolist(), norm, mean, low, inverse)
 
     def put_terms(self, terms: WeightedTerms) -> None:
         # An attribute that is constant keeps a term of nothing.

@@ -53,10 +53,6 @@ class Score(ABC):
     def is_possible(self) -> bool:
         """Whether it is finite for every row: nothing in it has probability zero."""
 
-    def odds(self) -> Score | None:
-        """Return the differences from the first class, K − 1 numbers; None where they are no simpler."""
-        return None
-
     def flat(self) -> list[Score]:
         """Return the scores that it is the sum of."""
         return [self]
@@ -83,9 +79,6 @@ class LookUp(Score):
     @property
     def is_possible(self) -> bool:
         return bool(np.isfinite(self.table).all())
-
-    def odds(self) -> LookUp:
-        return LookUp(self.columns, self.table[..., 1:] - self.table[..., :1])
 
 
 def constant(values: ArrayLike) -> LookUp:
@@ -185,10 +178,6 @@ class Step(Score):
     def is_possible(self) -> bool:
         return bool(np.isfinite(self.below).all() and np.isfinite(self.above).all())
 
-    def odds(self) -> Step:
-        below, above = self.below[1:] - self.below[0], self.above[1:] - self.above[0]
-        return Step(self.column, self.at, below, above)
-
 
 @dataclass(frozen=True, eq=False)
 class IfPresent(Score):
@@ -204,10 +193,6 @@ class IfPresent(Score):
     @property
     def is_possible(self) -> bool:
         return self.there.is_possible and self.missing.is_possible
-
-    def odds(self) -> IfPresent | None:
-        there = self.there.odds()
-        return None if there is None else IfPresent(self.column, there, self.missing.odds())
 
 
 @dataclass(frozen=True, eq=False)

@@ -119,7 +119,7 @@ class WeightedGaussian(Conditional):
 
     def score(self) -> Score:
         places, mean, low, inverse, norm, _ = self._arrays
-        return normals(places, norm, mean, low, inverse)
+        return normals(map(int, places), norm, mean, low, inverse)
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""

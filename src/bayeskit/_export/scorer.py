@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Literal
 
@@ -75,13 +76,19 @@ class Scorer:
 
 
 def scorer_of(
-    name: str, model: Model, columns: tuple[Name, ...], unseen: Unseen, calibration: Calibration | None
+    name: str,
+    model: Model,
+    classes: Sequence[Label],
+    columns: tuple[Name, ...],
+    unseen: Unseen,
+    calibration: Calibration | None,
 ) -> Scorer:
-    """Return a model as a formula; ``columns`` names the columns of a block."""
+    """Return a model as a formula; ``columns`` names the columns of a block, ``classes`` the labels to answer."""
     schema = model.schema
+    target = replace(schema.target, states=tuple(classes))
     numbers = columns if schema.block is not None else tuple(v.name for v in schema.numeric)
     scorer = Scorer(
-        name, schema.target, tuple(schema.categorical), tuple(str(number) for number in numbers), unseen,
+        name, target, tuple(schema.categorical), tuple(str(number) for number in numbers), unseen,
         model.log_prior, model.score(), calibration,
     )  # fmt: skip
     twice = first_twice(scorer.columns)
