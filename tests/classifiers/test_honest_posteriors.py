@@ -11,9 +11,8 @@ from bayeskit import CountForest, LogLinearBayes, NaiveBayes
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.source import Source
 from bayeskit._fitting.forest import joined
-from bayeskit._fitting.log_linear import FEW_TO_JUDGE
+from bayeskit._fitting.log_linear import FEW_TO_JUDGE, folds_of
 from bayeskit._fitting.rows_again import learned_chunks
-from bayeskit._statistics.row_sample import numbers_of
 
 
 def table(n: int = 90, seed: int = 0) -> tuple[Any, Any]:
@@ -56,17 +55,18 @@ def test_of_few_rows_the_other_folds_answer() -> None:
     X, y = table()
     model = LogLinearBayes(views=2).fit(X, y)
     found, rows = honest(model, X, y)
-    numbers = numbers_of(model.schema_, rows.codes, rows.values)
-    fold = np.empty(len(y), dtype=int)
-    fold[np.lexsort((numbers, rows.target))] = np.arange(len(y)) % 5
+    fold = folds_of(rows, model.schema_, 5)
     for f in range(5):
         other = LogLinearBayes(views=2).fit(X[fold != f], y[fold != f])
         np.testing.assert_allclose(found[fold == f], other.predict_proba(X[fold == f]), atol=1e-9)
 
 
-def test_folds_do_not_hang_on_the_order_of_rows() -> None:
+def test_folds_hang_on_neither_order_nor_names() -> None:
     X, y = table()
     order = np.random.default_rng(1).permutation(len(y))
-    model = LogLinearBayes(views=2).fit(X, y)
-    again = LogLinearBayes(views=2).fit(X[order], y[order])
-    np.testing.assert_allclose(honest(again, X[order], y[order])[0], honest(model, X, y)[0][order], atol=1e-9)
+    found = honest(LogLinearBayes(views=2).fit(X, y), X, y)[0]
+    again = honest(LogLinearBayes(views=2).fit(X[order], y[order]), X[order], y[order])[0]
+    np.testing.assert_allclose(again, found[order], atol=1e-9)
+    named = {name: X[:, j] for name, j in (("b", 2), ("r", 0), ("a", 1))}
+    again = honest(LogLinearBayes(views=2).fit(named, y), named, y)[0]
+    np.testing.assert_allclose(again, found, atol=1e-9)

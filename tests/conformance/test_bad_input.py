@@ -24,7 +24,7 @@ pytestmark = [
 ]
 
 # Models that hold their counts once for each of so many ways to cut numbers.
-VIEWS = {"I": 16}
+VIEWS = {"I": 16, "U": 16}
 PAIRS = [
     pytest.param(c, letter, id=f"{c.name}-{BY_LETTER[letter].__name__}") for c in CASES for letter in c.only
 ]

@@ -15,9 +15,9 @@ from bayeskit import AutoBayes, BernoulliNB, CategoricalNB, SelectiveKDB, Weight
 
 # More settings of those that choose more than cut points from rows.
 CHOOSERS = [
-    cls(**settings)
-    for cls in (SelectiveKDB, WeightedNB, AutoBayes)
-    for settings in ({"numeric": "gaussian"}, {"categorical_features": "all"})
+    *(cls(numeric="gaussian") for cls in (SelectiveKDB, WeightedNB)),
+    *(cls(categorical_features="all") for cls in (SelectiveKDB, WeightedNB, AutoBayes)),
+    AutoBayes("fast", missing="ignore"),
 ]
 
 CALIBRATED = [BernoulliNB(calibration="temperature"), CategoricalNB(calibration="isotonic")]

@@ -279,7 +279,7 @@ def failures(kind: str, path: Path, *, few: bool) -> list[str]:
         ("NaiveBayes", "moments/weight_low[0] = 1e+308"),
         ("NaiveBayes", "tables/margin = 1e+308"),
         ("GaussianBayes", "scatter/second[0] = 1e+308"),
-        ("AutoBayes", "a wrong order"),
+        ("AutoBayes", "a wrong attribute"),
         ("GaussianMixture", "means_[3] = 1e+200"),
         ("GaussianMixture", "facts/rows_seen_ = 0"),
         ("LatentClass", "tables/margin all zero"),
@@ -288,7 +288,7 @@ def failures(kind: str, path: Path, *, few: bool) -> list[str]:
 def test_known_forgeries_are_refused_by_name(kind: str, name: str, tmp_path: Path) -> None:
     path = tmp_path / "model"
     found, saved, _, _ = forgeries(kind, path)
-    forgery = next((f for f in found if f.name == name), Forgery("a wrong order", _wrong_order))
+    forgery = next((f for f in found if f.name == name), Forgery("a wrong attribute", _wrong_attribute))
     content, arrays = copy.deepcopy(saved.content), {n: a.copy() for n, a in saved.arrays.items()}
     forgery.change(content, arrays)
     path.write_bytes(to_bytes(SavedContent(saved.kind, content, arrays)))
@@ -296,9 +296,10 @@ def test_known_forgeries_are_refused_by_name(kind: str, name: str, tmp_path: Pat
         bayeskit.load(path)
 
 
-def _wrong_order(content: dict[str, Any], arrays: dict[str, Any]) -> None:
-    (pair,) = (pair for pair in content["held"]["dict"] if pair[0] == "order")
-    pair[1]["tuple"][0] = "nobody"
+def _wrong_attribute(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+    held = dict(content["held"]["dict"])
+    interactions = dict(dict(dict(held["members"]["dict"])["loglinear"]["dict"])["interactions"]["dict"])
+    interactions["attributes"]["tuple"][0] = "nobody"
 
 
 @pytest.mark.parametrize("kind", list(MODELS))

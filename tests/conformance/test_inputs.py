@@ -11,7 +11,7 @@ import pytest
 from estimators import BY_LETTER, CLASSES, DENSE, bytes_held, small_labels, small_rows
 from sklearn.exceptions import DataConversionWarning
 
-from bayeskit import CountForest, LogLinearBayes, NaiveBayes
+from bayeskit import AutoBayes, CountForest, LogLinearBayes, NaiveBayes
 from bayeskit.errors import ColumnError, SuspectColumn, UnseenState
 from refusals import refuses, warns_of
 from work import check_growth
@@ -100,8 +100,9 @@ def test_columns_are_matched_by_name(cls: Any) -> None:
     with refuses(ColumnError, "missing", "b", "q"):
         model.predict(frame.rename(columns={"b": "q"}))
     model.partial_fit(frame[["b", "c", "a"]], LABELS)
-    if cls is CountForest:  # of rows that are there twice other trees are grown
-        twice = CountForest(trees=model.trees_).fit(pd.concat([frame, frame]), np.append(LABELS, LABELS))
+    if cls in (CountForest, AutoBayes):  # of rows that are there twice other trees are grown
+        held = {"trees": model.trees_} if cls is CountForest else {"choices": model.held_}
+        twice = cls(**held).fit(pd.concat([frame, frame]), np.append(LABELS, LABELS))
         np.testing.assert_allclose(model.predict_proba(frame), twice.predict_proba(frame), rtol=0, atol=1e-12)
         return
     twice = cls().fit(np.vstack([ROWS, ROWS]), np.append(LABELS, LABELS))
@@ -113,7 +114,7 @@ def test_the_target_may_be_a_column(cls: Any) -> None:
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(ROWS, columns=list("abc")).assign(y=LABELS, w=2.0, id="x")
     # The order of the rows that choose weights hangs on the names of the columns: equal but for rounding.
-    exact = 1e-12 if cls is LogLinearBayes else 0.0
+    exact = 1e-12 if cls in (LogLinearBayes, AutoBayes) else 0.0
     expected = cls().fit(ROWS, LABELS, np.full(12, 2.0)).predict_proba(ROWS)
     model = cls().fit(frame, target="y", sample_weight="w", exclude=["id"])
     np.testing.assert_allclose(model.predict_proba(frame[list("abc")]), expected, rtol=0, atol=exact)

@@ -11,6 +11,7 @@ from estimators import CLASSES, small_labels, small_rows
 from sklearn.exceptions import NotFittedError
 
 from bayeskit import (
+    AutoBayes,
     Batches,
     BernoulliNB,
     CategoricalNB,
@@ -182,6 +183,8 @@ def test_the_sum_leaves_both_as_they_were(cls: Any) -> None:
         taken = {"trees": CountForest(n_trees=9).fit(ROWS, LABELS).trees_}
     elif cls is LogLinearBayes:
         taken = {"interactions": cls().fit(ROWS, LABELS).held_["interactions"]}
+    elif cls is AutoBayes:
+        taken = {"choices": cls().fit(ROWS, LABELS).held_}
     a, b = cls(**taken).fit(ROWS[:6], LABELS[:6]), cls(**taken).fit(ROWS[6:], LABELS[6:])
     before = a.predict_proba(ROWS), b.predict_proba(ROWS)
     both = (a + b).predict_proba(ROWS)

@@ -1,38 +1,94 @@
-"""A weighted mixture of classifiers, with weights chosen by leave-one-out."""
+"""A stack of classifiers of counts: the weighted product of their posteriors, weights chosen by honest answers."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import time
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from bayeskit._classifiers.kdb import check_depth, held_form, learned_structure
-from bayeskit._classifiers.selective_kdb import choose_selection
-from bayeskit._classifiers.semi_naive import SemiNaive
+from bayeskit._classifiers.count_classifier import CountClassifier
+from bayeskit._classifiers.count_forest import CountForest
+from bayeskit._classifiers.input_checks import one_of
+from bayeskit._classifiers.log_linear_bayes import LogLinearBayes
 from bayeskit._conditionals.class_prior import class_factors
+from bayeskit._counting.backend import Tally
 from bayeskit._data.encode import Unseen
 from bayeskit._data.encoded import Chunk
+from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
-from bayeskit._fitting.averaging import Averaging
-from bayeskit._fitting.calibration import MOST_ROWS
-from bayeskit._fitting.model import ModelForm, RowChoice, weighted_classes
-from bayeskit._fitting.naive import Naive
-from bayeskit._fitting.one_dependence import Tree
-from bayeskit._fitting.pool import Member, Pool, pool_weights, votes_left_out
-from bayeskit._fitting.rows_again import learned_chunks, spread
+from bayeskit._fitting.calibration import Temperature
+from bayeskit._fitting.fitted_state import FittedState
+from bayeskit._fitting.forest import MOST_ROWS, joined
+from bayeskit._fitting.leave_one_out import SCORINGS, mean_loss
+from bayeskit._fitting.log_linear import FEW_TO_JUDGE
+from bayeskit._fitting.model import ModelSpec, RowChoice, plan_for
+from bayeskit._fitting.rows_again import learned_chunks
+from bayeskit._fitting.stack import Member, Stack, log_mix, stack_weights, tempered
+from bayeskit._io.trial import check_held, held_choice, is_loss, is_number
 from bayeskit._messages import Joined
-from bayeskit._schema import Label, Schema
-from bayeskit.errors import SettingError
-from bayeskit.priors import BackOff, MEstimate
-from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
+from bayeskit._random_state import generator_of, seed_of
+from bayeskit._schema import Label, Schema, Variable
+from bayeskit._statistics.statistics import Statistics
+from bayeskit.errors import ModelFormatError, SettingError, SuspectResult
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, Floats, Seed
 
-MEMBERS = ("nb", "tan", "aode", "kdb", "skdb")
+# Numbers that the answers of one member may be, on which the weights are chosen, and their rows at most.
+_MOST_ANSWERS, _MOST_JUDGED = 4_000_000, 2**14
+
+
+class Effort(NamedTuple):
+    """How much work a fit may be.
+
+    ``tree_rows`` is how many rows all trees together may be grown from, and ``n_trees`` how many trees there are at
+    most; of few rows there are all of them.
+    """
+
+    views: int
+    max_pairs: int
+    max_triples: int
+    n_trees: int
+    tree_rows: int
+
+
+EFFORTS = {
+    "fast": Effort(views=4, max_pairs=60, max_triples=0, n_trees=50, tree_rows=500_000),
+    "balanced": Effort(views=16, max_pairs=300, max_triples=100, n_trees=100, tree_rows=2_000_000),
+    "best": Effort(views=32, max_pairs=300, max_triples=100, n_trees=300, tree_rows=20_000_000),
+}
+LEAST_TREES = 10
+
+
+class MemberSettings(NamedTuple):
+    """What the members are made with."""
+
+    effort: Effort
+    n_rows: float
+    common: Mapping[str, Any]
+
+
+def _log_linear(given: MemberSettings) -> CountClassifier:
+    views, max_pairs, max_triples, *_ = given.effort
+    return LogLinearBayes(views=views, max_pairs=max_pairs, max_triples=max_triples, **given.common)
+
+
+def _trees(given: MemberSettings) -> CountClassifier:
+    n_trees = int(given.effort.tree_rows / max(given.n_rows, 1.0))
+    return CountForest(n_trees=min(max(n_trees, LEAST_TREES), given.effort.n_trees), **given.common)
+
+
+# The members by name, the most useful first: what time does not allow is left out from the end.
+MEMBERS: dict[str, Callable[[MemberSettings], CountClassifier]] = {
+    "loglinear": _log_linear,
+    "trees": _trees,
+}
 
 
 class MemberStanding(NamedTuple):
-    """The leave-one-out results of one member of the mixture."""
+    """How one member does by itself on training rows in which it had no say."""
 
     name: str
     weight: float
@@ -41,28 +97,45 @@ class MemberStanding(NamedTuple):
     rmse: float
 
 
-class AutoBayes(SemiNaive):
-    r"""A mixture of naive Bayes, TAN, AODE, kDB and selective kDB, weighted by leave-one-out.
+class AutoBayes(CountClassifier):
+    r"""A stack of models of counts: the product of their posteriors, each to the power of its weight.
 
-    .. math:: P(c \mid x) = \sum_m w_m P_m(c \mid x)
+    .. math:: P(c \mid x) \propto \prod_m P_m(c \mid x)^{w_m}, \qquad w_m \ge 0
 
-    All members share the same counts. The weights minimise the log-loss of exact leave-one-out posteriors, so
-    no validation set is needed. A temperature then calibrates the mixture.
+    The members are a log-linear model of single attributes, pairs and triples (:class:`~bayeskit.LogLinearBayes`) and
+    trees as count tables (:class:`~bayeskit.CountForest`). The weights minimise the log-loss of the members' answers
+    about training rows in which a row had no say: out-of-bag trees, approximate leave-one-out or, below 1,500 rows,
+    models of the other folds. So no validation set is needed. The product is mixed with 1/(n + 2) of every class alike,
+    so that no class is ever impossible.
+
+    Counts are sums: ``partial_fit``, ``forget``, ``merge`` and ``fade`` change those of all members exactly, and the
+    weights inside LogLinearBayes follow. The weights of the members, their temperatures, trees, cut points and pairs
+    are chosen by ``fit`` (or the first ``partial_fit``) and held; ``relearn`` chooses them anew.
 
     Parameters
     ----------
-    members : sequence of names, default=("nb", "tan", "aode", "kdb", "skdb")
-    k : int, default=2
-        The number of parents in the k-dependence classifier.
-    max_k : int, default=5
-        The maximum number of parents in the selective k-dependence classifier.
-    class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
+    effort : "fast", "balanced" or "best", default="balanced"
+        About 2, 10 and 60 seconds of CPU time for 44,000 rows of 14 columns, kernels compiled.
+    members : sequence of names, optional
+        Some of "loglinear" and "trees". By default, all.
+    time_limit : float, optional
+        Seconds, on the clock, after which no more members are begun. ``stopped_early_`` and a warning tell which were
+        left out. The first is always fitted.
+    choices : mapping, optional
+        What another model holds (``held_``): its trees, cut points, pairs, weights and temperatures are taken over.
+        Models that were learned apart can then be merged.
+    random_state : int, numpy Generator or None, default=0
+        Draws cut points and trees. The same number gives the same model on any number of threads, unless the time limit
+        has cut the fit short.
+    class_prior, class_weight, categorical_features, states, n_jobs
         As in :class:`~bayeskit.NaiveBayes`.
-    numeric, cut_points
-        As in :class:`~bayeskit.TAN`.
-    calibration : "temperature", "isotonic" or None, default="temperature"
+    missing : {"state", "ignore"}, default="state"
+        Take missing for a value of its own, where it was seen, or leave it out.
+    unseen : {"ignore", "error"}, default="ignore"
+    calibration : None, "temperature" or "isotonic"
+        The sum of the weights is a temperature already.
     semi_supervised, unlabelled_weight, missing_label
-        As in :class:`~bayeskit.NaiveBayes`, but by self-training: a mixture of posteriors defines no
+        As in :class:`~bayeskit.NaiveBayes`, but by self-training: a product of posteriors defines no
         distribution of rows, so EM has no likelihood to maximise. Unlabelled rows are split between the
         classes by their posteriors and counted, repeatedly, until the posteriors settle. This is not EM and
         has no guarantee. ``history_`` holds log P(y | x) of the labelled rows, which may decrease; the best
@@ -72,53 +145,73 @@ class AutoBayes(SemiNaive):
     ----------
     weights_ : dict from member to its weight
     leaderboard_ : list of (name, weight, log_loss, error, rmse), the lowest log-loss first
-        The leave-one-out results of each member by itself.
-    held_ : cut points, structures, order of the tree, weights and temperature
-        Later batches keep these and change counts only.
+        How each member does by itself.
+    loo_score_ : float
+        The log-loss of the stack on the same rows. It is honest on few rows, too.
+    members_ : dict from member to the fitted classifier
+    stopped_early_ : tuple of the members that the time limit left out
+    held_ : what rows chose; later batches keep it and change counts only
+
+    References
+    ----------
+    D. Wolpert, "Stacked generalization", Neural Networks 5, 1992. L. Breiman, "Stacked regressions", Machine
+    Learning 24, 1996. G. Hinton, "Training products of experts by minimizing contrastive divergence", Neural
+    Computation 14, 2002.
 
     Examples
     --------
     >>> from bayeskit import AutoBayes
-    >>> X = [["sun", "dry"], ["sun", "dry"], ["rain", "wet"], ["rain", "wet"]]
-    >>> AutoBayes().fit(X, ["go", "go", "stay", "stay"]).predict([["rain", None]]).tolist()
+    >>> X = [["sun", "dry"], ["sun", "dry"], ["rain", "wet"], ["rain", "wet"]] * 3
+    >>> AutoBayes().fit(X, ["go", "go", "stay", "stay"] * 3).predict([["rain", None]]).tolist()
     ['stay']
     """
 
-    _base_prior = MEstimate(1.0)
-    _holds = frozenset({"structures", "weights", "scores"})
-    smoothing = None
+    _accepts_sparse = False
+    _holds = frozenset({"members", "weights", "temperatures", "scores", "loo_score", "stopped_early"})
+    _told = CountClassifier._told | {"loo_score", "stopped_early"}
+    _chooses_by_counts = True
 
-    members: Sequence[str]
-    k: int
-    max_k: int
+    effort: str
+    members: Sequence[str] | None
+    time_limit: float | None
+    choices: Mapping[str, Any] | None
+    random_state: Seed
+    class_prior: ClassPriorLike
+    class_weight: ClassWeight
+    categorical_features: CategoricalFeatures
+    states: Mapping[Any, Collection[Label]] | None
+    missing: str
+    unseen: Unseen
+    calibration: str | None
+    n_jobs: int | None
 
     def __init__(
         self,
+        effort: str = "balanced",
         *,
-        members: Sequence[str] = MEMBERS,
-        k: int = 2,
-        max_k: int = 5,
+        members: Sequence[str] | None = None,
+        time_limit: float | None = None,
+        choices: Mapping[str, Any] | None = None,
+        random_state: Seed = 0,
         class_prior: ClassPriorLike = None,
         class_weight: ClassWeight = None,
-        numeric: str = "mdl",
-        cut_points: Mapping[Any, ArrayLike] | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         states: Mapping[Any, Collection[Label]] | None = None,
-        missing: str = "ignore",
+        missing: str = "state",
         unseen: Unseen = "ignore",
-        calibration: str | None = "temperature",
+        calibration: str | None = None,
         n_jobs: int | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
         missing_label: Label | None = None,
     ) -> None:
+        self.effort = effort
         self.members = members
-        self.k = k
-        self.max_k = max_k
+        self.time_limit = time_limit
+        self.choices = choices
+        self.random_state = random_state
         self.class_prior = class_prior
         self.class_weight = class_weight
-        self.numeric = numeric
-        self.cut_points = cut_points
         self.categorical_features = categorical_features
         self.states = states
         self.missing = missing
@@ -129,102 +222,252 @@ class AutoBayes(SemiNaive):
         self.unlabelled_weight = unlabelled_weight
         self.missing_label = missing_label
 
+    # -- what was found ------------------------------------------------------------------------
+
     @property
     def weights_(self) -> dict[str, float]:
-        """The weight of each member."""
+        """The weight of each member. The sum is not 1: it is a temperature of the whole."""
         return dict(self.held_["weights"])
 
     @property
     def leaderboard_(self) -> list[MemberStanding]:
-        """The leave-one-out results of each member by itself, the best first."""
+        """How each member does by itself on rows in which it had no say, the best first."""
         found = [
             MemberStanding(name, self.weights_[name], *scores)
             for name, scores in self.held_["scores"].items()
         ]
         return sorted(found, key=lambda standing: standing.log_loss)
 
+    @property
+    def loo_score_(self) -> float:
+        """The log-loss of the stack on training rows, by answers of members in which a row had no say."""
+        return float(self.held_["loo_score"])
+
+    @property
+    def stopped_early_(self) -> tuple[str, ...]:
+        """The members that the time limit left out; empty if it did not cut the fit short."""
+        found: tuple[str, ...] = self.held_["stopped_early"]
+        return found
+
+    @property
+    def members_(self) -> dict[str, CountClassifier]:
+        """The members as classifiers of their own, with their counts: to predict, explain and save each.
+
+        They share the counts of this model as they are now, and do not follow later batches.
+        """
+        fitted, statistics = self._reader("members_"), self.statistics_
+        found = {}
+        for name, member in self._made_members():
+            spec = member._spec(statistics.schema)
+            plan = plan_for(statistics.schema, spec)
+            parts, gone = (
+                {p.kind: some[p.kind] for p in plan.patterns if p.kind in some}
+                for some in (statistics.parts, statistics.gone)
+            )
+            own = member._new_fitted(statistics.schema.target)
+            own.tally, own.spec = Tally(statistics.schema, plan, self.n_jobs), spec
+            own.tally.statistics = Statistics(statistics.schema, plan, parts, gone)
+            own.named, own.names = fitted.named, fitted.names
+            member._fitted, member._class_dtype = own, self._class_dtype
+            member._renew()
+            found[name] = member
+        return found
+
+    # -- hooks ---------------------------------------------------------------------------------
+
     def _row_choices(self) -> list[RowChoice]:
-        chosen = RowChoice(
-            f"members={tuple(self.members)!r}", "Use one of the members: NaiveBayes, TAN, AODE or KDB."
-        )
+        chosen = RowChoice(f"members={self._names()!r}", "Use NaiveBayes, TAN, AODE or KDB.")
         return [chosen, *super()._row_choices()]
 
-    def _choose_more(self, source: Source) -> dict[str, Any]:
-        held: dict[str, Any] = {"structures": {}}
-        trial = self._trial(source, lambda schema: Tree())
-        if "tan" in self.members:
-            # kDB's order, by what each attribute tells of the class: so the tree does not hang on that of the columns.
-            discrete = {variable.name for variable in trial.schema.categorical}
-            held["order"] = tuple(name for name in learned_structure(trial, 0).nodes if name in discrete)
-        if "kdb" in self.members:
-            held["structures"]["kdb"] = learned_structure(trial, self.k).as_mapping()
-        if "skdb" in self.members:
-            assert trial.spec is not None
-            trial.spec = self._member("skdb", 1.0).spec(trial.spec)
-            dag, _ = choose_selection(trial, source, self.max_k, "rmse")
-            held["structures"]["skdb"] = dag.as_mapping()
-        self._held = {**self._held, **held}
-        return {**held, **self._weigh(source)}
+    def _reading(self) -> Reading:
+        return Reading(self.categorical_features, self.states or {})
 
-    def _weigh(self, source: Source) -> dict[str, Any]:
-        """Count for all members, then weigh them by their posteriors of rows that are left out."""
-        trial = self._trial(source, self._form)
-        assert trial.spec is not None
-        spec, target = trial.spec, trial.schema.target
-        factors = class_factors(spec.class_weight, trial.statistics.class_counts, target)
-        statistics = weighted_classes(trial.statistics, spec)
-        settled = spec.form.settled(statistics, spec)
-        assert isinstance(settled, Pool)
-        voters = settled.voters(statistics, spec)
-
-        def score(part: Chunk) -> tuple[Any, ...]:
-            own = np.minimum(part.row_weights, 1.0)
-            own = own if factors is None else own * factors[part.target]
-            return (*votes_left_out(voters, part, own), part.row_weights)
-
-        p, right, weights = spread(learned_chunks(trial, source), score, MOST_ROWS)
-        share = weights / max(weights.sum(), 1e-300)
-        scores = np.column_stack(
-            [share @ -np.log(np.maximum(p, 1e-300)), share @ (1.0 - right), np.sqrt(share @ (1.0 - p) ** 2)]
+    def _spec(self, schema: Schema) -> ModelSpec:
+        held = self._held
+        names = held["members"]
+        weights = held.get("weights", dict.fromkeys(names, 1.0 / max(len(names), 1)))
+        temperatures = held.get("temperatures", dict.fromkeys(names, 1.0))
+        members = (
+            Member(name, member._spec(schema), float(weights[name]), float(temperatures[name]))
+            for name, member in self._made_members()
         )
-        found = pool_weights(p, weights)
-        names = list(self.members)
-        return {
-            "weights": dict(zip(names, found.tolist(), strict=True)),
-            "scores": {name: tuple(row) for name, row in zip(names, scores.tolist(), strict=True)},
+        return ModelSpec(
+            form=Stack(tuple(members)),
+            class_prior=self.class_prior,
+            class_weight=self.class_weight,
+            missing=self.missing,
+            unseen=self.unseen,
+        )
+
+    def _made_members(self, n_rows: float = 1.0, seed: int = 0) -> Iterator[tuple[str, CountClassifier]]:
+        """Make the members, with what they hold."""
+        for name, held in self._held["members"].items():
+            member = self._made(name, n_rows, seed)
+            member._held = held
+            yield name, member
+
+    def _made(self, name: str, n_rows: float, seed: int) -> CountClassifier:
+        common = {
+            "class_weight": self.class_weight,
+            "categorical_features": self.categorical_features,
+            "states": self.states,
+            "missing": self.missing,
+            "unseen": self.unseen,
+            "n_jobs": self.n_jobs,
+            "random_state": seed,
         }
+        return MEMBERS[name](MemberSettings(EFFORTS[self.effort], n_rows, common))
 
-    def _form(self, schema: Schema) -> ModelForm:
-        weights = self._held.get("weights", dict.fromkeys(self.members, 1.0 / max(len(self.members), 1)))
-        return Pool(tuple(self._member(name, float(weights[name])) for name in self.members))
+    def _names(self) -> tuple[str, ...]:
+        return tuple(MEMBERS if self.members is None else self.members)
 
-    def _member(self, name: str, weight: float) -> Member:
-        structures = self._held.get("structures", {})
-        match name:
-            case "nb":
-                return Member(name, Naive(), MEstimate(1.0), weight)
-            case "tan":
-                return Member(name, Tree(order=self._held.get("order")), BackOff(), weight)
-            case "aode":
-                return Member(name, Averaging(), MEstimate(1.0), weight)
-            case _:
-                return Member(name, held_form(structures.get(name, {})), BackOff(), weight)
+    def _choose(self, source: Source) -> dict[str, Any]:
+        source.need_many_passes(type(self).__name__)
+        end = time.monotonic() + (np.inf if self.time_limit is None else float(self.time_limit))
+        seen = self._seen(source)
+        if self.choices is not None:
+            return self._taken_over(self.choices, seen.schema)
+        n_rows, seed = seen.statistics.total, seed_of(self.random_state)
+        chosen: dict[str, dict[str, Any]] = {}
+        left: list[str] = []
+        for name in self._names():
+            if chosen and time.monotonic() > end:
+                left.append(name)
+            else:
+                chosen[name] = self._made(name, n_rows, seed)._choose(source)
+        if left:
+            warnings.warn(
+                SuspectResult(
+                    "time_limit is {time_limit:g} s, and it was over before all members were fitted: {left} had to be "
+                    "left out. Give more time, or effort='fast'.",
+                    time_limit=float(self.time_limit or 0.0),
+                    left=Joined(map(repr, left)),
+                ),
+                stacklevel=4,
+            )
+        return {"members": chosen, "stopped_early": tuple(left)}
+
+    def _taken_over(self, choices: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+        taken = {key: choices[key] for key in self._holds if key in choices}
+        try:
+            check_held(taken, schema, self._holds)
+        except ModelFormatError:
+            raise SettingError(
+                "choices are not those of an AutoBayes with the columns {known}. Give held_ of one that was fitted to "
+                "them.",
+                known=Joined(repr(v.name) for v in schema.attributes[:12]),
+            ) from None
+        return taken
+
+    def _seen(self, source: Source) -> FittedState:
+        """Go over a source once: how many rows and which columns there are."""
+        target = Variable(source.target if source.target is not None else "y", "categorical")
+        seen = FittedState(
+            self._reading(), lambda schema: ModelSpec(), who=type(self).__name__, target=target, warns=False,
+            n_jobs=self.n_jobs,
+        )  # fmt: skip
+        seen.absorb(source)
+        return seen
+
+    def _choose_by_counts(self, source: Source, fitted: FittedState) -> dict[str, Any]:
+        """Weigh the members by their answers about the rows that were counted, in which a row had no say."""
+        if self.choices is not None:
+            return {}
+        statistics, spec = fitted.statistics, fitted.spec
+        assert spec is not None and isinstance(spec.form, Stack)
+        rows = joined(learned_chunks(fitted, source), MOST_ROWS)
+        if statistics.total < FEW_TO_JUDGE:
+            rows = single_rows(rows)
+        assert rows.target is not None
+        n_judged = max(min(_MOST_JUDGED, _MOST_ANSWERS // max(statistics.schema.n_classes, 1)), 100)
+        some = np.arange(0, rows.n_rows, -(-rows.n_rows // n_judged))
+        part = rows.take(some)
+        target, weights = rows.target[some].astype(np.intp), part.row_weights
+        factors = class_factors(self.class_weight, statistics.class_counts, statistics.schema.target)
+        if factors is not None:
+            weights = weights * factors[target]
+        answers, temperatures, scores = [], {}, {}
+        made = self._made_members(statistics.total, seed_of(self.random_state))
+        for (name, member), own in zip(made, spec.form.members, strict=True):
+            logs = member._honest_log_posteriors(statistics, own.spec, rows, some)
+            t = Temperature.fitted(logs, target, weights).t if member._is_tempered else 1.0
+            # Six digits: the order of the rows must not tell in the last.
+            temperatures[name] = round(t, 6)
+            answers.append(tempered(logs, temperatures[name]))
+            scores[name] = tuple(mean_loss(answers[-1], target, weights, each) for each in SCORINGS[:3])
+        found = stack_weights(answers, target, weights)
+        joint = found.log_shares
+        log_mix(joint, np.full(len(joint), max(statistics.total - 1.0, 0.0)))
+        return {
+            "weights": dict(zip(scores, found.weights.round(6).tolist(), strict=True)),
+            "temperatures": temperatures,
+            "scores": scores,
+            "loo_score": mean_loss(joint, target, weights, "log-loss"),
+        }
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_depth("k", self.k)
-        check_depth("max_k", self.max_k)
-        members = self.members
-        if isinstance(members, str) or not isinstance(members, Sequence) or not members:
+        one_of("effort", self.effort, tuple(EFFORTS))
+        one_of("missing", self.missing, ("state", "ignore"))
+        one_of("unseen", self.unseen, ("ignore", "error"))
+        generator_of(self.random_state)
+        if self.time_limit is not None and not (is_number(self.time_limit) and self.time_limit > 0.0):
             raise SettingError(
-                "members is {members!r}; give some of {names}.",
-                members=members,
-                names=Joined(map(repr, MEMBERS)),
+                "time_limit is {time_limit!r}; give a number of seconds above 0, or None.",
+                time_limit=self.time_limit,
             )
-        strange = next((name for name in members if name not in MEMBERS), None)
-        if strange is not None or len(set(members)) < len(members):
+        if self.choices is not None and not isinstance(self.choices, Mapping):
+            raise SettingError(
+                "choices is {choices!r}; give held_ of a fitted AutoBayes, or None.", choices=self.choices
+            )
+        members = self.members
+        if members is None:
+            return
+        known = Joined(map(repr, MEMBERS))
+        if isinstance(members, str) or not isinstance(members, Sequence) or not members:
+            raise SettingError("members is {members!r}; give some of {names}.", members=members, names=known)
+        if not all(isinstance(name, str) and name in MEMBERS for name in members) or len(set(members)) < len(
+            members
+        ):
             raise SettingError(
                 "members is {members!r}; give each of {names} at most once.",
                 members=tuple(members),
-                names=Joined(map(repr, MEMBERS)),
+                names=known,
             )
+
+
+def single_rows(rows: Chunk) -> Chunk:
+    """Return rows of weight w as ⌈w⌉ rows that share it: so a weight of two is the row twice."""
+    copies = np.maximum(np.ceil(rows.row_weights - 1e-9), 1.0).astype(np.intp)
+    if (copies == 1).all():
+        return rows
+    places: NDArray[np.intp] = np.repeat(np.arange(rows.n_rows), copies)
+    weights: Floats = (rows.row_weights / copies)[places]
+    taken = rows.take(places)
+    return Chunk(taken.n_rows, taken.codes, taken.values, target=taken.target, weights=weights)
+
+
+@held_choice("members")
+def _are_members(value: object, schema: Schema) -> bool:
+    if not isinstance(value, dict) or not value:
+        return False
+    for name, held in value.items():
+        if name not in MEMBERS:
+            return False
+        check_held(held, schema, MEMBERS[name](MemberSettings(EFFORTS["fast"], 1.0, {}))._holds)
+    return True
+
+
+@held_choice("temperatures")
+def _are_temperatures(value: object, schema: Schema) -> bool:
+    return isinstance(value, dict) and all(is_number(t, 1e-3) and t <= 1e3 for t in value.values())
+
+
+@held_choice("loo_score")
+def _is_loo_score(value: object, schema: Schema) -> bool:
+    return is_loss(value)
+
+
+@held_choice("stopped_early")
+def _are_left_out(value: object, schema: Schema) -> bool:
+    return type(value) is tuple and all(name in MEMBERS for name in value)

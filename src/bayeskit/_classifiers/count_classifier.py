@@ -94,6 +94,10 @@ class CountClassifier(BaseClassifier):
     # What is held to be told, not to be used: models that differ in it alone can be merged.
     _told = frozenset({"losses", "scores", "completion"})
     _wants_hints = False
+    # Whether ``_choose_by_counts`` chooses anything.
+    _chooses_by_counts = False
+    # Whether a stack is to choose a temperature for its answers; not where they were fitted by log-loss already.
+    _is_tempered = True
     _fitted: FittedState | None = None
     _lazy: LazyState | None = None
     calibration: str | None = None
@@ -109,6 +113,10 @@ class CountClassifier(BaseClassifier):
 
     def _choose(self, source: Source) -> dict[str, Any]:
         """Choose from rows what no statistic decides; it is then held."""
+        return {}
+
+    def _choose_by_counts(self, source: Source, fitted: FittedState) -> dict[str, Any]:
+        """Choose what needs the rows once more beside their counts; it is then held. The plan must not change by it."""
         return {}
 
     def _honest_log_posteriors(
@@ -201,6 +209,7 @@ class CountClassifier(BaseClassifier):
             kept: list[EncodedTable] | None = None if unlabelled is None else []
             fitted.absorb(labelled, kept, read_here=not elsewhere)
             fitted.check_classes()
+            self._hold_more(labelled, fitted)
             if kept is not None and unlabelled is not None:
                 self._held = {**self._held, "completion": complete(self, fitted, kept, unlabelled)}
             if self.calibration is not None:
@@ -240,6 +249,7 @@ class CountClassifier(BaseClassifier):
             with self._holding(source):
                 fitted = self._new_fitted(announced(classes, "y" if target is None else target))
                 fitted.absorb(source)
+                self._hold_more(source, fitted)
                 self._calibrate(source, fitted)
                 self._adopt(fitted, classes if classes is not None else y)
         else:
@@ -357,9 +367,10 @@ class CountClassifier(BaseClassifier):
         self._counted_elsewhere(opened)
         variable = Variable("y" if column is None else column, "categorical")
         with self._holding(opened):
-            if self.calibration is not None:
+            if self.calibration is not None or self._chooses_by_counts:
                 judged = self._new_fitted(variable)
                 judged.absorb(opened)
+                self._hold_more(opened, judged)
                 self._calibrate(opened, judged)
         fitted = self._new_fitted(variable)
         for name in ("_fitted", "feature_names_in_", "n_features_in_"):
@@ -403,6 +414,12 @@ class CountClassifier(BaseClassifier):
         except BaseException:
             self._held = before
             raise
+
+    def _hold_more(self, source: Source, fitted: FittedState) -> None:
+        """Hold what rows and counts choose together."""
+        if self._chooses_by_counts:
+            self._held = {**self._held, **self._choose_by_counts(source, fitted)}
+            fitted.specify()
 
     def _calibrate(self, source: Source, fitted: FittedState) -> None:
         """Hold how posteriors are to be corrected, judged by the rows just counted, each left out."""

@@ -125,6 +125,7 @@ class LogLinearBayes(SemiNaive):
     cut_points = None
     # Its terms are averaged over views, not its answers.
     _averages_views = False
+    _is_tempered = False
 
     views: int
     max_pairs: int

@@ -174,6 +174,11 @@ class FittedState:
             warn_of_identifiers(rows.table.select(known.order_of(rows.table.names)), known)
         return encoded
 
+    def specify(self) -> None:
+        """Make the specification anew: more is held by now of how counts become a model, not of what is counted."""
+        self.spec = self.make_spec(self.schema)
+        self._model = None
+
     def complete(self, statistics: Statistics) -> None:
         """Put statistics in place of those counted: the same rows, and expected ones beside them."""
         assert self.tally is not None

@@ -73,7 +73,7 @@ class LeaveOneOut:
         if self.balanced:
             return self._balanced(chunk, own)
         weighted, factors = self._weighted
-        return _look_up(
+        return look_up(
             self.model, weighted, self.spec, chunk, own if factors is None else own * factors[chunk.target]
         )
 
@@ -110,7 +110,7 @@ class LeaveOneOut:
             part = chunk.take(rows)
             assert part.target is not None
             model = estimate(weighted, plain)
-            joint[rows], log_prior[rows] = _look_up(
+            joint[rows], log_prior[rows] = look_up(
                 model, weighted, plain, part, own[rows] * factors[part.target]
             )
         return joint, log_prior
@@ -134,7 +134,7 @@ class LeaveOneOut:
             raise never_counted(float(left.min()))
 
 
-def _look_up(model: Model, statistics: Statistics, spec: ModelSpec, chunk: Chunk, own: Floats) -> Scores:
+def look_up(model: Model, statistics: Statistics, spec: ModelSpec, chunk: Chunk, own: Floats) -> Scores:
     """Score by conditionals that can leave a row out; the classes of the statistics are weighed already."""
     assert chunk.target is not None
     log_prior = class_prior_of(statistics, spec).log_left_out(chunk.target, own)

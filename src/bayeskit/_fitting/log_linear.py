@@ -33,7 +33,7 @@ from bayeskit._fitting.views import Views, coarse_kinds, draw_views, kinds_of
 from bayeskit._numba import kernel
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.interactions import Interactions, axis_width
-from bayeskit._statistics.row_sample import RowSample, numbers_of
+from bayeskit._statistics.row_sample import RowSample, content_numbers
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.term import Pattern, Plan
 from bayeskit.typing import Floats
@@ -139,10 +139,7 @@ class LogLinear(ModelForm):
         if first < terms.n_terms:
             threes = terms.some(first, terms.n_terms)
             tables = self.tables[self.term_starts[first] :]
-            fold = np.empty(chunk.n_rows, dtype=np.int64)
-            for c in range(schema.n_classes):
-                of_class = np.flatnonzero(sample.target == c)
-                fold[of_class] = np.arange(len(of_class)) % _FOLDS
+            fold = folds_of(chunk, schema, _FOLDS)
             for rows in (np.flatnonzero(fold == f) for f in range(_FOLDS)):
                 part = chunk.take(rows)
                 counted = count_interactions(part, schema, (self.axes, tables)).counts
@@ -198,23 +195,26 @@ def left_out_twice(statistics: Statistics, spec: ModelSpec, score: LogLinearScor
     return score.approximate_left_out(chunk, own, prior, had_a_part)
 
 
+def folds_of(rows: Chunk, schema: Schema, n_folds: int) -> NDArray[np.int64]:
+    """Part rows into folds that are alike in all classes; what a row holds decides on its fold, not where it stands."""
+    assert rows.target is not None
+    fold = np.empty(rows.n_rows, dtype=np.int64)
+    order = np.lexsort((content_numbers(schema, rows.codes, rows.values), rows.target))
+    fold[order] = np.arange(rows.n_rows) % n_folds
+    return fold
+
+
 def log_out_of_fold(
     rows: Chunk, schema: Schema, spec: ModelSpec, choose: Callable[[Statistics], ModelForm]
 ) -> Floats:
     """Return log P(c | x) of each row by a model whose form, counts and weights the other folds have chosen.
-
-    Folds are alike in all classes, and what a row holds decides on its fold, not where it stands.
 
     Parameters
     ----------
     choose : callable
         From statistics of :class:`Sampling` to a form.
     """
-    assert rows.target is not None
-    numbers = numbers_of(schema, rows.codes, rows.values)
-    order = np.lexsort((numbers, rows.target))
-    fold = np.empty(rows.n_rows, dtype=np.int64)
-    fold[order] = np.arange(rows.n_rows) % _JUDGED_BY
+    fold = folds_of(rows, schema, _JUDGED_BY)
     out = np.empty((rows.n_rows, schema.n_classes))
     for f in range(_JUDGED_BY):
         learn, judge = np.flatnonzero(fold != f), np.flatnonzero(fold == f)

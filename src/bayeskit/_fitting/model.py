@@ -134,7 +134,7 @@ class Model:
 
     @property
     def is_distribution(self) -> bool:
-        """Whether P(c, x) is defined. Complement naive Bayes has only scores, a pool only posteriors."""
+        """Whether P(c, x) is defined. Complement naive Bayes has only scores, a stack only posteriors."""
         return all(conditional.is_distribution for conditional in self.conditionals)
 
     def joint_chunk(self, chunk: Chunk) -> Floats:

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit._conditionals.class_prior import ClassPrior
+from bayeskit._conditionals.class_prior import ClassPrior, log_normalise
 from bayeskit._conditionals.conditional import Conditional, refuse_infinite
 from bayeskit._counting.backend import count
 from bayeskit._counting.count_interactions import Axes
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.reading import cut_variable
+from bayeskit._fitting.leave_one_out import log_posterior, look_up
 from bayeskit._fitting.log_linear import sample_chunk
-from bayeskit._fitting.model import ModelForm, ModelSpec, class_prior_of, estimate
-from bayeskit._fitting.pool import Voter
+from bayeskit._fitting.model import Model, ModelForm, ModelSpec, estimate
 from bayeskit._fitting.views import Views, draw_views, kinds_of
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.interactions import Interactions
@@ -115,7 +115,7 @@ class View:
 
     def voter(self, statistics: Statistics, spec: ModelSpec) -> ViewVoter:
         counted, own = self.statistics(statistics, spec), self.spec(spec)
-        return ViewVoter(self, Voter(1.0, estimate(counted, own), class_prior_of(counted, own)))
+        return ViewVoter(self, counted, own, estimate(counted, own))
 
     @cached_property
     def _axes(self) -> Axes:
@@ -135,10 +135,23 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class ViewVoter:
-    """The model of one view."""
+    """The model of one view, with its counts and how it was estimated."""
 
     view: View
-    voter: Voter
+    statistics: Statistics
+    spec: ModelSpec
+    model: Model
+
+    def log_posterior(self, chunk: Chunk) -> Floats:
+        """Return log P(c | x) of each row."""
+        joint = self.model.joint_chunk(self.view.of(chunk))
+        log_normalise(joint, self.model.log_prior)
+        return joint
+
+    def log_left_out(self, chunk: Chunk, own: Floats) -> Floats:
+        """Return the same of rows that were counted, without them."""
+        scores = look_up(self.model, self.statistics, self.spec, self.view.of(chunk), own)
+        return log_posterior(*scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,14 +165,12 @@ class MeanOverViews(Conditional):
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         refuse_infinite(chunk)
-        with np.errstate(divide="ignore"):
-            for one in self.voters:
-                out += np.log(one.voter.posterior(one.view.of(chunk))) / len(self.voters)
+        for voter in self.voters:
+            out += voter.log_posterior(chunk) / len(self.voters)
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        with np.errstate(divide="ignore"):
-            for one in self.voters:
-                out += np.log(one.voter.left_out(one.view.of(chunk), own)) / len(self.voters)
+        for voter in self.voters:
+            out += voter.log_left_out(chunk, own) / len(self.voters)
 
 
 def draw_from_sample(statistics: Statistics, n_views: int, seed: int) -> Views:

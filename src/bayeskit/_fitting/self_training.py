@@ -1,6 +1,6 @@
 r"""Self-training: learns from unlabelled rows with a model that has only posteriors.
 
-Complement naive Bayes, weighted naive Bayes and pools of models have no P(x), so there is no likelihood of unlabelled
+Complement naive Bayes, weighted naive Bayes and stacks of models have no P(x), so there is no likelihood of unlabelled
 rows, and this is no EM. The steps are the same: each unlabelled row is shared among the classes by its posterior, and
 the model is estimated from labelled counts + λ·shared counts. Nothing is guaranteed: the model is taught by its own
 answers, mistakes among them. What is watched,

@@ -103,7 +103,8 @@ class RowSample(Part):
 
     def holds(self, schema: Schema, codes: Any, values: Floats) -> NDArray[np.bool_]:
         """Say which rows, among those that were counted, are in the sample."""
-        return np.asarray(numbers_of(schema, codes, values) <= self.limit[0])
+        numbers = row_numbers(schema, np.asarray(codes, dtype=np.int64), _bits_of(values))
+        return np.asarray(numbers <= self.limit[0])
 
     def merge(self, other: Self) -> Self:
         both = self._joined(other)
@@ -248,11 +249,6 @@ def _bits_of(values: Floats) -> NDArray[np.int64]:
     return values.view(np.int64)
 
 
-def numbers_of(schema: Schema, codes: Any, values: Floats) -> Numbers:
-    """Return the number of each row, given by its codes and values of shapes (n, d) and (n, m)."""
-    return row_numbers(schema, np.asarray(codes, dtype=np.int64), _bits_of(values))
-
-
 def row_numbers(schema: Schema, codes: NDArray[np.int64], bits: NDArray[np.int64]) -> Numbers:
     """Return a number for each row, as if drawn at random, but the same for rows of equal labels and numbers.
 
@@ -264,6 +260,20 @@ def row_numbers(schema: Schema, codes: NDArray[np.int64], bits: NDArray[np.int64
         found += words[codes[:, j]]
     for j, variable in enumerate(schema.numeric):
         found += mixed_words(mixed_words(bits[:, j].view(np.uint64)) ^ np.uint64(_word(repr(variable.name))))
+    return (mixed_words(found) >> np.uint64(1)).astype(np.int64)
+
+
+def content_numbers(schema: Schema, codes: Any, values: Floats) -> Numbers:
+    """Return a number for each row of a table, as if drawn at random, by what rows and columns hold and nothing else.
+
+    Neither the names nor the order of the columns nor the order of the rows has a part in it: all that a column holds
+    stands for its name.
+    """
+    found = np.zeros(len(codes), dtype=np.uint64)
+    columns = [_label_words(v)[codes[:, j]] for j, v in enumerate(schema.categorical)]
+    for words in (*columns, *_bits_of(values).view(np.uint64).T):
+        mixed = mixed_words(words)
+        found += mixed_words(mixed ^ mixed_words(mixed.sum(dtype=np.uint64, keepdims=True)))
     return (mixed_words(found) >> np.uint64(1)).astype(np.int64)
 
 
