@@ -12,7 +12,7 @@ from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of
 from bayeskit._classifiers.semi_naive import check_whole
 from bayeskit._data.reading import Reading
-from bayeskit._data.source import Source, is_path
+from bayeskit._data.source import Source, names_files
 from bayeskit._data.table import Table
 from bayeskit._data.texts import TextSettings, choose_vocabulary, open_texts
 from bayeskit._fitting.fitted_state import FittedState
@@ -170,7 +170,7 @@ class TextBayes(CountClassifier):
 
     def _source(self, X: RowSource, *given: Any, **more: Any) -> Source:
         source = super()._source(X, *given, **more)
-        if is_path(X) and source.target is None:
+        if names_files(X) and source.target is None:
             raise DataTypeError(
                 "A single text was passed: {text!r}. Pass a list of texts, such as [text]. For a file, name the "
                 "class column with target=.",

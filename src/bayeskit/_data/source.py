@@ -66,8 +66,8 @@ class Batches:
         return iter(self.make())
 
 
-# Names that a list of texts would not have by chance: a folder in it, a pattern, or the end of a table's name.
-_LIKE_A_PATH = re.compile(r"[*?\[/\\]|\.(csv|tsv|txt|tab|data|parquet|pq)(\.gz)?$", re.IGNORECASE)
+# How the names of tables end; a list of texts does not look so by chance.
+_LIKE_A_PATH = re.compile(r"\.(csv|tsv|txt|tab|data|parquet|pq)(\.gz)?$", re.IGNORECASE)
 
 
 def names_files(data: object) -> bool:
