@@ -182,7 +182,8 @@ class CountClassifier(BaseClassifier):
         Parameters
         ----------
         X : array, frame, sparse matrix, iterator of batches, :class:`bayeskit.Batches`, path, or DuckDB relation
-            A path may be a pattern (``"part-*.parquet"``), and several paths a list. A batch is (X, y),
+            A path may be a pattern (``"part-*.parquet"``), and several paths a list. Lazy frames (Polars, PyArrow
+            datasets, Ibis, Dask) are read piece by piece, with ``target``. A batch is (X, y),
             (X, y, weights), or rows that include the target column. DuckDB counts a relation in place, without
             reading rows, so the model must not need to choose anything from rows.
         y : array of shape (n,), optional

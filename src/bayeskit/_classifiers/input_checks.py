@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from bayeskit._data.columns import objects
+from bayeskit._data.frames import lazy_pieces
 from bayeskit._data.source import Source
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._messages import Joined
@@ -83,7 +84,7 @@ def plain_dtype(y: object) -> np.dtype[Any] | None:
 
 def dtype_of_target(X: Any, target: Name | None) -> Any:
     """The target column as an array, for its dtype; None if the source cannot provide it."""
-    if target is None or isinstance(X, str) or not hasattr(X, "__getitem__"):
+    if target is None or isinstance(X, str) or not hasattr(X, "__getitem__") or lazy_pieces(X) is not None:
         return None
     try:
         return np.asarray(X[target])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,10 @@ def is_relation(data: object) -> bool:
     return type(data).__name__ == "DuckDBPyRelation"
 
 
+# Rows of a frame that is not in memory that are read at a time.
+_PIECE_ROWS = 122_880
+
+
 def is_frame(data: object) -> bool:
     """Whether the data are a data frame and not an array, without importing a frame library."""
     return hasattr(data, "__narwhals_dataframe__") or (
@@ -35,6 +40,45 @@ def is_frame(data: object) -> bool:
         and hasattr(data, "shape")
         and not isinstance(data, np.ndarray)
     )
+
+
+def lazy_pieces(data: Any) -> Callable[[], Iterator[Any]] | None:
+    """Return what reads a frame that is not in memory piece by piece, anew for every pass; None for anything else.
+
+    These are Polars' LazyFrame, a table of Ibis, a Dask DataFrame (one partition at a time) and a dataset of PyArrow.
+    Pieces without rows are left out.
+    """
+    home = type(data).__module__.partition(".")[0]
+    if home == "polars" and hasattr(data, "collect"):
+        read = partial(_polars_pieces, data)
+    elif home == "ibis" and hasattr(data, "to_pyarrow_batches"):
+        read = partial(_arrow_pieces, partial(data.to_pyarrow_batches, chunk_size=_PIECE_ROWS))
+    elif home in ("dask", "dask_expr") and hasattr(data, "partitions"):
+        read = partial(_dask_pieces, data)
+    elif home == "pyarrow" and hasattr(data, "to_batches") and hasattr(data, "scanner"):
+        read = partial(_arrow_pieces, partial(data.to_batches, batch_size=_PIECE_ROWS))
+    else:
+        return None
+    return lambda: (piece for piece in read() if len(piece))
+
+
+def _polars_pieces(data: Any) -> Iterator[Any]:
+    if hasattr(data, "collect_batches"):
+        yield from data.collect_batches(chunk_size=_PIECE_ROWS, maintain_order=True)
+    else:  # an older release
+        yield from data.collect().iter_slices(_PIECE_ROWS)
+
+
+def _arrow_pieces(read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+    import pyarrow
+
+    for batch in read():
+        yield pyarrow.Table.from_batches([batch])
+
+
+def _dask_pieces(data: Any) -> Iterator[Any]:
+    for k in range(data.npartitions):
+        yield data.partitions[k].compute()
 
 
 def open_frame(data: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._data.frames import lazy_pieces
 from bayeskit._data.table import Table, open_table
 from bayeskit._messages import Joined
 from bayeskit._schema import Name
@@ -92,8 +93,8 @@ def names_files(data: object) -> bool:
 class Source:
     """Rows from anywhere, as an iterator of :class:`Rows`.
 
-    ``data`` is rows in memory, :class:`Batches`, an iterator, or the path of a CSV or Parquet file, a pattern of such
-    paths, or a list of them. With
+    ``data`` is rows in memory, :class:`Batches`, an iterator, a lazy frame, or the path of a CSV or Parquet file, a
+    pattern of such paths, or a list of them. With
     ``target`` the labels are a column of the rows; ``weights`` may then name another. ``keep`` says which rows of a
     batch are given out: it returns them, or None where there are none. With ``once`` rows in memory are opened and
     their text is coded once for all passes: they must not change between them. Without ``has_class`` rows have no
@@ -111,6 +112,12 @@ class Source:
     once: bool = False
     has_class: bool = True
     opener: Callable[[Any], Table] = open_table
+
+    def __post_init__(self) -> None:
+        # A frame that is not in memory is read in pieces, as often as needed. Labels beside it would have none.
+        pieces = lazy_pieces(self.data) if self.y is None else None
+        if pieces is not None:
+            object.__setattr__(self, "data", Batches(pieces))
 
     @property
     def one_shot(self) -> bool:
