@@ -12,10 +12,10 @@ from functools import cache
 
 import pytest
 
+from bayeskit import read_network
 from bayeskit._io.networks.fg import read_fg
 from bayeskit._io.networks.gaussian_json import read_gaussian_json
 from bayeskit._io.networks.native_json import read_native
-from bayeskit._io.networks.registry import read_model
 from bayeskit._io.networks.uai import read_uai
 from bayeskit._io.networks.xdsl import read_xdsl
 from bayeskit._io.networks.xmlbif import read_xmlbif
@@ -216,7 +216,7 @@ def bomb():
 @pytest.mark.parametrize("name", ["bomb.xml.gz", "bomb.json.gz", "bomb.uai.gz", "bomb.xdsl"])
 def test_a_small_file_does_not_fill_the_memory(name, tmp_path):
     (tmp_path / name).write_bytes(bomb())
-    assert "too large" in cheaply(read_model, tmp_path / name, largest=100 * 2**20)
+    assert "too large" in cheaply(read_network, tmp_path / name, largest=100 * 2**20)
 
 
 def test_a_packed_file_that_was_cut_is_refused(tmp_path):
@@ -224,7 +224,7 @@ def test_a_packed_file_that_was_cut_is_refused(tmp_path):
     for end in range(3, len(packed) - 1):
         (tmp_path / "n.bifxml.gz").write_bytes(packed[:end])
         with pytest.raises(ModelFormatError):
-            read_model(tmp_path / "n.bifxml.gz")
+            read_network(tmp_path / "n.bifxml.gz")
 
 
 def test_deep_json_is_refused_cheaply():

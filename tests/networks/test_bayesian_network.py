@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit import BayesianNetwork
-from bayeskit._networks import examples
+from bayeskit.networks import asia, melon, seven, wet_grass
 from edits import after
 from network_twin import random_network
 
-MADE = [examples.wet_grass, examples.asia, examples.seven, examples.melon]
+MADE = [wet_grass, asia, seven, melon]
 
 
 @pytest.mark.parametrize("make", MADE, ids=lambda make: make.__name__)
@@ -29,7 +29,7 @@ def test_the_examples_are_complete(make):
 
 
 def test_wet_grass_by_hand():
-    network = examples.wet_grass()
+    network = wet_grass()
     assert network.query("sprinkler", evidence={"wet": "yes", "joe": "yes"})["yes"] == pytest.approx(43 / 268)
     assert network.query("rain", evidence={"wet": "yes", "joe": "yes"})["yes"] == pytest.approx(125 / 134)
     assert network.query("rain", evidence={"wet": "yes"})["yes"] == pytest.approx(25 / 34)
@@ -37,7 +37,7 @@ def test_wet_grass_by_hand():
 
 
 def test_asia_by_netica():
-    network = examples.asia()
+    network = asia()
     assert network.query("lung")["yes"] == pytest.approx(0.055)
     assert network.query("lung", evidence={"xray": "yes"})["yes"] == pytest.approx(192500 / 393893)
     both = {"xray": "yes", "asia": "yes"}
@@ -45,13 +45,13 @@ def test_asia_by_netica():
 
 
 def test_free_parameters_of_the_textbook():
-    assert examples.seven().n_parameters == 25
-    assert examples.melon().n_parameters == 10
-    assert examples.melon().cpt("根蒂")["低", "硬挺"] == 0.7
+    assert seven().n_parameters == 25
+    assert melon().n_parameters == 10
+    assert melon().cpt("根蒂")["低", "硬挺"] == 0.7
 
 
 def test_an_answer_follows_the_change():
-    network = examples.wet_grass()
+    network = wet_grass()
     before = network.query("rain")["yes"]
     assert after(network, "set_cpt", "rain", [0.5, 0.5]).query("rain")["yes"] == pytest.approx(0.5)
     assert before == pytest.approx(0.2)
@@ -81,7 +81,7 @@ def test_pickled_and_copied_networks_are_equal(seed):
 
 
 def test_pickling_drops_what_is_kept_and_keeps_the_rest():
-    network = examples.asia()
+    network = asia()
     network.query("lung")
     assert network._cache._values
     network.remark = "mine"
@@ -108,7 +108,7 @@ def test_repr():
 
 
 def test_questions_during_changes_get_an_answer_of_before_or_after():
-    network = examples.wet_grass()
+    network = wet_grass()
     answers, failures = set(), []
 
     def ask():

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit import read_network
 from bayeskit._fitting.search.family_scores import FamilyScores
-from bayeskit._io.networks.registry import read_model
 from bayeskit._structure.arcs import Arcs
 from bayeskit._structure.criteria import Score
 from bayeskit._structure.search.equivalence import complete, equivalence
@@ -96,24 +96,24 @@ def sample_of(name, n, rng):
     path = next(iter(sorted((DATA / "networks" / "bif").glob(f"{name}.bif*"))), None)
     if path is None:
         pytest.skip(f"no {name} under {DATA}; set BAYESKIT_DATA")
-    network = read_model(path)
-    position = network.dag.position
+    network = read_network(path)
+    position = {name: k for k, name in enumerate(network.nodes)}
     place = rng.permutation(len(network.nodes))
     codes = np.zeros((len(place), n), np.uint8)
     truth = [0] * len(place)
     done = set()
     while len(done) < len(place):
-        for k, node in enumerate(network.nodes):
-            above = [position[p] for p in node.parents]
+        for k, name in enumerate(network.nodes):
+            above = [position[p] for p in network.parents(name)]
             if k in done or not done.issuperset(above):
                 continue
-            table = np.cumsum(node.distribution.table(), -1)[..., :-1]
+            table = np.cumsum(network.cpt(name).values, -1)[..., :-1]
             rows = table[tuple(codes[place[p]] for p in above)]
             codes[place[k]] = (rng.random(n)[:, None] > rows).sum(1)
             truth[place[k]] = bits([int(place[p]) for p in above])
             done.add(k)
     sizes = np.empty(len(place), np.int64)
-    sizes[place] = network.sizes_of(network.dag.nodes)
+    sizes[place] = [len(network.states(name)) for name in network.nodes]
     return codes, sizes, tuple(truth)
 
 
