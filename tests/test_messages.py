@@ -141,8 +141,8 @@ def test_words_are_read_in_the_language_of_a_report() -> None:
     assert words.of("zh")["b"] == "no such text {n}"
     with speaking("zh"):  # a report has a language of its own
         assert words.of("en")["a"] == "posterior"
-        assert Message("There are none.").told_in("en") == "There are none."
-    assert CJK.search(Message("There are none.").told_in("zh"))
+        assert Message("There are none.").in_language("en") == "There are none."
+    assert CJK.search(Message("There are none.").in_language("zh"))
 
 
 @pytest.mark.parametrize("template", sorted({template for _, template in catalogue("en")}))

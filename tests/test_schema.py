@@ -99,9 +99,9 @@ def test_closed_states_are_all_there_are(labels):
 
 def test_only_undeclared_states_leave():
     held = variable(("b", "a", "c"), 1)
-    assert held.kept(np.array([False, False, True])).states == ("b", "c")
-    assert held.kept(np.array([False, True, True])) is held
-    assert held.kept(np.array([False, False, False])) == variable(("b",), 1)
+    assert held.without_unused(np.array([False, False, True])).states == ("b", "c")
+    assert held.without_unused(np.array([False, True, True])) is held
+    assert held.without_unused(np.array([False, False, False])) == variable(("b",), 1)
 
 
 def test_dense_codes_have_every_state_up_to_the_largest():
@@ -111,8 +111,8 @@ def test_dense_codes_have_every_state_up_to_the_largest():
     assert grown.grown([3]) is grown
     assert grown.union(codes) == codes.union(grown) == grown
     # States leave from the end only, down to the last with a row or the declared ones.
-    assert grown.kept(np.array([False, True, False, True, False])).states == (0, 1, 2, 3)
-    assert grown.kept(np.zeros(5, bool)).states == (0, 1)
+    assert grown.without_unused(np.array([False, True, False, True, False])).states == (0, 1, 2, 3)
+    assert grown.without_unused(np.zeros(5, bool)).states == (0, 1)
     assert codes.grown([0, 1]) == codes
     with refuses(DataError, "x", -1):
         codes.grown([-1, 2])

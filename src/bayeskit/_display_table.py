@@ -65,9 +65,11 @@ class DisplayTable:
     def __post_init__(self) -> None:
         # Here every rendering passes, before a width is reckoned.
         for field in ("rows", "totals"):
-            object.__setattr__(self, field, tuple(tuple(map(_seen, line)) for line in getattr(self, field)))
+            object.__setattr__(
+                self, field, tuple(tuple(map(_visible_cell, line)) for line in getattr(self, field))
+            )
         for field in ("header", "notes"):
-            object.__setattr__(self, field, tuple(map(_seen, getattr(self, field))))
+            object.__setattr__(self, field, tuple(map(_visible_cell, getattr(self, field))))
         object.__setattr__(self, "title", visible(self.title))
 
     @property
@@ -90,7 +92,7 @@ class DisplayTable:
         return column >= self.right if self.right is not None else column == last > 2
 
 
-def _seen(cell: object) -> str:
+def _visible_cell(cell: object) -> str:
     return cell if isinstance(cell, Html) else visible(cell)
 
 
@@ -276,8 +278,8 @@ def _left_out(rows: int, columns: int, lang: str, rest: str) -> tuple[str, ...]:
     if not rows and not columns:
         return ()
     words, left = WORDS.of(lang), {"more_rows": rows, "more_columns": columns}
-    told = words["separator"].join(words[key].format(n=n) for key, n in left.items() if n)
-    return (run_on([words["left"].format(left=told), rest], lang),)
+    counts = words["separator"].join(words[key].format(n=n) for key, n in left.items() if n)
+    return (run_on([words["left"].format(left=counts), rest], lang),)
 
 
 def _shortened(table: DisplayTable) -> DisplayTable:

@@ -5,8 +5,8 @@ catalogue is asked for (``locale/zh_CN/LC_MESSAGES/bayeskit.po``, an ordinary fi
 no finished sentence is ever taken apart. A message of which some part has no translation stays English, whole.
 
 The language is that of ``set_language``, else that of the environment variable BAYESKIT_LANG, else English. The
-language of the system is not looked at, so that a program says the same everywhere. Reports and commands are told
-theirs (``lang=``): `WordList`, `text_in`, `run_on` and `Message.told_in` take a language, and use the same catalogue.
+system's language is ignored, so a program prints the same everywhere. Reports and commands get theirs as an argument
+(``lang=``): `WordList`, `text_in`, `run_on` and `Message.in_language` use it to read the same catalogue.
 """
 
 from __future__ import annotations
@@ -93,26 +93,26 @@ class Message:
 
     def __init__(self, template: str, /, **values: Any) -> None:
         self.template = template
-        self.values = _kept(template, values)
+        self.values = _fixed_values(template, values)
 
-    def said(self, translate: _Translate) -> str | None:
+    def render(self, translate: _Translate) -> str | None:
         """Return the text as a translator of templates has it, None where some part has no translation."""
         template = translate(self.template) if self.template else ""
         if template is None or not self.values:
             return template
         values: dict[str, Any] = {}
         for name, value in self.values.items():
-            values[name] = value.said(translate) if isinstance(value, (Message, Joined)) else value
+            values[name] = value.render(translate) if isinstance(value, (Message, Joined)) else value
             if values[name] is None and value is not None:
                 return None
         return template.format_map(values)
 
-    def told_in(self, lang: str) -> str:
+    def in_language(self, lang: str) -> str:
         """Return the text in a language that is an argument.
 
         Examples
         --------
-        >>> Message("There are {names}.", names=Joined("ab")).told_in("zh")
+        >>> Message("There are {names}.", names=Joined("ab")).in_language("zh")
         '现有：a、b。'
         """
         return _shown(self, lang)
@@ -146,7 +146,7 @@ class Term(Message):
 
     __slots__ = ()
 
-    def said(self, translate: _Translate) -> str:
+    def render(self, translate: _Translate) -> str:
         return translate(self.template) or self.template
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -181,11 +181,11 @@ class RowNumber(Message):
         """Add to the number: the rows are part of a longer table."""
         self.values["row"] += by
 
-    def said(self, translate: _Translate) -> str | None:
+    def render(self, translate: _Translate) -> str | None:
         if _Choice.context != COMMAND_LINE:
-            return super().said(translate)
+            return super().render(translate)
         template = "Row {row}" if self.begins else "row {row}"
-        return Message(template, row=self.row + 1).said(translate)
+        return Message(template, row=self.row + 1).render(translate)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RowNumber, (self.row, self.begins)
@@ -206,9 +206,9 @@ class Joined:
         self.items = tuple(item if isinstance(item, (Message, Joined)) else str(item) for item in items)
         self.sign = sign
 
-    def said(self, translate: _Translate) -> str | None:
+    def render(self, translate: _Translate) -> str | None:
         """Return the items as a translator of templates has them, None where some part has no translation."""
-        parts = [item if isinstance(item, str) else item.said(translate) for item in self.items]
+        parts = [item if isinstance(item, str) else item.render(translate) for item in self.items]
         whole = [part for part in parts if part is not None]
         sign = translate(self.sign)
         return (self.sign if sign is None else sign).join(whole) if len(whole) == len(parts) else None
@@ -304,17 +304,17 @@ class _AsShown:
         return _AsShown, (self.forms,)
 
 
-def _kept(template: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
+def _fixed_values(template: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    fixed: dict[str, Any] = {}
     for name, value in values.items():
-        told = getattr(value, "message", None) if isinstance(value, Exception) else None
-        if isinstance(told, Message):  # an error of ours, told within another
-            value = told
+        message = getattr(value, "message", None) if isinstance(value, Exception) else None
+        if isinstance(message, Message):  # an error of ours within another
+            value = message
         if type(value) not in _PLAIN and not isinstance(value, (Message, Joined, _AsShown)):
             forms = [field[1:] for field in fields_of(template) if field[0] == name]
             value = _AsShown({form: _formatted(value, *form) for form in forms})
-        kept[name] = value
-    return kept
+        fixed[name] = value
+    return fixed
 
 
 def _formatted(value: object, conversion: str, specification: str) -> str:
@@ -337,8 +337,8 @@ def fields_of(template: str) -> tuple[tuple[str, str, str], ...]:
 
 
 def _shown(text: Message | Joined, lang: str | None = None) -> str:
-    told = text.said(translator(lang or language(), _Choice.context))
-    return visible_lines(text.said(_unchanged) if told is None else told)
+    translated = text.render(translator(lang or language(), _Choice.context))
+    return visible_lines(text.render(_unchanged) if translated is None else translated)
 
 
 def _unchanged(template: str) -> str:

@@ -112,7 +112,7 @@ class DeferredKernel:
         if _compiling or _must_compile() or os.environ.get("BAYESKIT_COMPILE") == "always":
             return self.made()(*arguments)
         if self._left is None:
-            self._left = 0.0 if is_kept(self.py_func) else _patience(self)
+            self._left = 0.0 if is_cached(self.py_func) else _patience(self)
         arrays = [a for a in _flat(arguments) if isinstance(a, np.ndarray)]
         size = sum(a.size for a in arrays)
         if size > _LARGEST or _PASS * size >= self._left:
@@ -171,10 +171,10 @@ def _metered_range(*bounds: int) -> Iterable[int]:
     if _meter.begun or len(passes) < 2 * _TRIAL:
         return passes
     _meter.begun = True
-    return _tried(passes, now)
+    return _trial_passes(passes, now)
 
 
-def _tried(passes: range, begin: float) -> Iterator[int]:
+def _trial_passes(passes: range, begin: float) -> Iterator[int]:
     """Give the passes of a kernel's outermost loop, unless the first of them show that it will not end in time."""
     trial = len(passes) // _TRIAL
     yield from passes[:trial]
@@ -324,7 +324,7 @@ def _must_compile() -> bool:
     return int(np.__version__.split(".")[0]) < 2 or os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
 
 
-def is_kept(function: Callable[..., Any]) -> bool:
+def is_cached(function: Callable[..., Any]) -> bool:
     """Return whether compiled code that is newer than its source seems to be on disk.
 
     Only Numba knows for sure, but importing it takes longer than most small work. A wrong guess costs time,
@@ -355,9 +355,9 @@ def _indexes(sources: Path) -> list[tuple[str, float]]:
 def cache_folders(sources: Path) -> list[Path]:
     """Return the folders in which Numba may keep compiled code of the sources in a folder, best first."""
     subfolder = f"{sources.name}_{hashlib.sha1(str(sources).encode()).hexdigest()}"
-    told = os.environ.get("NUMBA_CACHE_DIR")
-    if told:
-        return [Path(told) / subfolder]
+    folder = os.environ.get("NUMBA_CACHE_DIR")
+    if folder:
+        return [Path(folder) / subfolder]
     return [sources / "__pycache__", _user_cache() / "numba" / subfolder]
 
 

@@ -77,7 +77,7 @@ def column_name(name: object) -> Name:
         return name
     if isinstance(name, str):
         return str.__str__(name)
-    if name is not None and can_be_kept(name):
+    if name is not None and can_be_saved(name):
         found: Name = name
         return found
     try:
@@ -91,11 +91,11 @@ def column_name(name: object) -> Name:
     )
 
 
-def can_be_kept(name: Any, depth: int = 0) -> bool:
+def can_be_saved(name: Any, depth: int = 0) -> bool:
     """Return whether saving restores a name, equal and of the same type (see ``_io/plain_values.py``)."""
     kind = type(name)
     if kind in (tuple, frozenset):
-        return depth < DEEPEST_NAME and all(can_be_kept(part, depth + 1) for part in name)
+        return depth < DEEPEST_NAME and all(can_be_saved(part, depth + 1) for part in name)
     if kind is int:
         return int(name).bit_length() <= LONGEST_NUMBER
     if kind is Decimal:
@@ -330,7 +330,7 @@ class Variable:
             return sealed
         return self.grown(other.states, declared=other.states[: other.n_declared])
 
-    def kept(self, alive: NDArray[np.bool_]) -> Variable:
+    def without_unused(self, alive: NDArray[np.bool_]) -> Variable:
         """Return the variable without undeclared states that are no longer in use."""
         if self.dense:
             last = int(np.flatnonzero(alive)[-1]) + 1 if alive.any() else 0

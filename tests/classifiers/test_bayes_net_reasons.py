@@ -12,7 +12,7 @@ from scipy.stats import beta
 from scipy.stats import t as student
 
 from bayeskit import TAN, BayesNetClassifier, NaiveBayes
-from bayeskit._classifiers.intervals import drawn_of
+from bayeskit._classifiers.intervals import drawable_model
 from bayeskit._conditionals.posterior_draws import Draws
 from bayeskit._data.table import open_table
 from bayeskit.errors import SettingError, UsageError
@@ -216,7 +216,7 @@ def test_intervals_are_those_of_the_same_model_elsewhere() -> None:
 def drawn_logs(model: Any, rows: dict[str, Any], n: int = 6) -> np.ndarray:
     """log P(x, c) of rows under every draw, P(c) apart where the class has no parents: shape (rows, draws, K)."""
     fitted = model._fitted
-    drawn = drawn_of(fitted.statistics, fitted.spec, "a network")
+    drawn = drawable_model(fitted.statistics, fitted.spec, "a network")
     encoded = fitted.encode(open_table(rows), drawn.schema, "ignore")
     out = np.zeros((encoded.n_rows, n, drawn.schema.n_classes))
     for posterior in drawn.posteriors:

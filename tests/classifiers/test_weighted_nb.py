@@ -391,4 +391,4 @@ def test_a_factor_that_takes_no_weights_says_so_by_name():
     X, y = some_rows(24, seed=15)
     model = NaiveBayes(numeric="kernel").fit(X[["z"]], y)
     with refuses(NotSupported, "KernelDensity", "weights"):
-        model._model.conditionals[0].weighed(np.ones(0), np.ones(1))
+        model._model.conditionals[0].with_attribute_weights(np.ones(0), np.ones(1))

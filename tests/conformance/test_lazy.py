@@ -51,11 +51,11 @@ def test_a_second_question_is_answered_from_memory() -> None:
 def test_only_the_attributes_that_a_row_has_are_counted() -> None:
     model, _ = lazy()
     model.predict([["青绿", None, None]])
-    (look,) = model._lazy._looks.values()
+    (look,) = model._lazy._counts.values()
     assert [v.name for v in look.statistics.schema.attributes] == ["x0"]
     model.predict([["青绿", 0.5, None]])
     assert model._lazy.passes == 2
-    assert {v.name for held in model._lazy._looks.values() for v in held.statistics.schema.attributes} == {
+    assert {v.name for held in model._lazy._counts.values() for v in held.statistics.schema.attributes} == {
         "x0",
         "x1",
     }
@@ -64,7 +64,7 @@ def test_only_the_attributes_that_a_row_has_are_counted() -> None:
 def test_a_row_without_any_value_needs_only_the_classes() -> None:
     model, _ = lazy()
     np.testing.assert_allclose(model.predict_proba([[None, None, None]]), [[3 / 7, 4 / 7]])
-    (look,) = model._lazy._looks.values()
+    (look,) = model._lazy._counts.values()
     assert look.statistics.schema.attributes == ()
     assert model.classes_.tolist() == ["坏", "好"]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bayeskit import KDB, TAN, BayesianNetwork
 from bayeskit._classifiers.as_network import network_of_model
-from bayeskit._classifiers.intervals import drawn_of
+from bayeskit._classifiers.intervals import drawable_model
 from bayeskit._classifiers.sample_rows import draw_codes
 from bayeskit._conditionals.posterior_draws import Draws
 from bayeskit._counting.backend import count_rows
@@ -352,7 +352,7 @@ def test_rows_that_are_drawn_have_the_distribution(shape, seed, given_class):
 def test_the_draws_of_a_row_are_its_own(seed, shape):
     case = Case(seed, *shape, n=60, holes=0.1)
     spec = case.spec(Laplace())
-    drawn = drawn_of(case.statistics(spec), spec, "a graph")
+    drawn = drawable_model(case.statistics(spec), spec, "a graph")
     n = 600
     chunk = case.encoded().chunk(0, 20)
     logs = drawn.log_posteriors(chunk, Draws(0, n))

@@ -98,18 +98,18 @@ def test_only_what_was_never_counted_costs_a_pass(questions, passes):
 def test_only_the_attributes_asked_about_are_counted():
     model = lazy()
     model.predict([[None, "q", None]])
-    (look,) = model._lazy._looks.values()
+    (look,) = model._lazy._counts.values()
     assert [v.name for v in look.statistics.schema.attributes] == ["x1"]
     assert look.n_bytes > 0
     model.predict([["a", None, None]])
-    assert [sorted(names) for names in model._lazy._looks] == [["x1"], ["x0"]]
+    assert [sorted(names) for names in model._lazy._counts] == [["x1"], ["x0"]]
 
 
 def test_the_memory_for_counts_is_bounded():
     model = lazy(options={"max_memory": 1})
     for question in QUERIES[:4]:
         model.predict([question])
-        assert len(model._lazy._looks) <= 1
+        assert len(model._lazy._counts) <= 1
     check_same(model, QUERIES)
 
 

@@ -34,7 +34,7 @@ def interrupt(*_):
 
 def test_to_its_end():
     told = []
-    found = run_search(counting(5), lambda question: [None], told=lambda: told.append(1))
+    found = run_search(counting(5), lambda question: [None], on_step=lambda: told.append(1))
     assert found == Outcome(Graph((-5,))) and len(told) == 5
     assert answer_all(counting(5), lambda question: [None]) == Graph((-5,))
     assert run_search(counting(0), lambda question: [None]) == Outcome(Graph((0,)))

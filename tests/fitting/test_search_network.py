@@ -116,7 +116,7 @@ def test_the_score_told_is_that_of_the_graph(method):
     for name in ("bic", "bdeu"):
         arcs, found, _ = found_arcs(data, method, name)
         assert found.score == pytest.approx(score([*arcs], data, name), rel=1e-12)
-        assert found.stopped is None and found.n_asked > 0
+        assert found.stopped is None and found.n_evaluated > 0
     assert len(found_arcs(data, "chow-liu")[0]) == len(data) - 1
 
 

@@ -276,12 +276,15 @@ def test_the_chart_of_the_models_is_described_not_drawn() -> None:
     assert isinstance(panel, Panel)
     names = [text for _, text in panel.y.ticks]
     assert names == [name_of(standing, found.lang) for standing in found.standings]
-    marks = [one for one in panel.series if isinstance(one, Points) and one.told]
+    marks = [one for one in panel.series if isinstance(one, Points) and one.description]
     assert [float(mark.y[0]) for mark in marks] == list(range(len(names)))
     for standing, mark in zip(found.standings, marks, strict=True):
         if mark.shape != "triangle":  # off the scale
             assert float(mark.x[0]) == standing.decisive.value
             assert (mark.shape == "disc") is standing.tied
-        assert mark.told.startswith(name_of(standing, found.lang)) and mark.told in plot.told
+        assert (
+            mark.description.startswith(name_of(standing, found.lang))
+            and mark.description in plot.description
+        )
     drawn = bars_svg(found)
     assert all(name in unescape(drawn) for name in names if len(name) < 12)

@@ -119,7 +119,7 @@ def test_bars_are_the_probabilities(n_states, seed):
     card = card_of("x", [f"s{k}" for k in range(n_states)], p)
     assert len(card.bars) <= MOST_STATES
     assert sum(share for _, share in card.bars) == pytest.approx(1.0)
-    group = card.drawn(3.0, 4.0)
+    group = card.draw(3.0, 4.0)
     tracks = [m for m in group.marks if isinstance(m, Rectangle) and m.style == "track"]
     bars = {m.y: m.width for m in group.marks if isinstance(m, Rectangle) and m.style == "bar"}
     for track, (_, share) in zip(tracks, card.bars, strict=True):
@@ -134,7 +134,7 @@ def test_all_is_inside_its_box_and_nothing_lies_on_another():
     for name in names:
         for states in (("no", "yes"), ("MMMMMMMMMMMMMMMMMMMMMMMM", "很高很高很高很高很高很高", "x")):
             card = card_of(name, states, rng.dirichlet(np.ones(len(states))), "= " + states[0])
-            box, *marks = card.drawn(0.0, 0.0).marks
+            box, *marks = card.draw(0.0, 0.0).marks
             rows: dict[float, list[tuple[float, float]]] = {}
             for mark in marks:
                 if isinstance(mark, Words):

@@ -252,8 +252,8 @@ def check_panel_in_scene(panel, groups):
             assert shown <= {word[:1] for word in words}
     told = []
     for series in panel.series:
-        if not told or series.told != told[-1][0]:
-            told.append((series.told, []))
+        if not told or series.description != told[-1][0]:
+            told.append((series.description, []))
         told[-1][1].append(series)
     for _, members in told:
         wanted = sum(map(counted_marks, members), Counter())
@@ -282,7 +282,7 @@ def check_affine(curve, at):
 def test_the_svg_shows_the_marks_of_the_description(lang):
     for picture in every_picture(lang):
         plot, scene = picture.description, picture.scene
-        assert (scene.title, scene.description) == (plain(plot.title), plot.told)
+        assert (scene.title, scene.description) == (plain(plot.title), plot.description)
         groups = iter(scene.groups)
         heading = [mark.text for mark in next(groups).marks if isinstance(mark, Words)]
         together = "".join(heading).replace(" ", "")
@@ -372,7 +372,7 @@ class Squares(Chart):
     def description(self):
         x = np.arange(float(self.n))
         bars = Bars(x, x, np.full(self.n, 0.5), 2, "x", texts=tuple(f"{value:g}" for value in x))
-        line = Curve(x, x**2, 1, "x²", told="squares")
+        line = Curve(x, x**2, 1, "x²", description="squares")
         names = (Key("x", 2), Key("x²", 1))
         up = Axis("$value$", 0.0, float(self.n**2))
         return Plot("Squares", ("A note.",), "told", (Panel(states_axis("n", x), up, (bars, line)),), names)

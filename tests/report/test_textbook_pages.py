@@ -19,7 +19,7 @@ from bayeskit._cli.textbook_check import LIBRARY, compared
 from bayeskit._display_table import display_width, table_html, text_lines
 from bayeskit._report.textbook import em_page as em
 from bayeskit._report.textbook.pages import PAGES
-from bayeskit._report.textbook.printed_number import Line, PrintedNumber, exact, spoken
+from bayeskit._report.textbook.printed_number import Line, PrintedNumber, exact, line_text
 from bayeskit._report.textbook.sheet import WIDTH, Grid, Sheet, as_latex, as_text, wrapped
 from cli_run import done, refused, run
 
@@ -101,7 +101,7 @@ def value_of(expression: str) -> Fraction:
 def equations(line: Line) -> list[tuple[Fraction, Fraction]]:
     """The numbers on both sides of each sign of equality."""
     found = []
-    for left, right in pairwise(spoken(line).split(" = ")):
+    for left, right in pairwise(line_text(line).split(" = ")):
         before, after = re.search(rf"(?<![=\w]){_SUM}$", left), re.match(_SUM, right)
         # "… · 1/5" goes on from the cell before it: another test multiplies rows.
         if before and after and re.match(r" *\(*\d", before[0]) and re.search(r"\d", after[0]):
@@ -116,7 +116,7 @@ def equations(line: Line) -> list[tuple[Fraction, Fraction]]:
 def test_both_sides_of_every_equation_are_equal(name: str, least: int) -> None:
     found = [(line, *pair) for line in lines_of(PAGES[name]("en")) for pair in equations(line)]
     for line, left, right in found:
-        assert float(left) == pytest.approx(float(right), rel=7e-4), spoken(line)
+        assert float(left) == pytest.approx(float(right), rel=7e-4), line_text(line)
     assert len(found) >= least
 
 
@@ -124,7 +124,7 @@ def test_both_sides_of_every_equation_are_equal(name: str, least: int) -> None:
 def test_every_row_of_fractions_multiplies_to_its_product(name: str) -> None:
     grids = [i for i in PAGES[name]("en").working if isinstance(i, Grid) and i.header[-1] == "product"]
     for row in [row for grid in grids for row in grid.rows]:
-        *factors, product = (Fraction(spoken(cell)) for cell in row[1:])
+        *factors, product = (Fraction(line_text(cell)) for cell in row[1:])
         assert math.prod(factors) == product
     assert len(grids) == {"melon3": 1, "lihang": 2}[name]
 
@@ -143,7 +143,7 @@ def test_hidden_is_the_same_page_with_blanks(name: str, lang: str) -> None:
     assert len(re.findall("_+", hidden.replace("N_i", "").replace("D_c", ""))) == blanks
     for line in lines_of(sheet):
         assert not any(
-            isinstance(p, PrintedNumber) and p.text in spoken(line, True) for p in line if "/" in str(p)
+            isinstance(p, PrintedNumber) and p.text in line_text(line, True) for p in line if "/" in str(p)
         )
 
 
@@ -152,7 +152,7 @@ def test_tables_of_a_page_are_tables_for_display(name: str, lang: str) -> None:
     sheet = PAGES[name](lang)
     text = as_text(sheet)
     for grid in (each for each in (*sheet.given, *sheet.working) if isinstance(each, Grid)):
-        table = grid.table(spoken)
+        table = grid.table(line_text)
         assert [f"    {line}" for line in text_lines(table) if f"    {line}\n" not in text] == []
         assert table_html(table).count("<tr>") == 1 + len(grid.rows)
 
@@ -272,7 +272,7 @@ def test_lines_break_where_they_may() -> None:
         lines = wrapped(text, "  ", width)
         assert "".join(line[2:] for line in lines).replace(" ", "") == text.replace(" ", "")
         assert all(display_width(line) <= width and line[2] not in "，。）)" for line in lines)
-    assert spoken((exact(Fraction(3, 4)), " x"), hide=True) == "___ x"
+    assert line_text((exact(Fraction(3, 4)), " x"), hide=True) == "___ x"
 
 
 def test_neither_pages_nor_networks_nor_decisions_import_scikit_learn() -> None:

@@ -14,7 +14,7 @@ from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from bayeskit._classifiers.notebook import html_repr, mimebundle, told
+from bayeskit._classifiers.notebook import html_repr, mimebundle, titled_lines
 from bayeskit._decision.choice import Decision, prepare, settle
 from bayeskit._decision.loss import read_loss
 from bayeskit._decision.posterior import read_posterior
@@ -193,7 +193,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
         refuse = "" if self.reject is None else f"Not to decide costs {self.reject:g}."
         inner = f"Decides by the posteriors of {type(self.estimator_).__name__}. {refuse}"
-        return told("BayesDecision", [inner]) + loss_html(self._table, self.classes_.tolist())
+        return titled_lines("BayesDecision", [inner]) + loss_html(self._table, self.classes_.tolist())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -21,7 +21,7 @@ from bayeskit._classifiers.input_checks import (
     not_fitted,
     plain_dtype,
     refuse_sparse,
-    say_y_is_needed,
+    require_y,
     warn_of_impossible,
 )
 from bayeskit._classifiers.semi_supervision import (
@@ -92,7 +92,7 @@ class CountClassifier(BaseClassifier):
     # What ``_choose`` always chooses: a saved model that does not hold it is none.
     _holds: frozenset[str] = frozenset()
     # What is held to be told, not to be used: models that differ in it alone can be merged.
-    _told = frozenset({"losses", "scores", "completion"})
+    _not_choices = frozenset({"losses", "scores", "completion"})
     _wants_hints = False
     # Whether ``_choose_by_counts`` chooses anything.
     _chooses_by_counts = False
@@ -202,7 +202,7 @@ class CountClassifier(BaseClassifier):
         self._check_settings()
         refuse_sparse(self, X)
         source = self._source(X, y, sample_weight, target, columns, exclude, encoding, once=True)
-        say_y_is_needed(self, source)
+        require_y(self, source)
         elsewhere = self._counted_elsewhere(source)
         labelled, unlabelled = parted(self, source) if self.semi_supervised else (source, None)
         with numbering(self, source) if self.semi_supervised else nullcontext(), self._holding(labelled):
@@ -242,7 +242,7 @@ class CountClassifier(BaseClassifier):
         source = self._source(X, y, sample_weight, target)
         if self.semi_supervised:
             source = all_labelled(self, source)
-        say_y_is_needed(self, source)
+        require_y(self, source)
         fitted = self._fitted
         if fitted is None:
             self._check_settings()
@@ -309,7 +309,7 @@ class CountClassifier(BaseClassifier):
                 mine=_some(fitted.names),
                 its=_some(its_fitted.names),
             )
-        mine, its = ({k: v for k, v in m.held_.items() if k not in self._told} for m in (self, other))
+        mine, its = ({k: v for k, v in m.held_.items() if k not in self._not_choices} for m in (self, other))
         for key in {**mine, **its}:
             if mine.get(key) != its.get(key):
                 raise Incompatible(
@@ -659,7 +659,7 @@ class CountClassifier(BaseClassifier):
 
     def _left_out(self, source: Source) -> tuple[Floats, NDArray[np.intp], Floats]:
         """log P(c | x), the class and the weight of rows, each left out of what was counted."""
-        say_y_is_needed(self, source)
+        require_y(self, source)
         fitted = self._reader("leave_one_out")
         statistics, spec = self.statistics_, fitted.spec
         assert spec is not None

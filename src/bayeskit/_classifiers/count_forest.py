@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._classifiers.count_classifier import CountClassifier
-from bayeskit._classifiers.input_checks import one_of, say_y_is_needed
+from bayeskit._classifiers.input_checks import one_of, require_y
 from bayeskit._conditionals.class_prior import class_factors
 from bayeskit._data.encode import Unseen, encode, match_columns
 from bayeskit._data.encoded import Chunk
@@ -191,7 +191,7 @@ class CountForest(CountClassifier):
         array of shape (n, K)
         """
         source = Source(X, y, sample_weight, target)
-        say_y_is_needed(self, source)
+        require_y(self, source)
         fitted, statistics = self._reader("out_of_bag"), self.statistics_
         encoded = [encode_learned(fitted, statistics.schema, rows) for rows in source]
         if not encoded:

@@ -143,7 +143,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         named = self.output == "intervals"
         labels = {j: interval_labels(self.cut_points_[self._schema.attributes[j].name]) for j in cut if named}
         if table.frame is not None:
-            return _as_frame(table, cut, labels, self._wanted_container())
+            return _as_frame(table, cut, labels, self._output_container())
         return _as_array(table, {j: _named(c, labels[j]) if named else _numbered(c) for j, c in cut.items()})
 
     def _card(self) -> str:
@@ -162,10 +162,10 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         title = f"Discretizer: {n:,} of {self.n_features_in_:,} columns cut, method {self.method!r}"
         return as_html(DisplayTable(title, ("column", "intervals", "cut at"), rows, (), ()))
 
-    def _wanted_container(self) -> Any:
-        """What ``set_output`` asked for: scikit-learn itself would take frames of other libraries for arrays."""
-        asked = getattr(self, "_sklearn_output_config", {})
-        return asked.get("transform", get_config()["transform_output"])
+    def _output_container(self) -> Any:
+        """What ``set_output`` requests: scikit-learn itself would take frames of other libraries for arrays."""
+        config = getattr(self, "_sklearn_output_config", {})
+        return config.get("transform", get_config()["transform_output"])
 
     def _chosen(self, table: Table) -> set[Name]:
         if self.columns is None:

@@ -152,9 +152,9 @@ def answer_tables(
         if name in categorical:
             j = categorical[name]
             if chunk.codes[0, j] == variable.size and variable.size:
-                asked = _repeated(chunk, variable.size)
-                asked.codes[:, j] = np.arange(variable.size)
-                tables.append((name, _shares(joint_of(model, asked)), variable.states))
+                rows = _repeated(chunk, variable.size)
+                rows.codes[:, j] = np.arange(variable.size)
+                tables.append((name, _shares(joint_of(model, rows)), variable.states))
             continue
         m = model.schema.numeric_index[name]
         if np.isnan(chunk.values[0, m]):
@@ -177,14 +177,14 @@ def _on_quantiles(model: Model, chunk: Chunk, m: int, drawn: Floats) -> Floats |
     if not len(drawn) or np.ptp(drawn) == 0.0:
         return None
     points = np.quantile(drawn, (np.arange(QUANTILES) + 0.5) / QUANTILES)
-    asked = _repeated(chunk, QUANTILES)
-    asked.values[:, m] = points
+    rows = _repeated(chunk, QUANTILES)
+    rows.values[:, m] = points
     sizes = np.array([v.size for v in model.schema.categorical])
-    alone = np.full_like(asked.values, np.nan)
+    alone = np.full_like(rows.values, np.nan)
     alone[:, m] = points
-    codes = np.tile(sizes.astype(asked.codes.dtype), (QUANTILES, 1))
+    codes = np.tile(sizes.astype(rows.codes.dtype), (QUANTILES, 1))
     log_p = log_evidence_of(model, Chunk(QUANTILES, codes, alone))
-    return _shares(joint_of(model, asked) - log_p[:, None])
+    return _shares(joint_of(model, rows) - log_p[:, None])
 
 
 def _repeated(chunk: Chunk, n: int) -> Chunk:

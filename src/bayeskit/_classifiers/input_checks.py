@@ -126,7 +126,7 @@ def refuse_sparse(model: BaseClassifier, X: object) -> None:
         )
 
 
-def say_y_is_needed(model: object, source: Source) -> None:
+def require_y(model: object, source: Source) -> None:
     """Raise an error for in-memory rows without classes."""
     if source.in_memory and source.y is None and source.target is None:
         raise DataError(

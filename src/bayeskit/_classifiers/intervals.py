@@ -34,7 +34,7 @@ def posterior_draws(model: CountClassifier, table: Table, draws: Draws) -> Itera
     """Yield positions of rows, and P(c | x) of each row under every draw: shape (rows, draws, K)."""
     fitted = model._reader("predict_interval")
     assert fitted.spec is not None
-    drawn = drawn_of(model.statistics_, fitted.spec, type(model).__name__)
+    drawn = drawable_model(model.statistics_, fitted.spec, type(model).__name__)
     encoded = fitted.encode(table, drawn.schema, fitted.spec.unseen)
     for start, stop in blocks_of(encoded, draws.n):
         logs = drawn.log_posteriors(encoded.chunk(start, stop), draws)
@@ -117,7 +117,7 @@ class DrawableModel(NamedTuple):
         return np.asarray(logs - best - np.log(np.exp(logs - best).sum(axis=1, keepdims=True)))
 
 
-def drawn_of(statistics: Statistics, spec: ModelSpec, who: str) -> DrawableModel:
+def drawable_model(statistics: Statistics, spec: ModelSpec, who: str) -> DrawableModel:
     """Estimate a model whose tables can be drawn, or raise an error that says why this is impossible."""
     schema = statistics.schema
     factors = class_factors(spec.class_weight, statistics.class_counts, schema.target)

@@ -116,7 +116,7 @@ class KDB(GraphClassifier):
     def _form(self, schema: Schema) -> ModelForm:
         if self.structure is not None:
             return WithParents(given_dag(self.structure, schema, most=None))
-        return held_form(self._held.get("structure", {}))
+        return form_of_structure(self._held.get("structure", {}))
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -137,7 +137,7 @@ def learned_structure(trial: FittedState, k: int) -> Dag:
     return Dag((*dag.nodes, *numeric), (*dag.parents, *(whole.parents_of(name) for name in numeric)))
 
 
-def held_form(structure: Mapping[Any, Any]) -> ModelForm:
+def form_of_structure(structure: Mapping[Any, Any]) -> ModelForm:
     """Return the form of a structure that was chosen before."""
     return WithParents(Dag(tuple(structure), tuple(tuple(parents) for parents in structure.values())))
 

@@ -64,15 +64,15 @@ def check_bernoulli(schema: Schema, families: Mapping[Name, str]) -> None:
 
 
 def explain_families(
-    schema: Schema, spec: ModelSpec, asked: Mapping[Name, str], hints: Mapping[Name, str], auto: bool = False
+    schema: Schema, spec: ModelSpec, chosen: Mapping[Name, str], hints: Mapping[Name, str], auto: bool = False
 ) -> dict[Name, FamilyChoice]:
     """Return the family of every attribute and the reason for it."""
     choices: dict[Name, FamilyChoice] = {}
     for variable in schema.attributes:
         name = variable.name
-        if name in asked:
-            why = "least leave-one-out log-loss" if auto else "asked for in families="
-            choices[name] = FamilyChoice(asked[name], why)
+        if name in chosen:
+            why = "least leave-one-out log-loss" if auto else "chosen for in families="
+            choices[name] = FamilyChoice(chosen[name], why)
         elif variable.kind == "categorical":
             choices[name] = FamilyChoice("table", f"categorical, {variable.size} states")
         elif variable.kind == "block":
@@ -245,12 +245,14 @@ class NaiveBayes(CountClassifier):
         )
 
     @property
-    def _asked(self) -> dict[Name, str]:
+    def _chosen_by_user(self) -> dict[Name, str]:
         return {} if self.families == "auto" else dict(self.families or {})
 
     def _reading(self) -> Reading:
-        binary = frozenset(n for n, f in self._asked.items() if f == "bernoulli")
-        return Reading(self.categorical_features, self.states or {}, kinds_of_families(self._asked), binary)
+        binary = frozenset(n for n, f in self._chosen_by_user.items() if f == "bernoulli")
+        return Reading(
+            self.categorical_features, self.states or {}, kinds_of_families(self._chosen_by_user), binary
+        )
 
     def _spec(self, schema: Schema) -> ModelSpec:
         smoothing = as_smoothing(self.smoothing)
@@ -272,8 +274,8 @@ class NaiveBayes(CountClassifier):
         )
 
     def _adopt(self, fitted: FittedState, y: LabelsLike | None) -> None:
-        if "bernoulli" in self._asked.values():
-            check_bernoulli(fitted.schema, self._asked)
+        if "bernoulli" in self._chosen_by_user.values():
+            check_bernoulli(fitted.schema, self._chosen_by_user)
         super()._adopt(fitted, y)
 
     def _check_settings(self) -> None:
@@ -288,7 +290,7 @@ class NaiveBayes(CountClassifier):
                 'families is {families!r}; use "auto" or a mapping from attribute to family.',
                 families=self.families,
             )
-        for name, family in self._asked.items():
+        for name, family in self._chosen_by_user.items():
             one_of(f"families[{name!r}]", family, (*family_names(), "bernoulli", "table"))
 
 

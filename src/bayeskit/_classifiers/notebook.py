@@ -49,10 +49,10 @@ def mimebundle(estimator: BaseEstimator, **kwargs: Any) -> dict[str, str]:
     return bundle
 
 
-def told(title: str, lines: Iterable[str]) -> str:
+def titled_lines(title: str, lines: Iterable[str]) -> str:
     """Return a title and lines under it, escaped.
 
-    >>> told("TAN()", ["a < b"])
+    >>> titled_lines("TAN()", ["a < b"])
     '<p><b>TAN()</b></p><p>a &lt; b</p>'
     """
     return join([tag("p", tag("b", title)), paragraphs(line.strip() for line in lines)])
@@ -74,13 +74,15 @@ def card(model: CountClassifier) -> str:
     """
     if model._lazy is not None:
         # To tell more would be to count: a look at a lazy model is no question.
-        return told(repr(model), ["Lazy: what a prediction needs is counted when it is asked for."])
+        return titled_lines(repr(model), ["Lazy: what a prediction needs is counted when it is asked for."])
     fitted = model._require("show")
     schema, spec = fitted.schema, fitted.spec
     assert spec is not None
     lines = [_predicts(schema), *_smoothing(schema, spec), *_families(schema, spec), *_arcs(model)]
-    lines += _held(model)
-    return told(repr(model), (shorter(line, LONGEST) for line in lines)) + statistics_html(fitted.statistics)
+    lines += _held_lines(model)
+    return titled_lines(repr(model), (shorter(line, LONGEST) for line in lines)) + statistics_html(
+        fitted.statistics
+    )
 
 
 def _predicts(schema: Schema) -> str:
@@ -121,10 +123,10 @@ def _arcs(model: CountClassifier) -> Iterator[str]:
             yield f"Markov blanket of the class: {', '.join(map(str, model.markov_blanket_)) or 'nothing'}."
 
 
-def _held(model: CountClassifier) -> Iterator[str]:
+def _held_lines(model: CountClassifier) -> Iterator[str]:
     """What was chosen from rows; what ``_arcs`` tells already and what is no choice are left out."""
     for name, value in model.held_.items():
-        if value and name != "structure" and name not in model._told:
+        if value and name != "structure" and name not in model._not_choices:
             yield f"Held {name.replace('_', ' ')}: {_value(value)}."
 
 

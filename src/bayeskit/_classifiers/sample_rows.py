@@ -35,17 +35,17 @@ def draw_codes(
         only = None if given_class is None else model.schema.target.code_of(given_class)
         rows = first.sample_all(n, rng, only)
         if rows is not None:
-            return _drawn(others, rows, rng)
+            return _draw_attributes(others, rows, rng)
         conditionals = (*first.in_its_place(), *others)
     classes = draw_classes(model, n, rng, given_class)
     codes = np.zeros((n, len(model.schema.categorical)), dtype=np.intp)
     values = np.full((n, len(model.schema.numeric)), np.nan)
     # Those that draw codes come before those that are given codes.
     ordered = sorted(conditionals, key=lambda conditional: not conditional.has_tables)
-    return _drawn(ordered, DrawnRows(classes, codes, values), rng)
+    return _draw_attributes(ordered, DrawnRows(classes, codes, values), rng)
 
 
-def _drawn(
+def _draw_attributes(
     conditionals: Sequence[Conditional], rows: DrawnRows, rng: np.random.Generator
 ) -> tuple[Codes, Codes, Floats]:
     """Draw the attributes into rows; last, which numbers are missing where that is a state."""

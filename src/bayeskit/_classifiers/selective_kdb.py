@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit._classifiers.input_checks import one_of
-from bayeskit._classifiers.kdb import check_depth, held_form, learned_structure
+from bayeskit._classifiers.kdb import check_depth, form_of_structure, learned_structure
 from bayeskit._classifiers.semi_naive import GraphClassifier
 from bayeskit._conditionals.class_prior import class_factors, given_class_prior
 from bayeskit._data.encode import Unseen
@@ -149,7 +149,7 @@ class SelectiveKDB(GraphClassifier):
         return {"structure": dag.as_mapping(), "k": chosen.k, "losses": losses}
 
     def _form(self, schema: Schema) -> ModelForm:
-        return held_form(self._held.get("structure", {}))
+        return form_of_structure(self._held.get("structure", {}))
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -167,7 +167,7 @@ def choose_selection(
     discrete = [name for name in dag.nodes if name in {v.name for v in schema.categorical}]
     prior = None if spec.class_prior is None else given_class_prior(spec.class_prior, schema.target)
     chosen = select(
-        _held_rows(trial, source),
+        _rows_in_memory(trial, source),
         schema,
         [(name, *dag.parents_of(name)) for name in discrete],
         spec.smoothing,
@@ -185,7 +185,7 @@ def choose_selection(
     return Dag((*kept, *numeric), tuple(parents)), chosen
 
 
-def _held_rows(trial: FittedState, source: Source) -> list[Chunk]:
+def _rows_in_memory(trial: FittedState, source: Source) -> list[Chunk]:
     """Hold the codes of all rows, or of the first ones of a source larger than memory allows."""
     assert trial.spec is not None
     target = trial.schema.target

@@ -41,8 +41,8 @@ def check_unlabelled(model: BaseClassifier) -> None:
     check_weight(model.unlabelled_weight)
     check_missing_label(model.missing_label)
     if not model.semi_supervised:
-        told = ["unlabelled_weight"] * (model.unlabelled_weight != 1.0)
-        for name in told + ["missing_label"] * (model.missing_label is not None):
+        settings = ["unlabelled_weight"] * (model.unlabelled_weight != 1.0)
+        for name in settings + ["missing_label"] * (model.missing_label is not None):
             raise SettingError(
                 "{name}={value!r} is about rows without a label, which take no part. Pass "
                 "semi_supervised=True too, or leave {name} out.",
@@ -54,7 +54,7 @@ def check_unlabelled(model: BaseClassifier) -> None:
 def parted(model: BaseClassifier, source: Source) -> tuple[Source, Source]:
     """Split a source into its labelled and its unlabelled rows."""
     source.need_many_passes(f"{type(model).__name__}(semi_supervised=True)")
-    rule = MissingLabels.found(source, model.missing_label)
+    rule = MissingLabels.detect(source, model.missing_label)
     if not source.in_memory:
         labelled, unlabelled = replace(source, keep=rule.labelled), replace(source, keep=rule.unlabelled)
         known = next(iter(labelled), None)
@@ -124,7 +124,7 @@ def all_labelled(model: BaseClassifier, source: Source) -> Source:
     """Raise an error for unlabelled rows where only one pass is possible."""
 
     def refuse(batch: Rows) -> Rows:
-        rule = MissingLabels.found([batch], model.missing_label)
+        rule = MissingLabels.detect([batch], model.missing_label)
         missing = int(rule.rows(batch.y, batch.table.n_rows).sum())
         if missing:
             raise UsageError(
@@ -181,7 +181,7 @@ class MissingLabels:
     minus_one: bool = False
 
     @classmethod
-    def found(cls, rows: Iterable[Rows], value: object = None) -> MissingLabels:
+    def detect(cls, rows: Iterable[Rows], value: object = None) -> MissingLabels:
         """Check all labels: if they are integers and no value was given, −1 means missing.
 
         Labels of only 1 and −1 could also be two classes, and are an error.

@@ -90,13 +90,13 @@ def by_hand(prior: str, likelihood: str) -> Rule:
     return rule
 
 
-def shown(value: Fraction) -> str:
+def fraction_text(value: Fraction) -> str:
     """Write a number as the fraction it is, where that is short, and as a decimal.
 
     Examples
     --------
-    >>> shown(Fraction(210, 211)), shown(Fraction(1, 2)), shown(Fraction(1)), shown(Fraction(1, 10**6 + 3))
-    ('210/211 = 0.9953', '1/2 = 0.5', '1', '1e-06')
+    >>> [fraction_text(Fraction(*pair)) for pair in ((210, 211), (1, 2), (1, 1), (1, 10**6 + 3))]
+    ['210/211 = 0.9953', '1/2 = 0.5', '1', '1e-06']
     """
     number = f"{float(value):.4g}"
     if value.denominator == 1 or value.denominator > LARGEST_DENOMINATOR:
@@ -216,17 +216,17 @@ def square_scene(rule: Rule, lang: str = "en") -> Scene:
     for i, (name, p) in enumerate(rule.prior.items()):
         width, height = SIDE * float(p) / total, SIDE * float(rule.likelihood[name]) / high
         style, y = f"class-{i % len(_COLOURS)}", TOP + 14 + 22 * i
-        told = f"{name}: P(c | x) = {shown(rule.posterior[name])}"
+        text = f"{name}: P(c | x) = {fraction_text(rule.posterior[name])}"
         marks: list[Rectangle | Words | Line] = [
             Rectangle(x, base - height, width, height, style),
             Line((("M", ((x, TOP),)), ("L", ((x, base),))), "arc"),
             # Posteriors stand in a list: a column may be too narrow for a word.
             Rectangle(side, y - 11, 12, 12, style),
-            Words(side + 18, y, told, "state"),
+            Words(side + 18, y, text, "state"),
         ]
         if width >= 24:
             marks.append(Words(x + width / 2, base + 18, shortened(name, width, 13), "state", "middle"))
-        groups.append(Group(told, tuple(marks)))
+        groups.append(Group(text, tuple(marks)))
         x += width
     corners = ((LEFT, TOP), (LEFT + SIDE, TOP), (LEFT + SIDE, base), (LEFT, base))
     frame = Line((("M", corners[:1]), *(("L", (corner,)) for corner in corners[1:]), ("Z", ())), "arc")
@@ -235,7 +235,7 @@ def square_scene(rule: Rule, lang: str = "en") -> Scene:
         frame,
         Words(LEFT, TOP - 10, f"↑ {up}", "state"),
         Words(LEFT + SIDE / 2, base + 42, across, "state", "middle"),
-        Words(LEFT, base + 62, f"P(x) = {shown(rule.total)}", "state"),
+        Words(LEFT, base + 62, f"P(x) = {fraction_text(rule.total)}", "state"),
     )
     size = LEFT + SIDE + 380, TOP + max(SIDE, 22 * len(rule.prior)) + FOOT
     title = text_in(lang, "Bayes' rule in the unit square")

@@ -108,11 +108,11 @@ def progress(common: Common, contenders: int, folds: int) -> Iterator[Callable[[
     names = NAMES.of(common.lang.value)
     if not screen.is_terminal:
 
-        def tell(name: str) -> Callable[[], None]:
+        def announce(name: str) -> Callable[[], None]:
             note(common.say(WORDS["validating"], model=names.get(name, name)))
             return unheard
 
-        yield tell
+        yield announce
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -273,25 +273,25 @@ def reading_flags(reading: Reading) -> list[str]:
     return found
 
 
-def typed(asked: CompareRequest) -> str:
+def typed(request: CompareRequest) -> str:
     """Return the command itself, every choice spelt out."""
-    words = ["bayeskit", "compare", asked.data, "--target", asked.target, *reading_flags(asked.reading)]
-    words += [part for name in asked.drop for part in ("--drop", name)]
-    words += [part for name in asked.keep for part in ("--keep", name)]
+    words = ["bayeskit", "compare", request.data, "--target", request.target, *reading_flags(request.reading)]
+    words += [part for name in request.drop for part in ("--drop", name)]
+    words += [part for name in request.keep for part in ("--keep", name)]
     for name in ("models", "test", "loss"):
-        value = getattr(asked, name)
+        value = getattr(request, name)
         words += [f"--{name}", value] if value is not None else []
-    if asked.test is None:
-        words += ["--folds", str(asked.folds)]
-    words += ["--random-state", str(asked.random_state), *([] if asked.baselines else ["--no-baselines"])]
-    words += ["--report", asked.report] if asked.report else []
-    words += ["--save", asked.save] if asked.save else []
-    words += ["--lang", asked.lang] if asked.lang != "en" else []
+    if request.test is None:
+        words += ["--folds", str(request.folds)]
+    words += ["--random-state", str(request.random_state), *([] if request.baselines else ["--no-baselines"])]
+    words += ["--report", request.report] if request.report else []
+    words += ["--save", request.save] if request.save else []
+    words += ["--lang", request.lang] if request.lang != "en" else []
     return shlex.join(words)
 
 
 def next_lines(
-    asked: CompareRequest, pick: str, left_out: Sequence[str], row: int, unlabelled: bool = False
+    request: CompareRequest, pick: str, left_out: Sequence[str], row: int, unlabelled: bool = False
 ) -> tuple[str, ...]:
     """Return three commands: keep the model (or see it all on a page), explain a doubtful row, predict.
 
@@ -302,28 +302,28 @@ def next_lines(
     row : the number of a row worth looking at
     unlabelled : whether rows without a class were left out, which ``fit`` does not do
     """
-    model = asked.save or "best.bayes"
-    flags = reading_flags(asked.reading)
-    data = "rows.csv" if asked.data == "-" else asked.data
+    model = request.save or "best.bayes"
+    flags = reading_flags(request.reading)
+    data = "rows.csv" if request.data == "-" else request.data
     drops = [part for name in left_out for part in ("--drop", name)]
-    if asked.save is None and unlabelled:
-        alone = replace(asked, data=data, models=pick, baselines=False, test=None, save=model)
-        return (typed(alone), *_using(model, asked, data, flags, row))
-    if asked.save is None:
-        first = ["fit", data, "--target", asked.target, *_fit_flags(pick), *drops, *flags, "-o", model]
-    elif asked.report is None:
+    if request.save is None and unlabelled:
+        alone = replace(request, data=data, models=pick, baselines=False, test=None, save=model)
+        return (typed(alone), *_using(model, request, data, flags, row))
+    if request.save is None:
+        first = ["fit", data, "--target", request.target, *_fit_flags(pick), *drops, *flags, "-o", model]
+    elif request.report is None:
         return (
-            typed(replace(asked, data=data, report="report.html")),
-            *_using(model, asked, data, flags, row),
+            typed(replace(request, data=data, report="report.html")),
+            *_using(model, request, data, flags, row),
         )
     else:
         first = ["inspect", model]
-    return (shlex.join(["bayeskit", *first]), *_using(model, asked, data, flags, row))
+    return (shlex.join(["bayeskit", *first]), *_using(model, request, data, flags, row))
 
 
-def _using(model: str, asked: CompareRequest, data: str, flags: list[str], row: int) -> tuple[str, str]:
-    rows = asked.test or data
-    loss = ["--loss", asked.loss] if asked.loss else []
+def _using(model: str, request: CompareRequest, data: str, flags: list[str], row: int) -> tuple[str, str]:
+    rows = request.test or data
+    loss = ["--loss", request.loss] if request.loss else []
     explain = ["bayeskit", "explain", model, rows, "--row", str(row), *flags]
     predict = ["bayeskit", "predict", model, rows, "--proba", *loss, *flags, "-o", "predictions.csv"]
     return shlex.join(explain), shlex.join(predict)

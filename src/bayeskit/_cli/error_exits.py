@@ -27,7 +27,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from bayeskit._cli.ctrl_c import Press
-from bayeskit._cli.language import spoken
+from bayeskit._cli.language import in_requested_language
 from bayeskit._cli.output import note
 from bayeskit._cli.start import INTERRUPTED, INTERRUPTION
 from bayeskit._messages import Joined, Message, Term
@@ -103,7 +103,7 @@ class CommandGroup(Group):
                 args, prog_name, complete_var, False, windows_expand_args, **extra
             )
 
-        with spoken(sys.argv[1:] if args is None else list(args)):
+        with in_requested_language(sys.argv[1:] if args is None else list(args)):
             return sys.exit(guarded(run)) if standalone_mode else run()
 
 
@@ -150,7 +150,7 @@ def _mistake(error: Any, command: Any, ctx: Any, typed: Sequence[str]) -> Messag
             "Invalid value for {name}: {value!r} is not {wanted}.",
             name=_called(error.param),
             value=value,
-            wanted=_wanted(inspect.signature(command.callback).parameters[error.param.name].annotation),
+            wanted=_expected(inspect.signature(command.callback).parameters[error.param.name].annotation),
         )
     return None
 
@@ -172,7 +172,7 @@ def _called(param: Any) -> str:
     return f"{names} ({param.envvar})" if param.envvar else names
 
 
-def _wanted(annotation: Any) -> Message:
+def _expected(annotation: Any) -> Message:
     """Say what can be read as an option of a type: ``Annotated[int, typer.Option(min=1)]``."""
     kinds, option = annotation.__origin__, annotation.__metadata__[0]
     kind = next(each for each in (*get_args(kinds), kinds) if each is not type(None))
@@ -207,14 +207,14 @@ def guarded(run: Callable[[], Any]) -> int:
             typer.echo(str(error))
             return DONE
         else:
-            code = _told_code(error)
+            code = _print_error(error)
     Press.heard = True
     if code == INTERRUPTED:
         note(Message(INTERRUPTION))
     return code
 
 
-def _told_code(error: Exception) -> int:
+def _print_error(error: Exception) -> int:
     if DebugFlag.on:
         import traceback
 
@@ -241,10 +241,10 @@ def one_line(error: BaseException) -> str:
     >>> one_line(OSError(errno.ENOSPC, "No space left on device", "out.csv"))
     "'out.csv': No space left on device. Make room, or choose another place."
     """
-    return " ".join(str(_told(error)).split())
+    return " ".join(str(_message_of(error)).split())
 
 
-def _told(error: Any) -> str | Message:
+def _message_of(error: Any) -> str | Message:
     if _is_usage(error):
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "bayeskit"

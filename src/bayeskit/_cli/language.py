@@ -14,22 +14,24 @@ from itertools import pairwise
 from bayeskit._messages import COMMAND_LINE, VARIABLE, speaking
 
 
-def spoken(arguments: Sequence[str]) -> AbstractContextManager[None]:
+def in_requested_language(arguments: Sequence[str]) -> AbstractContextManager[None]:
     """Speak the language that was asked for, until a command has ended.
 
     It is looked up before Typer reads the arguments: whoever mistypes one should be told so in their language.
     """
-    return speaking(asked_for(arguments, os.environ.get(VARIABLE, "")), COMMAND_LINE)
+    return speaking(requested_language(arguments, os.environ.get(VARIABLE, "")), COMMAND_LINE)
 
 
-def asked_for(arguments: Sequence[str], otherwise: str = "") -> str:
+def requested_language(arguments: Sequence[str], otherwise: str = "") -> str:
     """Return the language that the arguments ask for, the last one if there are several.
 
     Examples
     --------
-    >>> asked_for(["fit", "--lang", "zh"]), asked_for(["fit", "--lang=zh"]), asked_for(["fit"], "zh")
-    ('zh', 'zh', 'zh')
-    >>> asked_for(["fit", "--", "--lang", "zh"]), asked_for(["fit", "--lang", "en"], "zh")
+    >>> requested_language(["fit", "--lang", "zh"]), requested_language(["fit", "--lang=zh"])
+    ('zh', 'zh')
+    >>> requested_language(["fit"], "zh")
+    'zh'
+    >>> requested_language(["fit", "--", "--lang", "zh"]), requested_language(["fit", "--lang", "en"], "zh")
     ('en', 'en')
     """
     found = otherwise

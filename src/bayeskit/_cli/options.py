@@ -236,9 +236,9 @@ def _stat(path: str, stream: TextIO) -> os.stat_result | None:
 def _parameters_of(group: type) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
 
-    def made(field: Field[Any]) -> inspect.Parameter:
+    def parameter_of(field: Field[Any]) -> inspect.Parameter:
         default = inspect.Parameter.empty if field.default is MISSING else field.default
         kind = inspect.Parameter.KEYWORD_ONLY
         return inspect.Parameter(field.name, kind, default=default, annotation=hints[field.name])
 
-    return [made(field) for field in fields(group)]
+    return [parameter_of(field) for field in fields(group)]

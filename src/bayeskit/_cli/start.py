@@ -24,16 +24,16 @@ def main() -> None:
         app(prog_name="bayeskit")
     except KeyboardInterrupt:  # while modules were imported; or a second one, while the first was told
         Press.heard = True
-        _tell()
+        _print_interruption()
         sys.exit(INTERRUPTED)
     finally:
         leave_quietly()
 
 
-def _tell() -> None:
+def _print_interruption() -> None:
     # These need no module that may be imported by half.
-    from bayeskit._cli.language import spoken
+    from bayeskit._cli.language import in_requested_language
     from bayeskit._messages import Message
 
-    with spoken(sys.argv[1:]):
+    with in_requested_language(sys.argv[1:]):
         print(Message(INTERRUPTION), file=sys.stderr)

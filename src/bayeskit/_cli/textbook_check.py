@@ -29,8 +29,8 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        told = {"page": self.page, "numbers": self.compared, "largest_difference": self.largest}
-        return told | {"differing": list(self.differing)}
+        content = {"page": self.page, "numbers": self.compared, "largest_difference": self.largest}
+        return content | {"differing": list(self.differing)}
 
 
 def check(sheet: Sheet) -> Check:
@@ -126,8 +126,8 @@ def grass() -> Numbers:
     network = wet_grass()
     wet: dict[Any, Any] = {"wet": "yes"}
     both: dict[Any, Any] = {**wet, "joe": "yes"}
-    found = {f"P({about})": math.exp(network.log_probability(seen)) for about, seen in _seen(wet, both)}
-    for about, seen in _seen(wet, both):
+    found = {f"P({about})": math.exp(network.log_probability(seen)) for about, seen in _evidence(wet, both)}
+    for about, seen in _evidence(wet, both):
         for letter, node in (("R", "rain"), ("S", "sprinkler")):
             found[f"P({letter}=1 | {about})"] = network.query(node, evidence=seen)["yes"]
     return found | {"P(S=1 | J=1)": network.query("sprinkler", evidence={"joe": "yes"})["yes"]}
@@ -212,7 +212,7 @@ def naive_bayes(
     return {c: math.exp(value) for c, value in zip(model.schema.target.states, log[0].tolist(), strict=True)}
 
 
-def _seen(wet: dict[Any, Any], both: dict[Any, Any]) -> tuple[tuple[str, dict[Any, Any]], ...]:
+def _evidence(wet: dict[Any, Any], both: dict[Any, Any]) -> tuple[tuple[str, dict[Any, Any]], ...]:
     return ("B=1", wet), ("B=1, J=1", both)
 
 

@@ -116,12 +116,12 @@ class ModelRequest:
     own: Mapping[str, Any] = field(default_factory=dict)
 
 
-def wanted(models: ModelsLike | None) -> ModelRequest | None:
+def read_models(models: ModelsLike | None) -> ModelRequest | None:
     """Read the requested models; None if the table determines them.
 
     Examples
     --------
-    >>> wanted("nb, tan").keys, wanted(["aode"]).keys, wanted(None)
+    >>> read_models("nb, tan").keys, read_models(["aode"]).keys, read_models(None)
     (('nb', 'tan'), ('aode',), None)
     """
     if models is None:
@@ -214,12 +214,12 @@ def suitable(shape: TableShape) -> tuple[list[str], dict[str, str]]:
     return keys, left
 
 
-def made(name: str, parameters: Mapping[str, Any]) -> Any:
+def make_model(name: str, parameters: Mapping[str, Any]) -> Any:
     """Make a model of ours that has learned nothing yet.
 
     Examples
     --------
-    >>> made("kdb", {"k": 1})
+    >>> make_model("kdb", {"k": 1})
     KDB(k=1)
     """
     if name not in MODELS:
@@ -250,9 +250,9 @@ def ours(key: str, states: Mapping[Name, Sequence[Any]] | None = None) -> Conten
     """
     model, parameters = OURS[key]
     # The one name that would be too long for a line of the table.
-    name = "kernel NaiveBayes" if key == "kernel" else repr(made(model, parameters))
+    name = "kernel NaiveBayes" if key == "kernel" else repr(make_model(model, parameters))
     declared = {"states": dict(states)} if states else {}
-    return Contender(name, lambda: made(model, {**parameters, **declared}))
+    return Contender(name, lambda: make_model(model, {**parameters, **declared}))
 
 
 def own(name: str, estimator: Estimator) -> Contender:

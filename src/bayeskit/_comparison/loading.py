@@ -55,7 +55,7 @@ class ComparisonSource(Protocol):
     def declared(self, names: Sequence[Name]) -> dict[Name, Sequence[Label]]:
         """Return the states that columns declare by their type."""
 
-    def told(self, rows: int, unlabelled: int) -> TableRead:
+    def describe(self, rows: int, unlabelled: int) -> TableRead:
         """Return what was read."""
 
 
@@ -121,7 +121,7 @@ class MemorySource:
         coded = {n: self.table.factorize(j) for n, j in places.items() if self.table.kind(j) == "categorical"}
         return {name: column.labels for name, column in coded.items() if column.declared}
 
-    def told(self, rows: int, unlabelled: int) -> TableRead:
+    def describe(self, rows: int, unlabelled: int) -> TableRead:
         return TableRead(None, rows, unlabelled, None)
 
 
@@ -154,11 +154,11 @@ class FileTableSource:
     def declared(self, names: Sequence[Name]) -> dict[Name, Sequence[Label]]:
         return {}
 
-    def told(self, rows: int, unlabelled: int) -> TableRead:
+    def describe(self, rows: int, unlabelled: int) -> TableRead:
         return TableRead(self.called, rows, unlabelled, self.rows.source.digest())
 
 
-def given_rows(
+def open_rows(
     data: RowSource | FileTableSource,
     target: Name | None,
     y: LabelsLike | None,
@@ -374,7 +374,7 @@ def _read(
     _refuse_infinite(columns, given.shown)
     y = columns.pop(target)
     has_class = is_present(y)
-    table = given.told(int(has_class.sum()), int((~has_class).sum()))
+    table = given.describe(int(has_class.sum()), int((~has_class).sum()))
     if not has_class.all():
         columns, y = {name: column[has_class] for name, column in columns.items()}, y[has_class]
     if y.dtype.kind == "f" and (y % 1 == 0).all():  # whole numbers, read so because one was missing

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bayeskit._comparison.run import ComparisonRun
 
 
-def found_by(
+def findings_of(
     run: ComparisonRun,
     comparison: Comparison,
     command: str,
@@ -88,7 +88,7 @@ def _three_rows(run: ComparisonRun, comparison: Comparison) -> tuple[RowShown, .
         if page is None:
             continue
         truth, answer = comparison.classes[int(held.truth[i])], comparison.classes[int(said[i])]
-        told = int(held.truth[i] if kind == "worst" else said[i])
-        p, rest = float(held.posterior[i, told]), float(np.delete(held.posterior[i], told).sum())
+        label = int(held.truth[i] if kind == "worst" else said[i])
+        p, rest = float(held.posterior[i, label]), float(np.delete(held.posterior[i], label).sum())
         shown.append(RowShown(kind, int(held.rows[i]), truth, answer, p, rest, page))
     return tuple(shown)

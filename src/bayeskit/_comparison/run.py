@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._comparison import candidates
-from bayeskit._comparison.loading import FileTableSource, LabelledRows, given_rows, load
+from bayeskit._comparison.loading import FileTableSource, LabelledRows, load, open_rows
 from bayeskit._comparison.scoring import (
     LEVEL,
     RowScores,
@@ -23,7 +23,7 @@ from bayeskit._comparison.scoring import (
     row_scores,
 )
 from bayeskit._comparison.suspect_columns import is_present
-from bayeskit._comparison.trials import Contender, Folds, Rows, Trial, as_matrix, folds_of, size_of, tried
+from bayeskit._comparison.trials import Contender, Folds, Rows, Trial, as_matrix, folds_of, size_of, try_model
 from bayeskit._decision.loss import read_loss
 from bayeskit._decision.risk import bayes_risk
 from bayeskit._messages import Joined, text_in
@@ -177,12 +177,12 @@ def compare(
             least=2,
         )
     seed = seed_of(random_state)
-    named, watcher = candidates.wanted(models), Watcher() if watcher is None else watcher
-    given, name = given_rows(data, target, y, encoding, missing)
+    named, watcher = candidates.read_models(models), Watcher() if watcher is None else watcher
+    given, name = open_rows(data, target, y, encoding, missing)
     judged = None
     if test is not None:
         rows, labels = test if isinstance(test, tuple) and y is not None else (test, None)
-        judged, _ = given_rows(rows, target, labels, encoding, missing)
+        judged, _ = open_rows(rows, target, labels, encoding, missing)
     loaded = load(given, name, _names(exclude), _names(keep), judged)
     watcher.read(loaded.hints)
     run = ComparisonRun(loaded, ComparisonSettings(named, baselines, int(folds), seed, lang))
@@ -248,15 +248,15 @@ class ComparisonRun:
         return {**self.loaded.learned, self.target: self.loaded.y[: self.loaded.n_learned]}
 
     def _contenders(self) -> tuple[dict[str, Contender], dict[str, str]]:
-        asked, large = self.settings.models, dict[str, str]()
+        request, large = self.settings.models, dict[str, str]()
         keys: Sequence[str]
-        if asked is None:
+        if request is None:
             keys, large = candidates.suitable(self.shape)
         else:
-            keys = asked.keys
+            keys = request.keys
         found = {key: self._ours(key) for key in keys}
-        if asked is not None:
-            found |= {name: candidates.own(name, estimator) for name, estimator in asked.own.items()}
+        if request is not None:
+            found |= {name: candidates.own(name, estimator) for name, estimator in request.own.items()}
         if self.settings.baselines:
             made = (candidates.baseline(k, self.shape, self.settings.seed) for k in candidates.BASELINES)
             found |= {each.name: each for each in made}
@@ -316,9 +316,9 @@ class ComparisonRun:
         self, found: Comparison, command: str, next_lines: Sequence[str], loss_path: str | None
     ) -> Findings:
         """Collect the content of the report."""
-        from bayeskit._comparison.report_data import found_by
+        from bayeskit._comparison.report_data import findings_of
 
-        return found_by(self, found, command, next_lines, loss_path)
+        return findings_of(self, found, command, next_lines, loss_path)
 
     def _take(self, contender: Contender, rows: Rows) -> Any:
         if contender.kind == "baseline":
@@ -327,7 +327,7 @@ class ComparisonRun:
 
     def try_one(self, contender: Contender, after_fold: Callable[[], None] = unheard) -> Trial:
         """Fit and evaluate a model in every fold."""
-        return tried(
+        return try_model(
             contender, lambda rows: self._take(contender, rows), self.loaded.y, self.judged.parts, self.classes,
             target=self.target, most_warm=WARM, after_fold=after_fold,
         )  # fmt: skip
@@ -368,8 +368,8 @@ class ComparisonRun:
         counts = np.bincount(
             np.searchsorted(self.classes, loaded.y[: loaded.n_learned]), minlength=len(self.classes)
         )
-        told = text_in(self.settings.lang, TOO_LARGE)
-        too_large = [(self._ours(k).name, told.format(size=s)) for k, s in self.too_large.items()]
+        reason = text_in(self.settings.lang, TOO_LARGE)
+        too_large = [(self._ours(k).name, reason.format(size=s)) for k, s in self.too_large.items()]
         return Comparison(
             table=loaded.table,
             test=loaded.test,
@@ -464,6 +464,6 @@ def _why(contender: Contender, error: BaseException) -> str:
     """Say in one line why a model could not be tried."""
     if isinstance(error, MemoryError):
         return NO_MEMORY
-    told = " ".join(str(error).split())
+    text = " ".join(str(error).split())
     unforeseen = contender.kind == "own" and not isinstance(error, BayeskitError)
-    return f"{type(error).__name__}: {told}" if unforeseen else told
+    return f"{type(error).__name__}: {text}" if unforeseen else text

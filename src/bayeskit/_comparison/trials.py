@@ -50,7 +50,7 @@ class Trial:
     models: tuple[Any, ...]
 
 
-def tried(
+def try_model(
     contender: Contender,
     take: Callable[[Rows], Any],
     y: NDArray[Any],
@@ -81,14 +81,14 @@ def tried(
     if ours:
         _warm_up(contender, take, y, folds[0], most_warm)
     for train, test in folds:
-        learned, asked = take(train), take(test)
+        learned, held_out = take(train), take(test)
         begin = time.process_time()
         with nullcontext() if ours else _one_thread():
             if ours and target is not None:
                 model = contender.make().fit({**learned, target: y[train]}, target=target)
             else:
                 model = contender.make().fit(learned, y[train])
-            answer = model.predict_proba(asked)
+            answer = model.predict_proba(held_out)
         seconds += time.process_time() - begin
         if contender.kind == "own":
             _check_answer(contender.name, model, answer, classes, len(test))

@@ -136,9 +136,9 @@ class BernoulliBlock(Conditional):
         rows.block = self.sample(rows.classes, rng)
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
-        return WordPosterior(self.table.shape, self._drawn, self._present)
+        return WordPosterior(self.table.shape, self._draw, self._present)
 
-    def _drawn(self, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
+    def _draw(self, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
         sums = self.totals.sums
         pair = np.stack([sums, self.totals.rows[:, None] - sums]) + self.alpha
         logs = log_gamma_draws(rng, np.swapaxes(pair, 1, 2), draws)

@@ -238,7 +238,7 @@ class TableConditional(DiscreteConditional, Component):
     def counts_of(self, statistics: Statistics, j: int) -> Floats:
         return statistics.table(statistics.schema.categorical[j].name)
 
-    def weighed(self, discrete: Floats, numeric: Floats) -> Conditional:
+    def with_attribute_weights(self, discrete: Floats, numeric: Floats) -> Conditional:
         from bayeskit._conditionals.weighted import WeightedTables
 
         return WeightedTables(self, discrete)
@@ -315,11 +315,11 @@ class TableConditional(DiscreteConditional, Component):
                 table[rows] = log_normalised(table[rows])
         return self.moved(log_table=table)
 
-    def write_look(self, look: LatentTables, exponent: NDArray[np.int64]) -> bool:
+    def write_tables(self, tables: LatentTables, exponent: NDArray[np.int64]) -> bool:
         """States and missing, without the rows of states never seen."""
         keep = np.ones(len(self.log_table), dtype=bool)
         keep[self.offsets[1:].astype(np.intp) - 1] = False
-        look.table[:, : self.log_table.shape[1]] = self.log_table[keep]
+        tables.table[:, : self.log_table.shape[1]] = self.log_table[keep]
         return True
 
 

@@ -118,7 +118,7 @@ class CellGaussian:
         self._add_left_out(chunk, own, np.arange(len(self.offsets)), np.arange(len(self.used)), out)
 
     def _add(self, chunk: Chunk, parents: NDArray[np.int64], columns: ArrayLike, out: Floats) -> None:
-        rows = (self._held(chunk), chunk.codes, self.offsets, self.limits, parents)
+        rows = (self._scaled_values(chunk), chunk.codes, self.offsets, self.limits, parents)
         self._refuse(chunk, add_scores(*rows, self._places(columns), *self._tables, out))
 
     def _add_left_out(
@@ -126,7 +126,16 @@ class CellGaussian:
     ) -> None:
         places, k = self._places(columns), self.mean.shape[1]
         own = np.ascontiguousarray(own, dtype=np.float64)
-        rows = (self._held(chunk), chunk.codes, chunk.target, own, self.offsets, self.limits, parents, places)
+        rows = (
+            self._scaled_values(chunk),
+            chunk.codes,
+            chunk.target,
+            own,
+            self.offsets,
+            self.limits,
+            parents,
+            places,
+        )
         scratch = (
             np.empty((len(places), 3, k)),
             np.empty((len(places), k), np.bool_),
@@ -145,7 +154,7 @@ class CellGaussian:
         wanted = np.asarray(columns, dtype=np.intp)
         return wanted[self.used[wanted]].astype(np.uintp)
 
-    def _held(self, chunk: Chunk) -> Floats:
+    def _scaled_values(self, chunk: Chunk) -> Floats:
         if not self.exponent.any():
             return chunk.values
         with np.errstate(under="ignore", over="ignore"):
@@ -244,7 +253,7 @@ def estimate_cell_gaussian(
         "mean_low": mean_low,
         "variance": variance,
         "deviation": np.maximum(
-            np.sqrt(np.maximum(variance, FLOOR * pooled.held_variance())), _least(exponent)
+            np.sqrt(np.maximum(variance, FLOOR * pooled.scaled_variance())), _least(exponent)
         ),
         "used": of_class.used,
         "exponent": exponent,

@@ -288,7 +288,7 @@ class Conditional(ABC):
         """
         return 0.0
 
-    def weighed(self, discrete: Floats, numeric: Floats) -> Conditional:
+    def with_attribute_weights(self, discrete: Floats, numeric: Floats) -> Conditional:
         """Return the conditional with the factor of each attribute raised to its weight."""
         raise self._refusal("have weights of attributes")
 
@@ -449,7 +449,7 @@ class Component(Conditional):
         """Whether parameters that come from a file can be."""
         return True
 
-    def write_look(self, look: LatentTables, exponent: NDArray[np.int64]) -> bool:
+    def write_tables(self, tables: LatentTables, exponent: NDArray[np.int64]) -> bool:
         """Write the tables of EM's loops, for values held as x·2^−exponent; False where they have no place for it."""
         return False
 

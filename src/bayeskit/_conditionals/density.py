@@ -286,7 +286,7 @@ class Density(Component):
 
     @classmethod
     def unmoved(cls, values: Floats) -> Floats:
-        """Return the part of log P(x | c) that ``write_look`` leaves out, since no parameter moves it: shape (n,)."""
+        """Return the part of log P(x | c) that ``write_tables`` leaves out, since no parameter moves it: shape (n,)."""
         return np.zeros(len(values))
 
 

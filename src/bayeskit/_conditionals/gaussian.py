@@ -128,7 +128,7 @@ class CountedMoments:
         with np.errstate(under="ignore", over="ignore"):
             return np.maximum(np.ldexp(SMALLEST_DEVIATION, -self.power), SMALLEST_DEVIATION)
 
-    def held(self, chunk: Chunk, columns: NDArray[np.intp]) -> Floats:
+    def scaled_values(self, chunk: Chunk, columns: NDArray[np.intp]) -> Floats:
         """Return the values of some columns in the units held; an infinite one is refused."""
         values = np.ascontiguousarray(chunk.values[:, columns])
         infinite = np.isinf(values)
@@ -252,7 +252,7 @@ class Gaussian(CentredDensity):
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
         assert self.counted is not None
-        values, k = self.counted.held(chunk, self.columns), len(self.mean)
+        values, k = self.counted.scaled_values(chunk, self.columns), len(self.mean)
         share = -1.0 if self.floor_share is None else self.floor_share
         scratch = np.empty((4, values.shape[1])), np.empty((3, k))
         negative = add_gaussian(
@@ -291,7 +291,7 @@ class Gaussian(CentredDensity):
         score = -0.5 * np.log(2 * np.pi * variance) - np.log(unit) - gap * gap / (2 * variance)
         return np.asarray(score)
 
-    def weighed(self, discrete: Floats, numeric: Floats) -> Conditional:
+    def with_attribute_weights(self, discrete: Floats, numeric: Floats) -> Conditional:
         from bayeskit._conditionals.weighted import WeightedGaussian
 
         return WeightedGaussian(self, numeric[self.columns])
@@ -322,8 +322,8 @@ class Gaussian(CentredDensity):
         assert self.counted is not None
         classes, pooled, unit = self.counted.classes, self.counted.pooled, int(self.counted.power[i])
         n = classes.weight[:, i]
-        spread = classes.held_variance()[:, i] * n
-        overall = float(pooled.held_variance()[0, i])
+        spread = classes.scaled_variance()[:, i] * n
+        overall = float(pooled.scaled_variance()[0, i])
         within = float(spread.sum() / max(n.sum(), 1e-300))
         within = within if within > 0.0 else overall
         rows = np.where(n > 0.0, n, 1.0)
@@ -394,14 +394,14 @@ class Gaussian(CentredDensity):
     def is_sound(self) -> bool:
         return bool(((self.deviation > 0.0) & (self.variance >= 0.0)).all())
 
-    def write_look(self, look: LatentTables, exponent: NDArray[np.int64]) -> bool:
+    def write_tables(self, tables: LatentTables, exponent: NDArray[np.int64]) -> bool:
         columns, k, power = self.columns, len(self.mean), exponent[self.columns]
-        look.kinds[columns[self.used]] = 1
-        look.centre[columns, :k] = np.ldexp(self.mean, -power).T
-        look.low[columns, :k] = np.ldexp(self.mean_low, -power).T
-        look.scale[columns, :k] = np.ldexp(np.sqrt(0.5) / self.deviation, power).T
+        tables.kinds[columns[self.used]] = 1
+        tables.centre[columns, :k] = np.ldexp(self.mean, -power).T
+        tables.low[columns, :k] = np.ldexp(self.mean_low, -power).T
+        tables.scale[columns, :k] = np.ldexp(np.sqrt(0.5) / self.deviation, power).T
         density = -np.log(self.deviation) - 0.5 * np.log(2.0 * np.pi)
-        look.norm[columns, :k] += np.where(self.used, density, 0.0).T
+        tables.norm[columns, :k] += np.where(self.used, density, 0.0).T
         return True
 
     def summary(self) -> Summary:
@@ -452,10 +452,10 @@ def estimate_gaussian(
     moments = moments.rescaled(pooled.exponent)
     absent = moments.weight <= 0.0
     mean, mean_low = (np.where(absent, b, a) for a, b in zip(moments.mean(), pooled.mean(), strict=True))
-    overall = pooled.held_variance()
-    variance = moments.held_variance(unbiased)
+    overall = pooled.scaled_variance()
+    variance = moments.scaled_variance(unbiased)
     unknown = moments.weight <= ONE_ROW if unbiased else absent
-    variance = np.where(unknown, pooled.held_variance(unbiased), variance)
+    variance = np.where(unknown, pooled.scaled_variance(unbiased), variance)
     if absolute_floor is None:
         variance = np.maximum(variance, floor * overall)
         used = overall[0] > 0.0

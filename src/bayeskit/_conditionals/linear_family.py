@@ -216,7 +216,7 @@ class LinearFamily:
         mean = intercept + (slopes * rows.values[:, list(self.above)]).sum(axis=1)
         rows.values[:, self.child] = mean + np.sqrt(variance) * rng.standard_normal(len(each))
 
-    def drawn(self, key: int, draws: Draws) -> DrawnLines:
+    def draw_lines(self, key: int, draws: Draws) -> DrawnLines:
         """Return draws of the regression of one configuration.
 
         It has the posterior of the reference prior, with one imaginary row beside the rows, which has the variance
@@ -258,7 +258,7 @@ class LinearFamily:
         out = np.empty((len(keys), draws.n, keys.shape[1]))
         for key in np.unique(keys).tolist():
             rows, column = np.nonzero(keys == key)
-            numbers, centre = self.drawn(key, draws)
+            numbers, centre = self.draw_lines(key, draws)
             mean, sigma, slopes = numbers[:, 0], numbers[:, 1], numbers[:, 2:]
             away = y[rows, None] - mean - (x[rows] - centre) @ slopes.T
             out[rows, :, column] = -0.5 * (away / sigma) ** 2 - np.log(sigma) - 0.5 * np.log(2.0 * np.pi)

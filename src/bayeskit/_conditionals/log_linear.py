@@ -359,7 +359,7 @@ class LogLinearScore(Conditional):
     is_distribution = False
 
     @cached_property
-    def _weighed(self) -> tuple[Ints, Ints, Floats]:
+    def _weighted_tables(self) -> tuple[Ints, Ints, Floats]:
         """The tables that have a weight, where they begin, and their logarithms, weighed."""
         terms, n_tables = self.terms, np.diff(self.terms.term_starts)
         of_table = np.repeat(self.chosen.terms / np.maximum(n_tables, 1), n_tables)
@@ -371,11 +371,11 @@ class LogLinearScore(Conditional):
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         refuse_infinite(chunk)
-        counts, weighed = self.terms.counts, self._weighed
+        counts, tables = self.terms.counts, self._weighted_tables
         out += self.chosen.bias
         for rows in blocks(chunk.n_rows):
             axes = self.terms.axes.codes(chunk, rows)
-            which, starts, logs = weighed
+            which, starts, logs = tables
             add_scores(axes, which, counts.tables, counts.widths, starts, logs, out[rows])
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:

@@ -102,9 +102,9 @@ class Multinomial(Conditional):
         rows.block = self.sample(rows.classes, rng)
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
-        return WordPosterior(self.table.shape, self._drawn, lambda block: block)
+        return WordPosterior(self.table.shape, self._draw, lambda block: block)
 
-    def _drawn(self, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
+    def _draw(self, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
         counts = (self.totals.sums + self.alpha).T
         return log_dirichlet(rng, counts, draws), np.zeros((draws, counts.shape[1]))
 

@@ -130,7 +130,7 @@ class Poisson(CountDensity):
         cells, known = self.counted.cells[:2]
         scratch = np.empty((3, len(self.rates)))
         negative = add_poisson(
-            self.counted.held(chunk, self.columns), counts, chunk.target, own, cells, known,
+            self.counted.scaled_values(chunk, self.columns), counts, chunk.target, own, cells, known,
             self.counted.power, total_of(self.counted.classes), self.alpha, scratch, out,
         )  # fmt: skip
         if negative < 0.0:
@@ -170,13 +170,13 @@ class Poisson(CountDensity):
     def is_sound(self) -> bool:
         return bool((self.rates >= 0.0).all())
 
-    def write_look(self, look: LatentTables, exponent: NDArray[np.int64]) -> bool:
+    def write_tables(self, tables: LatentTables, exponent: NDArray[np.int64]) -> bool:
         columns, k = self.columns, len(self.rates)
-        look.kinds[columns[self.in_use()]] = 2
-        look.centre[columns, :k] = self.rates.T
+        tables.kinds[columns[self.in_use()]] = 2
+        tables.centre[columns, :k] = self.rates.T
         with np.errstate(divide="ignore"):
-            look.scale[columns, :k] = np.log(self.rates).T
-        look.norm[columns, :k] -= self.rates.T
+            tables.scale[columns, :k] = np.log(self.rates).T
+        tables.norm[columns, :k] -= self.rates.T
         return True
 
     @classmethod

@@ -85,7 +85,7 @@ class Presence(Component):
     def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
         rows.absent.append((self.columns, np.isnan(self.sample(rows.classes, rng))))
 
-    def weighed(self, discrete: Floats, numeric: Floats) -> Conditional:
+    def with_attribute_weights(self, discrete: Floats, numeric: Floats) -> Conditional:
         from bayeskit._conditionals.weighted import WeightedPresence
 
         return WeightedPresence(self, numeric[self.columns])
@@ -140,10 +140,10 @@ class Presence(Component):
         logs = log_normalised(np.stack([take(shape), take(shape)]))
         return self.moved(log_present=logs[0], log_missing=logs[1])
 
-    def write_look(self, look: LatentTables, exponent: NDArray[np.int64]) -> bool:
+    def write_tables(self, tables: LatentTables, exponent: NDArray[np.int64]) -> bool:
         k = self.log_present.shape[1]
-        look.norm[self.columns, :k] += self.log_present
-        look.absent[self.columns, :k] = self.log_missing
+        tables.norm[self.columns, :k] += self.log_present
+        tables.absent[self.columns, :k] = self.log_missing
         return True
 
 

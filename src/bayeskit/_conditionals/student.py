@@ -157,7 +157,7 @@ class Student(CentredDensity):
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
-        values = self.counted.held(chunk, self.columns)
+        values = self.counted.scaled_values(chunk, self.columns)
         scratch = np.empty((4, values.shape[1])), np.empty((4, len(self.mean)))
         negative = add_student(
             values, chunk.target, own, *self.counted.cells, self.counted.power, self.counted.least,
@@ -231,7 +231,7 @@ def estimate_student(moments: Moments, columns: NDArray[np.intp], prior: NormalP
     pooled = moments.pooled()
     moments = moments.rescaled(pooled.exponent)
     n, unit = moments.weight, moments.exponent
-    variance = pooled.held_variance()
+    variance = pooled.scaled_variance()
     # Everything is in the units that are held, x·2^−unit, until the end.
     mean, mean_low = (np.ldexp(part, -unit) for part in moments.mean())
     center, center_low = (np.ldexp(part, -unit) for part in pooled.mean())
@@ -244,7 +244,7 @@ def estimate_student(moments: Moments, columns: NDArray[np.intp], prior: NormalP
     # A cell of no weight has no mean of its own; it goes all the way to μ0, since its share is κ0/κ0.
     apart = (center - mean) + (center_low - mean_low)
     kappa_n, alpha_n = kappa + n, alpha + 0.5 * n
-    beta_n = beta + 0.5 * n * moments.held_variance() + 0.5 * apart * apart * kappa * n / kappa_n
+    beta_n = beta + 0.5 * n * moments.scaled_variance() + 0.5 * apart * apart * kappa * n / kappa_n
     mean, mean_low = _add_exactly(mean, mean_low + apart * (kappa / kappa_n))
     mean, mean_low = np.ldexp(mean, unit), np.ldexp(mean_low, unit)
     scale = np.ldexp(np.sqrt(beta_n * (kappa_n + 1.0) / (alpha_n * kappa_n)), unit)

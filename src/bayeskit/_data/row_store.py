@@ -158,7 +158,7 @@ class _Column:
             # Consecutive integers include every number between them; states of earlier batches stay.
             alive = np.bincount(codes, minlength=variable.size + 1)[:-1] > 0
             alive |= np.array([state in before.codes for state in variable.states], np.bool_)
-            kept = variable.kept(alive)
+            kept = variable.without_unused(alive)
             codes = codes if kept is variable else code_moves(variable, kept)[codes]
             variable = kept
         self._variable = variable

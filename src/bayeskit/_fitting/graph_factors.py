@@ -378,7 +378,7 @@ class GraphFactors(DiscreteConditional):
         """
         position, above = self.dag.position, set(ancestors(self.dag, self.target))
         known = self.known(chunk)
-        told = np.zeros_like(known)
+        shown = np.zeros_like(known)
         joint = np.zeros((chunk.n_rows, out.shape[2]))
         if self.class_family is not None:
             joint += self.log_class()
@@ -389,13 +389,13 @@ class GraphFactors(DiscreteConditional):
             is_discrete, j = self.places[name]
             parents = [position[p] for p in self.dag.parents_of(name)]
             rows = np.flatnonzero(known[:, position[name]])
-            told[rows, position[name]] = True
+            shown[rows, position[name]] = True
             whole = known[rows][:, parents].all(axis=1) & (name not in above)
             step, some = np.zeros((len(rows), out.shape[2])), chunk.take(rows)
             step[whole] = self._family_logs(name, some.take(np.flatnonzero(whole)))
             rest = np.flatnonzero(~whole)
             if len(rest):
-                now, before = self._given_only(some.take(rest), told[rows[rest]]), joint[rows[rest]]
+                now, before = self._given_only(some.take(rest), shown[rows[rest]]), joint[rows[rest]]
                 # What was impossible before is not made so by this value.
                 possible = before > -np.inf
                 step[rest] = np.where(possible, now - np.where(possible, before, 0.0), 0.0)
@@ -408,9 +408,9 @@ class GraphFactors(DiscreteConditional):
         nothing = Chunk(1, sizes, np.full((1, len(self.schema.numeric)), np.nan))
         return np.asarray(self._given_only(nothing, np.zeros((1, len(self.dag.nodes)), np.bool_))[0])
 
-    def _given_only(self, chunk: Chunk, told: Flags) -> Floats:
+    def _given_only(self, chunk: Chunk, shown: Flags) -> Floats:
         """Return log P(x | c) of some of the cells of each row (with P(c | parents) where the class has any)."""
-        codes, values, summed = chunk.codes.copy(), chunk.values.copy(), ~told
+        codes, values, summed = chunk.codes.copy(), chunk.values.copy(), ~shown
         for name, (is_discrete, j) in self.places.items():
             rows = summed[:, self.dag.position[name]]
             if is_discrete:

@@ -180,13 +180,13 @@ class LogTables:
         rows, others = np.flatnonzero(seen), np.flatnonzero(~seen)
         known = codes if not len(others) else codes[rows]
         for tries, to in ((self.tables, out), (self.apart, alike)):
-            to[rows] += self._looked_up(tries, known)
+            to[rows] += self._log_prob_of_states(tries, known)
             if len(others):
                 logs = np.zeros((len(others), to.shape[1]))
                 tries.add_known(codes[others], logs)
                 to[others] += logs
 
-    def _looked_up(self, tries: FamilyTries, codes: Codes) -> Floats:
+    def _log_prob_of_states(self, tries: FamilyTries, codes: Codes) -> Floats:
         """Return the log-probability of rows whose values are all states: shape (n, K or 1)."""
         logs, rest = np.zeros((len(codes), tries.n_classes)), []
         for f, j in enumerate(tries.members()):

@@ -136,7 +136,7 @@ def searched_graph(encoded: EncodedTable, search: GraphSearch) -> Parents:
     else:
         found, stopped = _searched(here, weights, arcs, search, columns)
     if search.conditional and not stopped:
-        found, stopped = _told_best(here, weights, arcs, search, here.names.index(target), found, start)
+        found, stopped = _search_by_class(here, weights, arcs, search, here.names.index(target), found, start)
     if stopped:
         why = Message("The time limit passed") if stopped == "time" else Message("The search was interrupted")
         warnings.warn(SuspectResult("{why}: this is the best network found so far.", why=why), stacklevel=3)
@@ -234,7 +234,7 @@ def _searched(
     }, found.stopped
 
 
-def _told_best(
+def _search_by_class(
     columns: NodeColumns,
     weights: Floats | None,
     arcs: Arcs,

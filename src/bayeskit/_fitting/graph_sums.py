@@ -337,7 +337,7 @@ class GraphPosterior:
         together, apart = together_and_apart(self.factors, holes)
 
         def line_of(family: LinearFamily, key: int) -> Line:
-            numbers, centre = family.drawn(key, draws)
+            numbers, centre = family.draw_lines(key, draws)
             return Line(numbers[:, 0], numbers[:, 2:], numbers[:, 1] ** 2, centre)
 
         def logs_of(filled: Chunk, there: Flags, rows: NDArray[np.intp]) -> Floats:

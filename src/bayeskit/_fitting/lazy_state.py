@@ -56,7 +56,7 @@ class LazyState:
         self.max_memory = max_memory
         self.passes = 0
         self._lock = threading.RLock()
-        self._looks: OrderedDict[frozenset[Name], LazyCounts] = OrderedDict()
+        self._counts: OrderedDict[frozenset[Name], LazyCounts] = OrderedDict()
         self._skeleton: Schema | None = None
         self._stamp: Any = None
         self._since = time.monotonic()
@@ -70,7 +70,7 @@ class LazyState:
     def drop(self) -> None:
         """Forget all counts that are remembered."""
         with self._lock:
-            self._looks.clear()
+            self._counts.clear()
             self.source.reopen()
             self._skeleton = None
             self._stamp = None
@@ -81,20 +81,20 @@ class LazyState:
         with self._lock:
             self._drop_if_stale()
             table = match_columns(table, self.skeleton(), self._names(), self.fitted.who)
-            looks = self._looks_for(self._needed(table))
-        model = looks[0].model
+            counts = self._counts_for(self._needed(table))
+        model = counts[0].model
         out = np.empty((table.n_rows, len(model.log_prior)))
         out[:] = model.log_prior if model.adds_prior else 0.0
         policy: Policy = self._recipe_unseen()
-        for look in looks:
-            schema = look.model.schema
-            part = (
+        for part in counts:
+            schema = part.model.schema
+            columns = (
                 table if schema.block is not None else table.select(tuple(v.name for v in schema.attributes))
             )
             if schema.attributes:
-                encoded = encode(part, schema, policy, threshold=self.fitted.threshold)
+                encoded = encode(columns, schema, policy, threshold=self.fitted.threshold)
                 for start, stop in encoded.bounds():
-                    look.model.add_conditionals(encoded.chunk(start, stop), out[start:stop])
+                    part.model.add_conditionals(encoded.chunk(start, stop), out[start:stop])
         return out, model
 
     def _needed(self, table: Table) -> frozenset[Name]:
@@ -116,7 +116,7 @@ class LazyState:
         return self.fitted.spec.unseen
 
     def skeleton(self) -> Schema:
-        """Return the columns and kinds of the source: a look at its first rows, no counting."""
+        """Return the columns and kinds of the source: its first rows are read, nothing is counted."""
         if self._skeleton is None:
             backend = backend_of(self.source)
             if backend is not None:
@@ -145,32 +145,32 @@ class LazyState:
         with self._lock:
             self._drop_if_stale()
             names = frozenset(v.name for v in self.skeleton().attributes)
-            if names not in self._looks:
-                self._looks.clear()
-                self._looks[names] = self._look(names)
-            return self._looks[names]
+            if names not in self._counts:
+                self._counts.clear()
+                self._counts[names] = self._count(names)
+            return self._counts[names]
 
-    def _looks_for(self, needed: frozenset[Name]) -> list[LazyCounts]:
-        known = frozenset().union(*self._looks) if self._looks else frozenset()
+    def _counts_for(self, needed: frozenset[Name]) -> list[LazyCounts]:
+        known = frozenset().union(*self._counts) if self._counts else frozenset()
         absent = needed - known
-        if absent and self._looks and self._file_stamps() != self._stamp:
+        if absent and self._counts and self._file_stamps() != self._stamp:
             self.drop()  # the file was written anew: nothing remembered goes with what is counted now
             absent = needed
-        if absent or not self._looks:
-            look = self._look(absent)
-            held = next(iter(self._looks.values()), None)
-            if held is not None and not _same_rows(held.statistics, look.statistics):
-                self._looks.clear()
-                look = self._look(needed)
+        if absent or not self._counts:
+            part = self._count(absent)
+            held = next(iter(self._counts.values()), None)
+            if held is not None and not _same_rows(held.statistics, part.statistics):
+                self._counts.clear()
+                part = self._count(needed)
                 absent = needed
-            self._looks[absent] = look
+            self._counts[absent] = part
             self._stamp = self._file_stamps()
-        wanted = [look for names, look in self._looks.items() if names & needed]
-        wanted = wanted or [next(iter(self._looks.values()))]
+        wanted = [part for names, part in self._counts.items() if names & needed]
+        wanted = wanted or [next(iter(self._counts.values()))]
         self._evict()
         return wanted
 
-    def _look(self, names: frozenset[Name]) -> LazyCounts:
+    def _count(self, names: frozenset[Name]) -> LazyCounts:
         """Count these attributes, and the class, in one pass."""
         self.passes += 1
         skeleton = self.skeleton()
@@ -210,8 +210,8 @@ class LazyState:
 
     def _evict(self) -> None:
         """Let the oldest counts go while they take more room than allowed."""
-        while len(self._looks) > 1 and sum(held.n_bytes for held in self._looks.values()) > self.max_memory:
-            self._looks.popitem(last=False)
+        while len(self._counts) > 1 and sum(held.n_bytes for held in self._counts.values()) > self.max_memory:
+            self._counts.popitem(last=False)
 
     def _file_stamps(self) -> tuple[object, ...] | None:
         """When and how large each file was written, None for what is no file."""
@@ -224,10 +224,10 @@ class LazyState:
     def _drop_if_stale(self) -> None:
         stamp = self._file_stamps()
         old = isinstance(self.refresh, (int, float)) and time.monotonic() - self._since > self.refresh
-        moved = self._looks and stamp != self._stamp and self.refresh != "manual"
+        moved = self._counts and stamp != self._stamp and self.refresh != "manual"
         if self.refresh == "always" or old or moved:
             self.drop()
-        if not self._looks:
+        if not self._counts:
             self._stamp = stamp
 
 

@@ -412,8 +412,8 @@ class _Ranking:
         names = [v.name for v in self.schema.attributes if self._varies(v.name)]
         if len(names) <= MOST_ATTRIBUTES:
             return tuple(names)
-        told = sum(_View(self, cuts, names).class_information() for cuts in views.cuts[:_RANKED_IN])
-        best = np.sort(np.argsort(-np.asarray(told), kind="stable")[:MOST_ATTRIBUTES])
+        information = sum(_View(self, cuts, names).class_information() for cuts in views.cuts[:_RANKED_IN])
+        best = np.sort(np.argsort(-np.asarray(information), kind="stable")[:MOST_ATTRIBUTES])
         return tuple(names[j] for j in best)
 
     def pairs(self, views: Views, names: Names, most: int) -> list[Names]:
@@ -427,10 +427,10 @@ class _Ranking:
         if len(found) <= most:
             return found
         rows = max(_RANKING_COST // (_RANKED_IN * len(found)), 1_000)
-        told = sum(
+        information = sum(
             _View(self, cuts, names, rows).pair_information(places) for cuts in views.cuts[:_RANKED_IN]
         )
-        return [found[p] for p in np.argsort(-np.asarray(told), kind="stable")]
+        return [found[p] for p in np.argsort(-np.asarray(information), kind="stable")]
 
     def triples(self, views: Views, names: Names, most: int) -> list[Names]:
         """Return triples that depend on each other beyond their pairs, among the attributes that tell most."""
@@ -440,10 +440,10 @@ class _Ranking:
         pairs = np.array(list(itertools.combinations(range(len(names)), 2)), dtype=np.int64)
         pairs = pairs[view.widths[pairs].max(axis=1) <= _TRIPLE_CODES]
         rows = max(_RANKING_COST // max(len(pairs), 1), 1_000)
-        told = _View(self, views.cuts[0], names, rows).pair_information(pairs)
+        information = _View(self, views.cuts[0], names, rows).pair_information(pairs)
         strongest = np.full(len(names), -np.inf)
-        np.maximum.at(strongest, pairs[:, 0], told)
-        np.maximum.at(strongest, pairs[:, 1], told)
+        np.maximum.at(strongest, pairs[:, 0], information)
+        np.maximum.at(strongest, pairs[:, 1], information)
         order = np.argsort(-(view.class_information() + strongest), kind="stable")
         fit = [int(j) for j in order if 2 < view.widths[j] <= _TRIPLE_CODES]
         among = sorted(fit[:_TRIPLES_AMONG])
@@ -494,21 +494,21 @@ class _View:
         """Return I(X; Y) of each axis."""
         singles = np.arange(len(self.widths))[:, None]
         joint, alone = self._sums(singles), self._sums(singles, classes=False)
-        told = joint - alone - self._of_class() + self.total * np.log(self.total)
-        return np.asarray(told / self.total)
+        information = joint - alone - self._of_class() + self.total * np.log(self.total)
+        return np.asarray(information / self.total)
 
     def pair_information(self, pairs: NDArray[np.int64]) -> Floats:
         """Return I(X_i; X_j | Y) of pairs, less its mean where there is none."""
         singles = self._sums(np.arange(len(self.widths))[:, None])
-        told = self._sums(pairs) - singles[pairs].sum(axis=1) + self._of_class()
-        return np.asarray((told - 0.5 * self._chance(pairs)) / self.total)
+        information = self._sums(pairs) - singles[pairs].sum(axis=1) + self._of_class()
+        return np.asarray((information - 0.5 * self._chance(pairs)) / self.total)
 
     def triple_information(self, triples: NDArray[np.int64]) -> Floats:
         """Return what three attributes tell of each other within the classes that no two of them tell."""
         singles = self._sums(np.arange(len(self.widths))[:, None])[triples].sum(axis=1)
         pairs = sum(self._sums(triples[:, two]) for two in ([0, 1], [0, 2], [1, 2]))
-        told = self._sums(triples) - pairs + singles - self._of_class()
-        return np.asarray((told - 0.5 * self._chance(triples)) / self.total)
+        information = self._sums(triples) - pairs + singles - self._of_class()
+        return np.asarray((information - 0.5 * self._chance(triples)) / self.total)
 
     def _chance(self, sets: NDArray[np.int64]) -> Floats:
         """Return the degrees of freedom of sets of axes, twice the mean of n times what they seem to tell."""

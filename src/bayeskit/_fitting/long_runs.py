@@ -63,12 +63,12 @@ def run_search(
     answer: Callable[[Question], list[Any]],
     *,
     time_limit: float | None = None,
-    told: Callable[[], None] | None = None,
+    on_step: Callable[[], None] | None = None,
 ) -> Outcome:
     """Answer the questions of a search.
 
-    When the seconds of ``time_limit`` have passed, or at Ctrl-C, the search is told to stop and returns the
-    best graph it has. ``told`` is called after every answer (a progress bar).
+    When the seconds of ``time_limit`` have passed, or at Ctrl-C, the search is on_step to stop and returns the
+    best graph it has. ``on_step`` is called after every answer (a progress bar).
     """
     end = None if time_limit is None else time.monotonic() + time_limit
     stopped: str | None = None
@@ -77,8 +77,8 @@ def run_search(
             question = next(search)
             while True:
                 answers = answer(question)
-                if told is not None:
-                    told()
+                if on_step is not None:
+                    on_step()
                 if interrupted.is_set():
                     stopped = "interrupt"
                 elif end is not None and time.monotonic() > end:

@@ -195,8 +195,8 @@ def _labelled_value(chunk: Chunk, model: Model) -> float:
     """
     assert chunk.target is not None
     own = model.joint_chunk(chunk)[np.arange(chunk.n_rows), chunk.target.astype(np.intp)]
-    told = (chunk.row_weights > 0.0) & (own > -np.inf)
-    return float((chunk.row_weights[told] * own[told]).sum())
+    usable = (chunk.row_weights > 0.0) & (own > -np.inf)
+    return float((chunk.row_weights[usable] * own[usable]).sum())
 
 
 def _with_weight(pieces: list[EncodedTable], n_jobs: int | None) -> Schema:

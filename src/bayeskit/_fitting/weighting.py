@@ -132,7 +132,7 @@ class WeightedNaive(ModelForm):
         schema = statistics.schema
         discrete, numeric = (self._of(variables) for variables in (schema.categorical, schema.numeric))
         plain = Naive().conditionals(statistics, spec, prior)
-        return tuple(conditional.weighed(discrete, numeric) for conditional in plain)
+        return tuple(conditional.with_attribute_weights(discrete, numeric) for conditional in plain)
 
     def _of(self, variables: Iterable[Any]) -> Floats:
         return np.array([float(self.weights.get(v.name, 1.0)) for v in variables])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit._messages import Joined, Message, as_message, listed
-from bayeskit._schema import Name, can_be_kept, first_twice, sorted_labels
+from bayeskit._schema import Name, can_be_saved, first_twice, sorted_labels
 from bayeskit.errors import CyclicGraph, SettingError
 
 
@@ -26,7 +26,7 @@ def node_name(name: object) -> Name:
         name = name.item()
     if isinstance(name, str):
         return str.__str__(name)
-    if name is None or not is_label(name) or not can_be_kept(name):
+    if name is None or not is_label(name) or not can_be_saved(name):
         raise SettingError(
             "{name!r} cannot be the name of a node. Use a string, a number or a tuple of them.", name=name
         )

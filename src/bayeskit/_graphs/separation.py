@@ -308,7 +308,7 @@ class PathStep:
     @property
     def reason(self) -> str:
         """Why it blocks the path, or does not."""
-        return self.reason_message.told_in("en")
+        return self.reason_message.in_language("en")
 
     @property
     def reason_message(self) -> Message:

@@ -55,12 +55,12 @@ class Independence:
     @property
     def title(self) -> str:
         """One sentence that says whether they are independent."""
-        return self._title().told_in("en")
+        return self._title().in_language("en")
 
     @property
     def summary(self) -> str:
         """One sentence about all paths."""
-        return self._summary().told_in("en")
+        return self._summary().in_language("en")
 
     def _title(self) -> Message:
         names = {key: Joined(map(visible, getattr(self, key))) for key in ("a", "b", "given")}
@@ -106,15 +106,15 @@ class Independence:
         ----------
         lang : "en" or "zh"
         """
-        lines = [self._title().told_in(lang), self._summary().told_in(lang)]
+        lines = [self._title().in_language(lang), self._summary().in_language(lang)]
         for number, path in enumerate(self.paths, 1):
             lines += ["", f"{number}. {_verdict(path, lang)}"]
-            lines += [f"   {reason.told_in(lang)}" for reason in _reasons(path)]
+            lines += [f"   {reason.in_language(lang)}" for reason in _reasons(path)]
         return "\n".join(lines)
 
     def outline(self, lang: str = "en") -> list[str]:
         """Return the title, and whether each path is blocked."""
-        return [self._title().told_in(lang), *(f"  {_verdict(path, lang)}" for path in self.paths)]
+        return [self._title().in_language(lang), *(f"  {_verdict(path, lang)}" for path in self.paths)]
 
     def __str__(self) -> str:
         return self.text()
@@ -123,8 +123,8 @@ class Independence:
         rows = tuple(
             (
                 str(path),
-                _state(path).told_in("en"),
-                join((reason.told_in("en") for reason in _reasons(path)), BREAK),
+                _state(path).in_language("en"),
+                join((reason.in_language("en") for reason in _reasons(path)), BREAK),
             )
             for path in self.paths
         )
@@ -134,7 +134,7 @@ class Independence:
 
 
 def _verdict(path: Path, lang: str) -> str:
-    return Message("{where}: {what}", where=str(path), what=_state(path)).told_in(lang)
+    return Message("{where}: {what}", where=str(path), what=_state(path)).in_language(lang)
 
 
 def _state(path: Path) -> Message:

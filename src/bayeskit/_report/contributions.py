@@ -18,7 +18,7 @@ from bayeskit._data.native_frames import as_array
 from bayeskit._fitting.model import Model
 from bayeskit._messages import Joined
 from bayeskit._report.explanation import Explanation
-from bayeskit._report.factors.average import said_by
+from bayeskit._report.factors.average import logs_of
 from bayeskit._schema import Name
 
 if TYPE_CHECKING:
@@ -217,11 +217,11 @@ def _average(out: Floats, place: Mapping[Name, int], page: Explanation) -> None:
     before = out.sum(axis=0) - prior
     for weight, parent in zip(shares, average.super_parents, strict=True):
         out[place[parent.name]] += _times(weight, np.array([f.log for f in parent.first]) - prior)
-        said = said_by(parent.attributes)
+        said = logs_of(parent.attributes)
         if said:
             out[[place[name] for name, _ in said]] += _times(weight, np.array([logs for _, logs in said]))
-    told = out.sum(axis=0) - before
-    out[-1] += np.where(np.isfinite(total), total - np.where(np.isfinite(told), told, 0.0), total)
+    change = out.sum(axis=0) - before
+    out[-1] += np.where(np.isfinite(total), total - np.where(np.isfinite(change), change, 0.0), total)
 
 
 def _times(weight: Floats, logs: Floats) -> Floats:

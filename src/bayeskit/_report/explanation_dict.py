@@ -64,8 +64,8 @@ def _to_dict(e: Explanation) -> dict[str, Any]:
 def attribute_of(a: Attribute, ranking: Sequence[int]) -> dict[str, Any]:
     """Return one attribute as plain values."""
     odds = odds_of_logs([f.log for f in a.factors], ranking)
-    told = (a.name, a.value, a.family, a.as_missing, given_to_dicts(a.given), plain(a.summed))
-    return attribute_to_dict(*told, _factors(a.factors), odds)
+    content = (a.name, a.value, a.family, a.as_missing, given_to_dicts(a.given), plain(a.summed))
+    return attribute_to_dict(*content, _factors(a.factors), odds)
 
 
 def given_to_dicts(given: Iterable[tuple[Any, Any]]) -> list[dict[str, Any]]:
@@ -112,14 +112,16 @@ def _super_parent(e: Explanation, i: int) -> dict[str, Any]:
     assert e.average is not None
     parent = e.average.super_parents[i]
     children = parent.attributes
-    told = children.plainly(e.ranking) if isinstance(children, LazyAttributes) and children.plainly else None
+    content = (
+        children.plainly(e.ranking) if isinstance(children, LazyAttributes) and children.plainly else None
+    )
     return {
         "name": plain(parent.name),
         "value": plain(parent.value),
         "weight": parent.weight,
         "shares": [e.average.shares(k)[i] for k in range(len(e.classes))],
         "first": _factors(parent.first),
-        "attributes": [attribute_of(a, e.ranking) for a in children] if told is None else told,
+        "attributes": [attribute_of(a, e.ranking) for a in children] if content is None else content,
         "log_products": plain(parent.log_products),
     }
 

@@ -170,12 +170,12 @@ def _categorical(statistics: Statistics) -> list[AttributeInformation]:
     schema = statistics.schema
     tell = class_information(statistics.tables.counts, schema.offsets)
     rows = []
-    for variable, told in zip(schema.categorical, tell.tolist(), strict=True):
+    for variable, gain in zip(schema.categorical, tell.tolist(), strict=True):
         counts = statistics.table(variable.name)
         of_class = float(entropy(counts.sum(axis=0)))
         rows.append(
             AttributeInformation(
-                variable.name, variable.size, float(entropy(counts.sum(axis=1))), told, _share(told, of_class)
+                variable.name, variable.size, float(entropy(counts.sum(axis=1))), gain, _share(gain, of_class)
             )
         )
     return rows
@@ -188,10 +188,10 @@ def _numeric(statistics: Statistics) -> list[AttributeInformation]:
         return []
     pooled = statistics.moments.pooled()
     classes = statistics.moments.rescaled(pooled.exponent)
-    overall, weight = pooled.held_variance()[0], classes.weight
+    overall, weight = pooled.scaled_variance()[0], classes.weight
     varies = overall > 0.0
     overall = np.where(varies, overall, 1.0)
-    within = np.maximum(classes.held_variance(), _FLOOR * overall)
+    within = np.maximum(classes.scaled_variance(), _FLOOR * overall)
     share = weight / np.maximum(weight.sum(axis=0), 1e-300)
     gain = np.where(varies, 0.5 * (share * np.log(overall / within)).sum(axis=0), 0.0)
     # log σ² = log of the held variance + 2·exponent·log 2. What is constant has no density.
@@ -200,14 +200,16 @@ def _numeric(statistics: Statistics) -> list[AttributeInformation]:
     for m, variable in enumerate(schema.numeric):
         of_class = float(entropy(weight[:, m]))
         # The Gaussian has the largest entropy of all, so that this may say more than there is to know.
-        told = float(min(max(gain[m], 0.0), of_class))
+        information = float(min(max(gain[m], 0.0), of_class))
         height = float(spread[m]) if varies[m] else -np.inf
-        rows.append(AttributeInformation(variable.name, None, height, told, _share(told, of_class)))
+        rows.append(
+            AttributeInformation(variable.name, None, height, information, _share(information, of_class))
+        )
     return rows
 
 
-def _share(told: float, of_class: float) -> float:
-    return min(told / of_class, 1.0) if of_class > 0.0 else 0.0
+def _share(information: float, of_class: float) -> float:
+    return min(information / of_class, 1.0) if of_class > 0.0 else 0.0
 
 
 def _page(table: InformationTable) -> DisplayTable:
@@ -268,8 +270,8 @@ def information_beyond_chance(source: CountClassifier, *, lang: str = "en") -> I
             chance = (table.n_classes - 1.0) / max(float(statistics.class_counts.sum()), 1.0)
         else:
             chance = chance_information(statistics.table(row.name))
-        told = max(row.information - chance, 0.0)
-        rows.append(replace(row, information=told, share=row.share * told / max(row.information, 1e-300)))
+        rest = max(row.information - chance, 0.0)
+        rows.append(replace(row, information=rest, share=row.share * rest / max(row.information, 1e-300)))
     rows.sort(key=lambda row: -round(row.information, 12))
     return replace(table, rows=tuple(rows))
 

@@ -160,9 +160,9 @@ def _notes(e: Explanation, shown: int, folded: int, lang: str) -> list[str]:
 def _form_notes(e: Explanation, folded: int, words: WordList) -> list[str]:
     match e.form:
         case "average" if e.average is not None:
-            weighed = any(s.weight != 1.0 for s in e.average.super_parents)
+            is_weighted = any(s.weight != 1.0 for s in e.average.super_parents)
             more = [words["folded"].format(n=folded)] if folded else []
-            return [words["average"], *([words["weights"]] if weighed else []), *more]
+            return [words["average"], *([words["weights"]] if is_weighted else []), *more]
         case "alone":
             return [words["alone"]]
         case "evidence":

@@ -203,7 +203,7 @@ def as_bytes(scene: Scene, name: str, styles: Mapping[str, Style] = STYLES) -> b
 def _draw(axes: Axes, mark: Rectangle | Words | Line, style: Style, order: int, fonts: list[str]) -> None:
     patches, outline = import_module("matplotlib.patches"), import_module("matplotlib.path").Path
     fill = style.fill[0] if style.fill else "none"
-    look = {
+    drawn = {
         "facecolor": fill,
         "edgecolor": style.stroke[0] if style.stroke else "none",
         "linewidth": style.width,
@@ -215,7 +215,7 @@ def _draw(axes: Axes, mark: Rectangle | Words | Line, style: Style, order: int, 
             box = "square,pad=0" if mark.radius == 0 else rounding
             axes.add_patch(
                 patches.FancyBboxPatch(
-                    (mark.x, mark.y), mark.width, mark.height, boxstyle=box, mutation_aspect=1, **look
+                    (mark.x, mark.y), mark.width, mark.height, boxstyle=box, mutation_aspect=1, **drawn
                 )
             )
         case Words():
@@ -241,4 +241,4 @@ def _draw(axes: Axes, mark: Rectangle | Words | Line, style: Style, order: int, 
             }
             codes = [c for verb, _ in mark.steps for c in code[verb]]
             points = [p for verb, at in mark.steps for p in (at or ((0.0, 0.0),))]
-            axes.add_patch(patches.PathPatch(outline(points, codes), **look))
+            axes.add_patch(patches.PathPatch(outline(points, codes), **drawn))

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._schema import Name, Schema
-from bayeskit._statistics.part import ROUNDING_OF_ONE, CellTable, Embedding, Gone, Part, shown, weight_gone
+from bayeskit._statistics.part import (
+    ROUNDING_OF_ONE,
+    CellTable,
+    Embedding,
+    Gone,
+    Part,
+    term_text,
+    weight_gone,
+)
 from bayeskit._statistics.term import Term
 from bayeskit.errors import DataError
 from bayeskit.typing import Floats
@@ -237,7 +245,7 @@ def _grid_of(table: CellTable, n_classes: int) -> Grid:
     if len(scales) > 1:
         raise DataError(
             "The cells of {term} are on grids of {n} widths. Give one width for each attribute.",
-            term=shown(table.term),
+            term=term_text(table.term),
             n=len(scales),
         )
     if not len(scales):

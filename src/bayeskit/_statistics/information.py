@@ -180,7 +180,7 @@ def gaussian_information(cell_moments: CellMoments, moments: Moments, schema: Sc
     array([[0.805]])
     """
     pooled = moments.pooled()
-    overall = pooled.held_variance()[0]
+    overall = pooled.scaled_variance()[0]
     least = np.where(overall > 0.0, FLOOR * overall, 1.0)
     k, width = schema.n_classes, len(overall)
     information = np.zeros((len(schema.categorical), width))
@@ -188,8 +188,8 @@ def gaussian_information(cell_moments: CellMoments, moments: Moments, schema: Sc
         states = cell_moments.of_states(int(begin), int(end) - 1).rescaled(pooled.exponent)
         classes = cell_moments.over_states(int(begin), int(end) - 1).rescaled(pooled.exponent)
         n = states.weight.reshape(-1, k, width)
-        within = np.log(np.maximum(states.held_variance(), least)).reshape(n.shape)
-        of_class = np.log(np.maximum(classes.held_variance(), least))
+        within = np.log(np.maximum(states.scaled_variance(), least)).reshape(n.shape)
+        of_class = np.log(np.maximum(classes.scaled_variance(), least))
         total = n.sum(axis=(0, 1))
         gain = 0.5 * (n * (of_class - within)).sum(axis=(0, 1))
         # The floor, which lifts both variances, may take the sum below zero.

@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics import double
 from bayeskit._statistics.double import Twofold
-from bayeskit._statistics.part import ROUNDING, CellTable, Embedding, Gone, Part, of_planes, put_planes, shown
+from bayeskit._statistics.part import (
+    ROUNDING,
+    CellTable,
+    Embedding,
+    Gone,
+    Part,
+    of_planes,
+    put_planes,
+    term_text,
+)
 from bayeskit._statistics.term import Term
 from bayeskit.errors import DataError, Incompatible
 from bayeskit.typing import Floats
@@ -226,13 +235,13 @@ class Moments(Part):
 
         A variance beyond the range of a double is the largest (or smallest above zero) that there is.
         """
-        return _in_range(self.held_variance(unbiased), 2 * self.exponent)
+        return _in_range(self.scaled_variance(unbiased), 2 * self.exponent)
 
     def deviation(self, unbiased: bool = False) -> Floats:
         """Return the standard deviations, which stay in range where the variances do not."""
-        return _in_range(np.sqrt(self.held_variance(unbiased)), self.exponent)
+        return _in_range(np.sqrt(self.scaled_variance(unbiased)), self.exponent)
 
-    def held_variance(self, unbiased: bool = False) -> Floats:
+    def scaled_variance(self, unbiased: bool = False) -> Floats:
         """Return the variances of x·2^−exponent, which are always in range."""
         divisor = self.weight - 1.0 if unbiased else self.weight
         above = divisor > 0.0
@@ -280,7 +289,7 @@ def put_moments(table: CellTable, planes: Floats) -> int:
         raise DataError(
             "The cells of {term} are held at the scales 2^{exponents}. Hold the "
             "sums of one attribute at one scale.",
-            term=shown(table.term),
+            term=term_text(table.term),
             exponents=exponents.astype(int).tolist(),
         )
     return int(exponents[0]) if len(exponents) else 0

@@ -291,7 +291,7 @@ class CellTable:
             raise DataError(
                 "The cells of {term} have codes of shape {shape} and dtype {dtype} for "
                 "{n} weights. Give one row of {width} whole numbers for each.",
-                term=shown(self.term),
+                term=term_text(self.term),
                 shape=codes.shape,
                 dtype=codes.dtype,
                 n=len(n),
@@ -300,7 +300,7 @@ class CellTable:
         if not np.isfinite(n).all():
             raise DataError(
                 "A cell of {term} weighs {n}. Weights are finite.",
-                term=shown(self.term),
+                term=term_text(self.term),
                 n=n[~np.isfinite(n)][0],
             )
         cells = self.term.cells  # codes of a grid stand behind them
@@ -312,13 +312,15 @@ class CellTable:
                 raise DataError(
                     "A cell of {term} has the code {strange} of {name!r}, whose codes are 0 to "
                     "{size}. Count by the codes of the schema, missing last.",
-                    term=shown(self.term),
+                    term=term_text(self.term),
                     strange=strange[0],
                     name=name,
                     size=size - 1,
                 )
         if self.term.values and len(np.unique(codes, axis=0)) < len(codes):
-            raise DataError("A cell of {term} is listed twice. Add its sums up first.", term=shown(self.term))
+            raise DataError(
+                "A cell of {term} is listed twice. Add its sums up first.", term=term_text(self.term)
+            )
         return CellTable(self.term, codes.astype(np.int64).reshape(len(n), width), n, self.sums)
 
 
@@ -327,10 +329,10 @@ def shape_of(schema: Schema, term: Term) -> tuple[int, ...]:
     return schema.n_classes, *(schema[name].size + 1 for name in term.cells[1:])
 
 
-def shown(term: Term) -> str:
+def term_text(term: Term) -> str:
     """Write a term as a formula does.
 
-    >>> shown(Term(("y", "a")))
+    >>> term_text(Term(("y", "a")))
     'n(y, a)'
     """
     names = ", ".join(map(str, term.cells))
@@ -342,14 +344,14 @@ def joined(tables: Iterable[CellTable], schema: Schema, terms: tuple[Term, ...])
     found: dict[Term, list[CellTable]] = {term: [] for term in terms}
     for table in tables:
         if table.term not in found:
-            raise DataError("The plan does not ask for {term}. Leave it out.", term=shown(table.term))
+            raise DataError("The plan does not ask for {term}. Leave it out.", term=term_text(table.term))
         found[table.term].append(table)
     absent = [term for term, pieces in found.items() if not pieces]
     if absent:
         raise DataError(
             "{absent} was not counted, and the plan asks for it. Give a table of its cells, empty where "
             "there are none.",
-            absent=shown(absent[0]),
+            absent=term_text(absent[0]),
         )
     whole = {term: _concatenated(pieces).checked(schema) for term, pieces in found.items()}
     _check_totals(whole, schema)
@@ -380,10 +382,10 @@ def _check_totals(tables: Mapping[Term, CellTable], schema: Schema) -> None:
                 "{term} adds up to {total:g} rows of class {state!r}, and "
                 "{term2} to {totals:g}. Count all terms over the same rows, missing cells among "
                 "them.",
-                term=shown(table.term),
+                term=term_text(table.term),
                 total=total[c],
                 state=schema.target.states[c],
-                term2=shown(plain[0].term),
+                term2=term_text(plain[0].term),
                 totals=totals[0][c],
             )
 

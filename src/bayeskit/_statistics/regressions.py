@@ -104,10 +104,10 @@ class Regressions:
         centred = z - pivot[configuration]
         first, second = np.zeros((size, m)), np.zeros((size, m, m))
         for a in range(m):
-            weighed = weights * centred[:, a]
-            first[:, a] = np.bincount(configuration, weighed, size)
+            weighted = weights * centred[:, a]
+            first[:, a] = np.bincount(configuration, weighted, size)
             for b in range(a + 1):
-                here = np.bincount(configuration, weighed * centred[:, b], size)
+                here = np.bincount(configuration, weighted * centred[:, b], size)
                 second[:, a, b] = second[:, b, a] = here
         n = np.bincount(configuration, weights, size).astype(np.float64)
         return cls(pivot, Twofold.exact(n), Twofold.exact(first), Twofold.exact(second))

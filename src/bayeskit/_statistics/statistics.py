@@ -199,10 +199,10 @@ class Statistics:
         for variable in schema.attributes:
             if variable.kind == "categorical":
                 start = int(schema.offsets[j])
-                variable = variable.kept(alive[start : start + variable.size])
+                variable = variable.without_unused(alive[start : start + variable.size])
                 j += 1
             attributes.append(variable)
-        return self.embed(schema.with_variables(attributes, schema.target.kept(classes)))
+        return self.embed(schema.with_variables(attributes, schema.target.without_unused(classes)))
 
 
 def _merged(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def statistics_html(statistics: Statistics) -> str:
 
 
 def _lines(statistics: Statistics, variable: Variable, k: int) -> Iterator[tuple[str, list[str]]]:
-    """Give the lines of one attribute: what is told, and a cell for each class."""
+    """Give the lines of one attribute: a heading, and a cell for each class."""
     schema, parts = statistics.schema, statistics.parts
     if variable.kind == "categorical":
         counts = statistics.table(variable.name)
@@ -69,8 +69,8 @@ def _lines(statistics: Statistics, variable: Variable, k: int) -> Iterator[tuple
             yield "(missing)", _numbers(missing.tolist())
     elif variable.kind == "block":
         sums = statistics.parts["totals"].arrays()["sums"] if "totals" in parts else None
-        told = _numbers(sums[:k].sum(axis=1).tolist()) if sums is not None else [""] * k
-        yield f"sum of {variable.width:,} columns", told
+        texts = _numbers(sums[:k].sum(axis=1).tolist()) if sums is not None else [""] * k
+        yield f"sum of {variable.width:,} columns", texts
     elif "moments" in parts:
         j = schema.numeric_index[variable.name]
         moments = statistics.moments

@@ -42,7 +42,7 @@ def bayes(
 
     Total probability and products, as fractions where these are short, and the unit square that shows them.
     """
-    from bayeskit._cli.bayes_rule import as_svg, as_text, by_hand, shown
+    from bayeskit._cli.bayes_rule import as_svg, as_text, by_hand, fraction_text
     from bayeskit._cli.output import console, print_json, show, table
     from bayeskit._cli.row_writing import opened_text
 
@@ -57,14 +57,17 @@ def bayes(
     rows = [
         (
             name,
-            *map(shown, (rule.prior[name], rule.likelihood[name], rule.product[name], rule.posterior[name])),
+            *map(
+                fraction_text,
+                (rule.prior[name], rule.likelihood[name], rule.product[name], rule.posterior[name]),
+            ),
         )
         for name in rule.prior
     ]
     headers = [common.say(WORDS[key]) for key in ("class", "prior", "likelihood", "product", "posterior")]
     console().print(table(headers, rows, 1))
     terms = [f"{_plain(rule.prior[name])}·{_plain(rule.likelihood[name])}" for name in rule.prior]
-    show(common.say(WORDS["total"], sum=" + ".join(terms), value=shown(rule.total)))
+    show(common.say(WORDS["total"], sum=" + ".join(terms), value=fraction_text(rule.total)))
     show("\n" + common.say(WORDS["square"]))
     show(as_text(rule))
     if rule.tallest > 1:

@@ -89,7 +89,7 @@ def compare(
     from bayeskit._comparison.run import compare
     from bayeskit._report.comparison_report.verdict import verdict
 
-    asked = CompareRequest(
+    request = CompareRequest(
         data, target, reading, tuple(drop or ()), tuple(keep or ()), models, test, folds, random_state, loss, report,
         save, baselines, common.lang.value,
     )  # fmt: skip
@@ -108,8 +108,8 @@ def compare(
                 models=models,
                 baselines=baselines,
                 test=None if others is None else FileTableSource(others, str(test)),
-                exclude=asked.drop,
-                keep=asked.keep,
+                exclude=request.drop,
+                keep=request.keep,
                 folds=folds,
                 random_state=random_state,
                 loss=None if loss is None else partial(read_losses, loss),
@@ -118,11 +118,11 @@ def compare(
             )
         doubtful = int(found.held.rows[found.held.posterior.max(axis=1).argmin()])
         left_out = [column.name for column in found.columns if column.left_out is not None]
-        lines = next_lines(asked, found.pick, left_out, doubtful, found.table.unlabelled > 0)
+        lines = next_lines(request, found.pick, left_out, doubtful, found.table.unlabelled > 0)
         if store is not None:
             found.fitted().save(store)
         if paper is not None:
-            page = found.page(command=typed(asked), next_lines=lines, loss_path=loss)
+            page = found.page(command=typed(request), next_lines=lines, loss_path=loss)
             paper.write_text(page, encoding="utf-8")
         for path in written:
             note(common.say(WORDS["writing"], path=path))

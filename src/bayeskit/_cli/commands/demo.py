@@ -25,7 +25,7 @@ def demo(
     A table: compare models, explain a row, decide under a loss. grass and asia: ask a network. mixture: groups that
     nobody named. news: texts. spam: from one word to a decision.
     """
-    from bayeskit._cli.demos import NAMES, tell
+    from bayeskit._cli.demos import NAMES, make_demo
     from bayeskit._cli.demos.stories import known_names, table_name
     from bayeskit._cli.output import print_json
     from bayeskit._messages import did_you_mean
@@ -33,10 +33,10 @@ def demo(
 
     lang = common.lang.value
     if name in NAMES:
-        from bayeskit._cli.demos.demo_page import print_told
+        from bayeskit._cli.demos.demo_page import print_page
 
-        found = tell(name, lang)
-        print_json(found.to_dict()) if common.as_json else print_told(found, lang)
+        found = make_demo(name, lang)
+        print_json(found.to_dict()) if common.as_json else print_page(found, lang)
         return
     table = table_name(name)
     if table is None:

@@ -71,10 +71,10 @@ def discretize(
         points = cut_points(rows, target, method.value, bins)
         n = write_cut(rows, points, codes, output, form, spreadsheet)
     if output not in (None, "-"):
-        _tell(points, n, str(output), common)
+        _print_result(points, n, str(output), common)
 
 
-def _tell(points: dict[str, Any], n: int, path: str, common: Common) -> None:
+def _print_result(points: dict[str, Any], n: int, path: str, common: Common) -> None:
     from bayeskit._cli.output import console, print_json, show, table
     from bayeskit._report.fractions import short
 

@@ -50,16 +50,16 @@ def doctor(common: Common) -> None:
         rows += [(name, version or absent, needed) for name, version in found["needed"].items()]
         rows += [(name, version or absent, extra) for name, version in found["extras"].items()]
         cache = found["cache"]
-        told = common.say(
+        text = common.say(
             WORDS["cache_told"], n=cache["files"], size=cache["bytes"] / 1e6, folder=cache["folder"]
         )
         if not cache["writable"]:
-            told = common.say(WORDS["read_only"], folder=cache["folder"])
+            text = common.say(WORDS["read_only"], folder=cache["folder"])
         if cache["open_to_others"] is not None:
-            told = common.say(WORDS["open_to_others"], folder=cache["open_to_others"])
+            text = common.say(WORDS["open_to_others"], folder=cache["open_to_others"])
         rows += [
             (common.say(WORDS["threads"]), str(found["threads"]), ""),
-            (common.say(WORDS["cache"]), told, ""),
+            (common.say(WORDS["cache"]), text, ""),
         ]
         rows += [(name, value, "") for name, value in found["settings"].items()]
         console().print(table(["", "", ""], rows, 3))
@@ -122,7 +122,7 @@ def examined() -> dict[str, Any]:
         ]
     needed = {re.split(r"[^\w.-]", text)[0]: text for text in declared}
     folder = cache_folder()
-    files, size = kept(folder)
+    files, size = cache_size(folder)
     versions = {name: version_of(name) for name in needed}
     writable = is_writable(folder)
     opened = strangers_access(folder)
@@ -147,11 +147,11 @@ def examined() -> dict[str, Any]:
 
 
 def cache_folder() -> Path:
-    """Return the folder that Numba keeps compiled loops in: the one it is told, or beside the sources."""
+    """Return the folder of Numba's compiled loops: the one that NUMBA_CACHE_DIR names, or beside the sources."""
     import bayeskit
 
-    told = os.environ.get("NUMBA_CACHE_DIR")
-    return Path(told) if told else Path(bayeskit.__file__).parent
+    folder = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(folder) if folder else Path(bayeskit.__file__).parent
 
 
 def is_writable(folder: Path) -> bool:
@@ -175,18 +175,18 @@ def strangers_access(folder: Path) -> str | None:
     """
     if os.name != "posix" or not folder.is_dir():
         return None
-    told = "NUMBA_CACHE_DIR" in os.environ
+    is_set = "NUMBA_CACHE_DIR" in os.environ
     for place in (folder, *(Path(top) / name for top, names, _ in os.walk(folder) for name in names)):
         with contextlib.suppress(OSError):  # it has gone meanwhile
             found = place.stat()
             # Beside the sources they belong to whoever installed them, and so does the code itself.
-            foreign = told and found.st_uid not in (0, os.geteuid())
+            foreign = is_set and found.st_uid not in (0, os.geteuid())
             if foreign or found.st_mode & stat.S_IWOTH:
                 return str(place)
     return None
 
 
-def kept(folder: Path) -> tuple[int, int]:
+def cache_size(folder: Path) -> tuple[int, int]:
     """Return how many compiled files there are, and their bytes."""
     sizes = [file.stat().st_size for file in folder.rglob("*.nbc")] if folder.is_dir() else []
     return len(sizes), sum(sizes)

@@ -66,9 +66,9 @@ def fit(
     from bayeskit._cli.row_writing import replaced
     from bayeskit._cli.saved_models import refuse_network_suffix
     from bayeskit._cli.table_rows import opened
-    from bayeskit._comparison.candidates import made
+    from bayeskit._comparison.candidates import make_model
 
-    estimator = made(model, parameters_of(param, smoothing))
+    estimator = make_model(model, parameters_of(param, smoothing))
     if model == "net":
         refuse_network_suffix(output)
     # The output comes first: who cannot write there should not learn so after the work.
@@ -81,12 +81,14 @@ def fit(
             by_batch = model != "net"
             estimator.fit(rows.for_learning() if by_batch else rows.columns(), target=target)
         estimator.save(temporary)
-    _tell(estimator, estimator.statistics_.class_counts.tolist(), rows.shown, common, output)
+    _print_result(estimator, estimator.statistics_.class_counts.tolist(), rows.shown, common, output)
     if data != "-" and not common.as_json:
         note(common.say(WORDS["next"]) + f"bayeskit explain {output} {data} --row 1")
 
 
-def _tell(estimator: CountClassifier, counts: list[float], shown: str, common: Common, output: str) -> None:
+def _print_result(
+    estimator: CountClassifier, counts: list[float], shown: str, common: Common, output: str
+) -> None:
     from bayeskit._cli.output import print_json, show
     from bayeskit._visible import plain
 
@@ -99,9 +101,14 @@ def _tell(estimator: CountClassifier, counts: list[float], shown: str, common: C
             | {"attributes": [str(v.name) for v in schema.attributes], "classes": classes, "written": output}
         )
         return
-    told = common.listed(f"{label} {count:g}" for label, count in by_class.items())
+    by_label = common.listed(f"{label} {count:g}" for label, count in by_class.items())
     values = {"model": type(estimator).__name__, "n": int(sum(counts)), "data": shown}
-    values |= {"d": len(schema.attributes), "k": len(counts), "target": schema.target.name, "counts": told}
+    values |= {
+        "d": len(schema.attributes),
+        "k": len(counts),
+        "target": schema.target.name,
+        "counts": by_label,
+    }
     show(common.say(WORDS["learned"], **values))
     show(common.say(WORDS["written"], path=output))
 

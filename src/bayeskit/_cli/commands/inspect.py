@@ -78,8 +78,8 @@ def _print(found: dict[str, Any], common: Common) -> None:
 
     show(common.say(WORDS["title"], **{key: found[key] for key in ("model", "rows", "target")}))
     if found["parameters"]:
-        told = common.listed(f"{name}={value!r}" for name, value in found["parameters"].items())
-        show(common.say(WORDS["parameters"], list=told))
+        parameters = common.listed(f"{name}={value!r}" for name, value in found["parameters"].items())
+        show(common.say(WORDS["parameters"], list=parameters))
     if found["held"]:
         show(common.say(WORDS["held"], list=common.listed(name.replace("_", " ") for name in found["held"])))
     total = found["rows"] or 1.0

@@ -60,7 +60,7 @@ def predict(
     header = ["row", predictor.target]
     header += [f"P({label})" for label in predictor.classes] if proba else []
     header += ["action", "risk"] if decides else []
-    told: Counter[str] = Counter()
+    by_answer: Counter[str] = Counter()
     with opened(data, reading) as rows:
         known = predictor.columns_of(rows)  # refuses a table that does not fit before anything is written
         with opened_text(output) as stream:
@@ -74,17 +74,17 @@ def predict(
                     raise
                 lines = _lines(found, predictor.classes, first, proba, decides, costs, reject)
                 written = list(lines)
-                told.update(str(line[-2] if decides else line[1]) for line in written)
+                by_answer.update(str(line[-2] if decides else line[1]) for line in written)
                 writer.write(written)
                 first += len(found)
             writer.close()
     if output is None or output == "-":
         return
-    n = sum(told.values())
+    n = sum(by_answer.values())
     if common.as_json:
-        print_json({"rows": n, "counts": dict(told), "written": output})
+        print_json({"rows": n, "counts": dict(by_answer), "written": output})
     else:
-        counts = common.listed(f"{label} {count:,}" for label, count in told.most_common())
+        counts = common.listed(f"{label} {count:,}" for label, count in by_answer.most_common())
         show(common.say(WORDS["done"], n=n, counts=counts, path=output))
 
 

@@ -55,7 +55,7 @@ def change(verb: str, model: str, data: str, reading: Reading, common: Common, o
     total = _weight(estimator)
     with replaced(output or model) as temporary:
         estimator.save(temporary)
-    _tell(verb, estimator, abs(total - before), total, output or model, common)
+    _print_result(verb, estimator, abs(total - before), total, output or model, common)
 
 
 def _as_learned(estimator: CountClassifier, rows: FileRows) -> Any:
@@ -78,7 +78,9 @@ def _weight(estimator: CountClassifier) -> float:
     return float(estimator.statistics_.class_counts.sum())
 
 
-def _tell(verb: str, estimator: CountClassifier, n: float, total: float, path: str, common: Common) -> None:
+def _print_result(
+    verb: str, estimator: CountClassifier, n: float, total: float, path: str, common: Common
+) -> None:
     from bayeskit._cli.output import print_json, show
 
     name = type(estimator).__name__

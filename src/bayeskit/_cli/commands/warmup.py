@@ -42,14 +42,14 @@ def warmup(common: Common) -> None:
 def steps() -> Iterator[tuple[str, Callable[[], object]]]:
     """Give what uses the loops: every model on a small table, and the questions to a network."""
     from bayeskit import datasets, learn_network
-    from bayeskit._comparison.candidates import MODELS, made
+    from bayeskit._comparison.candidates import MODELS, make_model
     from bayeskit._networks.examples import wet_grass
 
     table = datasets.load_dataset("melon3")
     columns = {name: table.columns[name] for name in table.attributes}
 
     def model(name: str) -> None:
-        fitted = made(name, {}).fit({**columns, table.target: table.y}, target=table.target)
+        fitted = make_model(name, {}).fit({**columns, table.target: table.y}, target=table.target)
         fitted.predict_proba(columns)
         fitted.explain({name: column[0] for name, column in columns.items()})
         if name != "net":

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 NAMES = ("spam", "grass", "asia", "mixture", "news")
 
 
-def tell(name: str, lang: str) -> DemoPage:
+def make_demo(name: str, lang: str) -> DemoPage:
     """Run a demonstration.
 
     Examples
     --------
-    >>> tell("spam", "en").data["words"][0]["action"]
+    >>> make_demo("spam", "en").data["words"][0]["action"]
     'delete'
     """
-    return cast("Callable[[str], DemoPage]", import_module(f"{__name__}.{name}_demo").tell)(lang)
+    return cast("Callable[[str], DemoPage]", import_module(f"{__name__}.{name}_demo").make_page)(lang)

@@ -9,7 +9,7 @@ from bayeskit._cli.demos.demo_page import DemoPage, DemoSection, posterior_part,
 from bayeskit._messages import text_in
 
 
-def tell(lang: str) -> DemoPage:
+def make_page(lang: str) -> DemoPage:
     """Return the demonstration in a language."""
     from bayeskit._networks.examples import asia
 
@@ -19,8 +19,8 @@ def tell(lang: str) -> DemoPage:
     found = posteriors(network, ("tub", "lung", "bronc"), ({}, xray, both, {**both, "smoke": "no"}))
     apart, apart_lines = why(network, "asia", "lung", (), lang)
     joined, joined_lines = why(network, "asia", "lung", ("xray",), lang)
-    asked = network.sensitivity_to_findings("lung", both)
-    ranked = [{"node": str(row.node), "information": float(row.mutual_information)} for row in asked.rows]
+    findings = network.sensitivity_to_findings("lung", both)
+    ranked = [{"node": str(row.node), "information": float(row.mutual_information)} for row in findings.rows]
     return DemoPage(
         "asia",
         say("The chest clinic of Lauritzen and Spiegelhalter: an abnormal X-ray, and a visit to Asia"),

@@ -37,21 +37,21 @@ class DemoPage:
         return {"demo": self.name, "title": self.title, **self.data, "next": list(self.next_lines)}
 
 
-def print_told(told: DemoPage, lang: str) -> None:
+def print_page(page: DemoPage, lang: str) -> None:
     """Print all parts."""
     from bayeskit._cli.demos.stories import WORDS
     from bayeskit._cli.output import console, table
 
     screen = console()
-    screen.print(told.title, style="bold")
-    for part in told.parts:
+    screen.print(page.title, style="bold")
+    for part in page.parts:
         screen.print(f"\n{part.heading}", style="bold cyan")
         if part.rows:
             screen.print(table(part.header, part.rows, part.right))
         for line in part.lines:
             screen.print(line)
     screen.print(f"\n{WORDS.of(lang)['next']}", style="bold")
-    for line in told.next_lines:
+    for line in page.next_lines:
         screen.print(f"  {line}", soft_wrap=True)  # never broken, so that it can be copied
 
 

@@ -9,7 +9,7 @@ from bayeskit._cli.demos.demo_page import DemoPage, DemoSection, posterior_part,
 from bayeskit._messages import text_in
 
 
-def tell(lang: str) -> DemoPage:
+def make_page(lang: str) -> DemoPage:
     """Return the demonstration in a language."""
     from bayeskit._networks.examples import wet_grass
 

@@ -12,7 +12,7 @@ SEXES = {0: "female", 1: "male"}
 UNKNOWN = 170.0
 
 
-def tell(lang: str) -> DemoPage:
+def make_page(lang: str) -> DemoPage:
     """Return the demonstration in a language."""
     import numpy as np
 

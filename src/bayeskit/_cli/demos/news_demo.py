@@ -20,7 +20,7 @@ TRAINING, MOST_WORDS = 800, 8
 LEAST_POSTS, LARGEST_SHARE = 2, 0.5
 
 
-def tell(lang: str) -> DemoPage:
+def make_page(lang: str) -> DemoPage:
     """Return the demonstration in a language."""
     from bayeskit import datasets
 
@@ -115,8 +115,8 @@ def _score(
     seconds = time.process_time() - begin
     wrong = [{truth, said} for truth, said in zip(y[TRAINING:].tolist(), found, strict=True) if truth != said]
     between = wrong.count({"alt.atheism", "talk.religion.misc"})
-    told = {"model": name, "error": len(wrong) / len(found), "errors": len(wrong)}
-    return told | {"between_religions": between, "cpu_seconds": seconds}
+    content = {"model": name, "error": len(wrong) / len(found), "errors": len(wrong)}
+    return content | {"between_religions": between, "cpu_seconds": seconds}
 
 
 def _telling(model: Any, vocabulary: NDArray[Any]) -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ LOSS = {"delete": {"spam": 0.0, "ham": 20.0}, "keep": {"spam": 1.0, "ham": 0.0}}
 ASKING = 0.5
 
 
-def tell(lang: str) -> DemoPage:
+def make_page(lang: str) -> DemoPage:
     """Return the demonstration in a language."""
     from bayeskit._decision.choice import decide
     from bayeskit._decision.posterior import bayes_rule

@@ -21,7 +21,7 @@ from bayeskit._comparison.trials import (
     Rows,
     as_matrix,
     folds_of,
-    tried,
+    try_model,
 )
 from bayeskit._conditionals.density import family_of
 from bayeskit._decision.choice import decide
@@ -246,7 +246,7 @@ def cross_validate(
         ours = contender.kind == "ours"
         return {name: column[rows] for name, column in columns.items()} if ours else matrix[rows]
 
-    trial = tried(contender, take, y, folds, classes)
+    trial = try_model(contender, take, y, folds, classes)
     return Score(contender.name, *figures(trial.posterior, np.searchsorted(classes, y)), trial.seconds)
 
 

@@ -41,11 +41,11 @@ def spread_out(problem: GaussianProblem, n_centres: int, rng: np.random.Generato
     Of a few candidates the one that brings all rows nearest is taken. Missing cells are filled with column means.
     """
     weights = _weights(problem)
-    rows = [_drawn(weights, 1, rng)[0]]
+    rows = [_draw(weights, 1, rng)[0]]
     nearest = squared_distances(problem, filled(problem, np.array(rows)))[:, 0]
     n_candidates = 2 + int(np.log(n_centres))
     while len(rows) < n_centres:
-        candidates = _drawn(weights * nearest, n_candidates, rng)
+        candidates = _draw(weights * nearest, n_candidates, rng)
         brought = np.minimum(nearest[:, None], squared_distances(problem, filled(problem, candidates)))
         best = int(np.argmin(weights @ brought))
         rows.append(candidates[best])
@@ -86,7 +86,7 @@ def filled(problem: GaussianProblem, rows: Indices) -> Floats:
     return np.where(np.isnan(chosen), problem.centre, chosen)
 
 
-def drawn_rows(problem: GaussianProblem, size: int, rng: np.random.Generator) -> Floats:
+def draw_rows(problem: GaussianProblem, size: int, rng: np.random.Generator) -> Floats:
     """Draw different rows by their weights, as far as there are different ones."""
     weights = _weights(problem)
     there = np.flatnonzero(weights > 0.0)
@@ -107,7 +107,7 @@ def _weights(problem: GaussianProblem) -> Floats:
     return somewhere if somewhere.any() else np.ones(n)
 
 
-def _drawn(chances: Floats, size: int, rng: np.random.Generator) -> Indices:
+def _draw(chances: Floats, size: int, rng: np.random.Generator) -> Indices:
     """Draw rows, each with a chance; where all chances are zero (all rows are centres), any."""
     total = np.cumsum(chances)
     if not (total[-1] > 0.0 and np.isfinite(total[-1])):
@@ -178,7 +178,7 @@ def start(
         factors(precisions, "precisions_init", matrices=kind in ("full", "tied"))
     if given_weights is not None and given_means is not None and precisions is not None:
         return Components.of_precisions(given_weights, given_means, precisions, kind)
-    found = _found(problem, k, how, rng)
+    found = _start_components(problem, k, how, rng)
     weights = found.weights if given_weights is None else given_weights
     means = found.means if given_means is None else given_means
     if precisions is not None:
@@ -208,11 +208,11 @@ def _checked(values: ArrayLike | None, name: str, shape: tuple[int, ...]) -> Flo
     return array
 
 
-def _found(problem: GaussianProblem, k: int, how: str, rng: np.random.Generator) -> Components:
+def _start_components(problem: GaussianProblem, k: int, how: str, rng: np.random.Generator) -> Components:
     if how == "random":
         shares = rng.random((problem.X.shape[0], k))
         return from_shares(problem, shares / shares.sum(axis=1, keepdims=True))
-    centres = drawn_rows(problem, k, rng) if how == "random_from_data" else spread_out(problem, k, rng)
+    centres = draw_rows(problem, k, rng) if how == "random_from_data" else spread_out(problem, k, rng)
     if how == "kmeans":
         centres = lloyd(problem, centres)
     shares = np.eye(k)[labels_of(problem, centres)]

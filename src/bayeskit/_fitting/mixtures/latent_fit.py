@@ -116,12 +116,12 @@ def random_starts(problem: LatentProblem, n: int, seed: int) -> list[Callable[[]
     Shares of every row drawn from Dirichlet(1, …, 1): components all near the middle of the data, nearer the more
     rows there are. And components that each lean towards one row: far from each other, but perhaps the wrong rows.
     """
-    kinds = (drawn_shares, chosen_rows)
+    kinds = (draw_shares, chosen_rows)
     streams = np.random.default_rng(seed).spawn(n)
     return [lambda kind=kinds[i % 2], rng=rng: kind(problem, rng) for i, rng in enumerate(streams)]  # type: ignore[misc]
 
 
-def drawn_shares(problem: LatentProblem, rng: np.random.Generator) -> Model:
+def draw_shares(problem: LatentProblem, rng: np.random.Generator) -> Model:
     """Share every distinct row out at random."""
     weights = problem.rows.weights
     share = rng.dirichlet(np.ones(problem.n_components), size=len(weights))

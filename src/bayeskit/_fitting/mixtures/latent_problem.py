@@ -242,7 +242,7 @@ class LoopTables:
         return tuple(getattr(self, name) for name in self.__dataclass_fields__ if name != "complete")
 
 
-def look_of(model: Model, exponent: NDArray[np.int64], centre: Floats) -> LoopTables:
+def loop_tables(model: Model, exponent: NDArray[np.int64], centre: Floats) -> LoopTables:
     """Write a model out for values that are held as x·2^−exponent; sums are taken about the components' own centres.
 
     ``centre`` are those of columns that the tables have no place for.
@@ -253,10 +253,10 @@ def look_of(model: Model, exponent: NDArray[np.int64], centre: Floats) -> LoopTa
     prior[:k] = model.log_prior
     table = np.zeros((int(model.schema.offsets[-1]), width))
     kinds = np.zeros(m, dtype=np.uint8)
-    look = LoopTables(prior, model.schema.offsets, table, kinds, *np.zeros((5, m, width)))
-    look.centre[:, :k] = centre[:, None]
-    written = [component.write_look(look, exponent) for component in components_of(model)]
-    return replace(look, table=table.reshape(-1), complete=all(written))
+    tables = LoopTables(prior, model.schema.offsets, table, kinds, *np.zeros((5, m, width)))
+    tables.centre[:, :k] = centre[:, None]
+    written = [component.write_tables(tables, exponent) for component in components_of(model)]
+    return replace(tables, table=table.reshape(-1), complete=all(written))
 
 
 # The rows of one task of a thread; it does not depend on how many threads there are.
@@ -321,22 +321,24 @@ class LatentProblem:
         return self._expected(parameters, False)[1]
 
     def _expected(self, parameters: Model, hard: bool) -> tuple[Statistics, float]:
-        rows, look = self.rows, look_of(parameters, self.rows.exponent, self.rows.centre)
-        if not look.complete:
-            return self._expected_by_model(parameters, look, hard)
+        rows, tables = self.rows, loop_tables(parameters, self.rows.exponent, self.rows.centre)
+        if not tables.complete:
+            return self._expected_by_model(parameters, tables, hard)
 
         def task(start: int, stop: int, sums: tuple[Floats, ...]) -> int:
             joint = np.empty(TILE * self.width)
             impossible = expect_rows(
                 rows.codes, rows.values, rows.weights, start, stop, self.n_components, self.width, hard,
-                *look.arrays, joint, *sums,
+                *tables.arrays, joint, *sums,
             )  # fmt: skip
             return int(impossible)
 
-        value, statistics = self._summed(task, look.centre)
+        value, statistics = self._summed(task, tables.centre)
         return statistics, value + rows.constant
 
-    def _expected_by_model(self, parameters: Model, look: LoopTables, hard: bool) -> tuple[Statistics, float]:
+    def _expected_by_model(
+        self, parameters: Model, tables: LoopTables, hard: bool
+    ) -> tuple[Statistics, float]:
         """Take log P(k, x) from the conditionals themselves: for families that the loops have no tables of."""
         rows, k, width = self.rows, self.n_components, self.width
 
@@ -348,10 +350,10 @@ class LatentProblem:
             if impossible >= 0:
                 return impossible
             some = rows.codes[start:stop], rows.values[start:stop]
-            gather_rows(*some, share, 0, stop - start, width, look.offsets, look.centre, *sums[1:])
+            gather_rows(*some, share, 0, stop - start, width, tables.offsets, tables.centre, *sums[1:])
             return -1
 
-        value, statistics = self._summed(task, look.centre)
+        value, statistics = self._summed(task, tables.centre)
         return statistics, value
 
     def flat_cells(self, parameters: Model, statistics: Statistics) -> list[tuple[int, int]]:
@@ -373,18 +375,26 @@ class LatentProblem:
 
     def gather(self, share: Floats) -> Statistics:
         """Return the statistics where each component's part of each distinct row is given: shape (n, K)."""
-        rows, look = self.rows, look_of(self.whole, self.rows.exponent, self.rows.centre)
+        rows, tables = self.rows, loop_tables(self.whole, self.rows.exponent, self.rows.centre)
         wide = np.zeros((len(share), self.width))
         wide[:, : self.n_components] = share
         parts = wide.reshape(-1)
 
         def task(start: int, stop: int, sums: tuple[Floats, ...]) -> int:
             gather_rows(
-                rows.codes, rows.values, parts, start, stop, self.width, look.offsets, look.centre, *sums[1:]
+                rows.codes,
+                rows.values,
+                parts,
+                start,
+                stop,
+                self.width,
+                tables.offsets,
+                tables.centre,
+                *sums[1:],
             )
             return -1
 
-        return self._summed(task, look.centre)[1]
+        return self._summed(task, tables.centre)[1]
 
     def maximise(self, statistics: Statistics) -> Model:
         """Return the estimates of naive Bayes."""

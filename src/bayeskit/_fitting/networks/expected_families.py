@@ -176,7 +176,7 @@ class ExpectedFamilies:
             part = slice(start, start + self._most_rows)
             posteriors = self._posteriors.get(start)
             if posteriors is None:
-                posteriors = self._ask(rows.codes[part])
+                posteriors = self._query(rows.codes[part])
                 if 8 * len(rows.codes) * int(self.offsets[-1]) <= KEPT:
                     self._posteriors[start] = posteriors
             yield from self._filled(base, rows.codes[part], rows.weights[part], posteriors)
@@ -205,9 +205,9 @@ class ExpectedFamilies:
         row, state = np.nonzero(shares)
         filled = codes[row]
         filled[:, v] = state
-        return filled, shares[row, state], self._ask(filled)
+        return filled, shares[row, state], self._query(filled)
 
-    def _ask(self, codes: Ints) -> Floats:
+    def _query(self, codes: Ints) -> Floats:
         return self._engine.margins_rows(codes, self._max_memory, self._n_jobs)[0]
 
     def _too_large(self, base: list[int], cells: float) -> TooLarge:

@@ -39,7 +39,7 @@ class NetworkCounts:
     @classmethod
     def of(cls, network: Network, columns: NodeColumns, weights: Floats | None = None) -> NetworkCounts:
         """Count the rows of columns that are named after the nodes, whose states are the nodes'."""
-        schema, plan = wanted(network)
+        schema, plan = schema_and_plan(network)
         place = {name: j for j, name in enumerate(columns.names)}
         codes = np.empty((columns.n_rows, len(schema.categorical)), schema.code_dtype)
         for j, variable in enumerate(schema.categorical):
@@ -55,7 +55,7 @@ class NetworkCounts:
     @classmethod
     def counted(cls, network: Network, count: Callable[[Plan], Statistics]) -> NetworkCounts:
         """Ask for the counts of a network whose nodes are all discrete, wherever they are taken."""
-        return cls(count(wanted(network)[1]))
+        return cls(count(schema_and_plan(network)[1]))
 
     @property
     def n_rows(self) -> float:
@@ -96,7 +96,7 @@ class NetworkCounts:
             raise Incompatible("The two networks have other nodes, states or arcs, and cannot be added.")
 
 
-def wanted(network: Network) -> tuple[Schema, Plan]:
+def schema_and_plan(network: Network) -> tuple[Schema, Plan]:
     """Return the nodes as a schema of one class, and what is counted of them."""
     discrete = [node for node in network.nodes if node.is_discrete]
     continuous = [node for node in network.nodes if not node.is_discrete]

@@ -126,7 +126,7 @@ class NetworkProblem:
         self._counted = family_counts(p, self._whole.codes, self._whole.weights)
 
     @cached_property
-    def _held(self) -> dict[Name, Distribution]:
+    def _rules(self) -> dict[Name, Distribution]:
         """The nodes that are a rule, not an estimate."""
         return {
             node.name: node.distribution
@@ -139,7 +139,7 @@ class NetworkProblem:
         """The imaginary counts of all tables, none for what is held."""
         found = np.zeros(len(self._counted))
         for node in self.network.nodes:
-            if node.name not in self._held:
+            if node.name not in self._rules:
                 shape = self.network.shape_of(node.name)
                 cells = self._imaginary.get(node.name)
                 if cells is None:
@@ -201,7 +201,7 @@ class NetworkProblem:
         nodes = []
         for node in network.nodes:
             given: Any = node.distribution
-            kept = self._held.get(node.name)
+            kept = self._rules.get(node.name)
             nodes.append(replace(node, distribution=Table(change(given.values)) if kept is None else kept))
         return replace(network, nodes=tuple(nodes))
 
@@ -380,14 +380,14 @@ def _random_regression(
     """
     discrete, numeric, _ = configurations(network, node.name)
     shape = network.sizes_of(discrete)
-    seen = _seen(numbers[node.name])
+    seen = _observed(numbers[node.name])
     spread = float(seen.var()) if len(seen) else 1.0
     intercept = rng.choice(seen, shape) if len(seen) else rng.normal(size=shape)
     slopes = rng.normal(size=(*shape, len(numeric))) * np.sqrt(spread)
     if len(seen):
-        slopes[..., [bool(len(_seen(numbers[name]))) for name in numeric]] = 0.0
+        slopes[..., [bool(len(_observed(numbers[name]))) for name in numeric]] = 0.0
     return LinearGaussian(intercept, slopes, np.full(shape, spread if spread > 0.0 else 1.0))
 
 
-def _seen(numbers: Floats | None) -> Floats:
+def _observed(numbers: Floats | None) -> Floats:
     return np.empty(0) if numbers is None else numbers[~np.isnan(numbers)]

@@ -127,8 +127,8 @@ class MixedNetworkProblem:
             for names in blocks
         ]
         less = [np.column_stack([values[name] - self._scale[name][0] for name in names]) for names in blocks]
-        told = partial(_impossible, network, columns, kept)
-        self._rows = MixedRows(self._completions, self._blocks, less, each[kept], max_memory, told)
+        refusal = partial(_impossible, network, columns, kept)
+        self._rows = MixedRows(self._completions, self._blocks, less, each[kept], max_memory, refusal)
 
     def expect(self, parameters: Network) -> tuple[ExpectedCounts, float]:
         """Return the expected counts and moments under a network, and the value there."""
@@ -155,7 +155,7 @@ class MixedNetworkProblem:
                 least = LEAST_VARIANCE * self._scale[node.name][1] ** 2
                 spread = np.maximum(given.variance, least)
                 node = replace(node, distribution=replace(given, variance=spread))
-            nodes.append(self._as_held(node))
+            nodes.append(self._keep_rule(node))
         return replace(found, nodes=tuple(nodes))
 
     def flat(self, parameters: Network) -> Floats:
@@ -187,7 +187,7 @@ class MixedNetworkProblem:
                 log = take(self.network.shape_of(node.name))
                 p = np.exp(log - log.max(axis=-1, keepdims=True))
                 table = Table(p / p.sum(axis=-1, keepdims=True))
-                nodes.append(self._as_held(replace(node, distribution=table)))
+                nodes.append(self._keep_rule(replace(node, distribution=table)))
                 continue
             discrete, numeric, _ = configurations(self.network, node.name)
             shape = self.network.sizes_of(discrete)
@@ -198,7 +198,7 @@ class MixedNetworkProblem:
             nodes.append(replace(node, distribution=LinearGaussian(intercept, slopes, np.exp(log))))
         return replace(self.network, nodes=tuple(nodes))
 
-    def _as_held(self, node: Node) -> Node:
+    def _keep_rule(self, node: Node) -> Node:
         """Return the node as the network has it where that is a rule, not an estimate."""
         before = self.network[node.name]
         return before if isinstance(before.distribution, Deterministic) else node

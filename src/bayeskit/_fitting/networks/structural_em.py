@@ -66,7 +66,7 @@ class StructuralEmResult:
         Whether it ended because no other graph was expected to be better.
     starts : tuple of float
         The value that each drawing of the first tables led to.
-    n_asked : int
+    n_evaluated : int
         How many families were scored.
     stopped : "time", "interrupt", "memory" or None
     """
@@ -75,7 +75,7 @@ class StructuralEmResult:
     history: tuple[float, ...]
     converged: bool
     starts: tuple[float, ...]
-    n_asked: int
+    n_evaluated: int
     stopped: str | None
 
 
@@ -94,7 +94,7 @@ def structural_em(
     arcs: Arcs,
     settings: SearchSettings,
     start: Parents | None = None,
-    told: Callable[[int], None] | None = None,
+    on_step: Callable[[int], None] | None = None,
     weights: Floats | None = None,
 ) -> StructuralEmResult:
     r"""Learn arcs and tables from rows with missing cells; the order and the names of columns do not matter.
@@ -120,7 +120,7 @@ def structural_em(
         Its score, restarts, time limit, seed and memory.
     start : sets of parents, optional
         The first graph, by the places of the columns; see `start_graph` where it is left out.
-    told : called with the number of families scored so far
+    on_step : called with the number of families scored so far
     weights : one number a row, optional
 
     Examples
@@ -139,7 +139,7 @@ def structural_em(
     first = None
     if start is not None:
         first = tuple(sum(1 << int(back[p]) for p in members(start[int(v)])) for v in place)
-    turns = _Turns(columns.reordered(place), moved(arcs, place, back), settings, weights, told)
+    turns = _Turns(columns.reordered(place), moved(arcs, place, back), settings, weights, on_step)
     found = turns.run(first)
     return replace(found, network=_in_order(found.network, columns))
 
@@ -153,13 +153,13 @@ class _Turns:
         arcs: Arcs,
         settings: SearchSettings,
         weights: Floats | None,
-        told: Callable[[int], None] | None,
+        on_step: Callable[[int], None] | None,
     ) -> None:
         self.columns, self.arcs, self.score, self.weights = columns, arcs, settings.score, weights
         self.seed, self.restarts = settings.seed, settings.restarts
-        self.max_memory, self.told = settings.max_memory, told
+        self.max_memory, self.on_step = settings.max_memory, on_step
         self.end = None if settings.time_limit is None else time.monotonic() + settings.time_limit
-        self.n_asked = 0
+        self.n_evaluated = 0
         self.starts: tuple[float, ...] = ()
         each = np.ones(columns.n_rows) if weights is None else weights
         self.n_rows = float(each.sum())
@@ -188,16 +188,18 @@ class _Turns:
                 history.append(here.value)
             else:
                 converged = stopped is None
-        return StructuralEmResult(here.network, tuple(history), converged, self.starts, self.n_asked, stopped)
+        return StructuralEmResult(
+            here.network, tuple(history), converged, self.starts, self.n_evaluated, stopped
+        )
 
     def _search(self, here: _Fit) -> tuple[_Fit, str | None]:
         """Return the graph that is expected to be best, with its tables, and why there is no time for another."""
         engine = Exact(Potentials.of(here.network))
         families = ExpectedFamilies(engine, self.whole, self.holed, max_memory=self.max_memory)
         scores = ExpectedScores(families, self.score, self.n_rows)
-        tell = None if self.told is None else partial(self._tell, self.told, scores)
+        tell = None if self.on_step is None else partial(self._report_progress, self.on_step, scores)
         graph, stopped = self._climb(here.parents, scores, tell)
-        self.n_asked += scores.n_scored
+        self.n_evaluated += scores.n_scored
         if graph == here.parents:
             return here, stopped
         there = self._fit(graph, families, hurry=stopped is not None)
@@ -217,7 +219,7 @@ class _Turns:
                 search = hill_climbing(
                     self.arcs, start=start, tabu=100, max_worse=15, restarts=self.restarts, rng=rng
                 )
-                found = run_search(search, scores, time_limit=self._left(), told=tell)
+                found = run_search(search, scores, time_limit=self._left(), on_step=tell)
                 total, stopped = scores.total(found.graph.parents), found.stopped
                 if total > score + slack(np.array([score])):
                     best, score = found.graph.parents, total
@@ -237,7 +239,7 @@ class _Turns:
             begin = [partial(problem.maximise, _expected(network, parents, families))]
         else:
             hidden = bool((self.columns.n_missing == self.columns.n_rows).any())
-            begin = [partial(self._drawn, network, k) for k in range(DRAWINGS if hidden else 1)]
+            begin = [partial(self._draw_start, network, k) for k in range(DRAWINGS if hidden else 1)]
         found, values = run_em_from_starts(problem, begin, how)
         if families is None:
             self.starts = tuple(values)
@@ -256,7 +258,7 @@ class _Turns:
                 needed, self.max_memory, family, cells[largest], way_out="Lower max_parents=, or join states."
             )
 
-    def _drawn(self, network: Network, k: int) -> Network:
+    def _draw_start(self, network: Network, k: int) -> Network:
         rng = np.random.default_rng([self.seed, k])
         return start_network(network, self.columns, self.weights, rng, jitter=k > 0)
 
@@ -268,8 +270,8 @@ class _Turns:
     def _left(self) -> float | None:
         return None if self.end is None else max(self.end - time.monotonic(), 0.0)
 
-    def _tell(self, told: Callable[[int], None], scores: ExpectedScores) -> None:
-        told(self.n_asked + scores.n_scored)
+    def _report_progress(self, on_step: Callable[[int], None], scores: ExpectedScores) -> None:
+        on_step(self.n_evaluated + scores.n_scored)
 
 
 def _expected(network: Network, parents: Parents, families: ExpectedFamilies) -> TableCounts:

@@ -233,7 +233,7 @@ class CountedAnswers:
         return found
 
     @property
-    def n_asked(self) -> int:
+    def n_evaluated(self) -> int:
         """How many families were scored and tests made."""
         return self._scores.n_scored + int(self._tests.n_tested)
 
@@ -282,7 +282,7 @@ def counted_columns(
         )
     return CountedColumns(
         tuple(v if v.cuts is not None else sealed(v) for v in schema.attributes),
-        lambda asked, plan: backend.count(source, asked, plan),
+        lambda columns, plan: backend.count(source, columns, plan),
     )
 
 

@@ -312,7 +312,7 @@ class MixedScores:
         self._known: dict[tuple[int, int], float] = {}
         self._in_all = {v: k for k, v in enumerate(sorted(self._numbers))}
         self._of_states = sum(1 << int(v) for v in self._discrete)
-        self._asked: Counter[int] = Counter()
+        self._n_families: Counter[int] = Counter()
         self._room = LARGEST_SHARED
         # Where no discrete parent parts the rows, one matrix of moments serves every family.
         self._moments_of = {0: self._moments(0, sorted(self._numbers))}
@@ -355,10 +355,10 @@ class MixedScores:
                 some, (logs.sum(axis=0) - self._penalty * (m + 2) * float(declared)).tolist(), strict=True
             )
 
-    def _shared(self, given: int, asked: int) -> tuple[Floats, Floats] | None:
+    def _shared(self, given: int, n_families: int) -> tuple[Floats, Floats] | None:
         """Return the moments of all columns in each configuration of ``given``, once enough families ask for them."""
-        self._asked[given] += asked
-        if given not in self._moments_of and self._asked[given] >= ENOUGH_FAMILIES:
+        self._n_families[given] += n_families
+        if given not in self._moments_of and self._n_families[given] >= ENOUGH_FAMILIES:
             cells = min(self.n_rows, math.prod(int(self._sizes[v]) for v in members(given)))
             if 8 * cells * len(self._in_all) ** 2 <= self._room:
                 self._moments_of[given] = self._moments(given, sorted(self._in_all))
@@ -395,8 +395,8 @@ class MixedScores:
             return self._tables([Family(place[child], inside)])[0]
         there = [k for k, v in enumerate(more) if v in place]
         if there:
-            asked = Family(place[child], inside, tuple(place[more[k]] for k in there))
-            found[there] = self._tables([asked])[0]
+            smaller = Family(place[child], inside, tuple(place[more[k]] for k in there))
+            found[there] = self._tables([smaller])[0]
         return found
 
 

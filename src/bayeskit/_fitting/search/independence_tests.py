@@ -35,11 +35,11 @@ class RememberedTests(ABC):
         return len(self._known)
 
     def __call__(self, question: Question) -> list[Answer]:
-        asked = [Test(min(a, b), max(a, b), z) for a, b, z in cast("Sequence[Test]", question)]
-        new = [test for test in dict.fromkeys(asked) if test not in self._known]
+        tests = [Test(min(a, b), max(a, b), z) for a, b, z in cast("Sequence[Test]", question)]
+        new = [test for test in dict.fromkeys(tests) if test not in self._known]
         if new:
             self._make(new)
-        return [self._known[test] for test in asked]
+        return [self._known[test] for test in tests]
 
     @abstractmethod
     def _make(self, tests: list[Test]) -> None:

@@ -125,12 +125,12 @@ class NodeColumns:
         columns that are equal cell by cell by their names.
         """
 
-        told = [self._told(j, weights) for j in range(len(self.variables))]
-        common = Counter(told)
+        keys = [self._kind_and_entropy(j, weights) for j in range(len(self.variables))]
+        common = Counter(keys)
 
         def key(j: int) -> tuple[tuple[bool, float], bytes, str]:
             # A digest takes longer than all the rest, and few columns need one.
-            return told[j], self._digest(j) if common[told[j]] > 1 else b"", repr(self.names[j])
+            return keys[j], self._digest(j) if common[keys[j]] > 1 else b"", repr(self.names[j])
 
         return np.array(sorted(range(len(self.variables)), key=key), np.int64)
 
@@ -148,7 +148,7 @@ class NodeColumns:
             found.update(some.tobytes())
         return found.digest()
 
-    def _told(self, j: int, weights: Floats | None) -> tuple[bool, float]:
+    def _kind_and_entropy(self, j: int, weights: Floats | None) -> tuple[bool, float]:
         """Return whether a column is continuous, and its entropy where it is not."""
         codes = self.codes[j]
         if codes is None:

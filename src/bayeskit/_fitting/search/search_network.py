@@ -61,7 +61,7 @@ class SearchResult:
     parents: tuple[tuple[int, ...], ...]
     undirected: frozenset[tuple[int, int]]
     score: float
-    n_asked: int
+    n_evaluated: int
     stopped: str | None
 
 
@@ -69,7 +69,7 @@ def search_network(
     columns: NodeColumns,
     arcs: Arcs,
     settings: SearchSettings,
-    told: Callable[[int], None] | None = None,
+    on_step: Callable[[int], None] | None = None,
     weights: Floats | None = None,
 ) -> SearchResult:
     """Learn the arcs between columns; the answer does not depend on their order or names.
@@ -90,16 +90,19 @@ def search_network(
     place = columns.canonical_order(weights)
     counted = None if weights is None else weights[columns.complete]
     answers = SearchAnswers(columns.reordered(place), _of_search(settings), settings.test, counted)
-    return _searched(columns, place, answers, arcs, settings, told)
+    return _searched(columns, place, answers, arcs, settings, on_step)
 
 
 def search_counts(
-    columns: CountedColumns, arcs: Arcs, settings: SearchSettings, told: Callable[[int], None] | None = None
+    columns: CountedColumns,
+    arcs: Arcs,
+    settings: SearchSettings,
+    on_step: Callable[[int], None] | None = None,
 ) -> SearchResult:
     """Learn the arcs between columns that are counted elsewhere; see :func:`search_network`."""
     place = columns.canonical_order()
     answers = CountedAnswers(columns.reordered(place), _of_search(settings), settings.test)
-    return _searched(columns, place, answers, arcs, settings, told)
+    return _searched(columns, place, answers, arcs, settings, on_step)
 
 
 def _of_search(settings: SearchSettings) -> Score:
@@ -113,15 +116,15 @@ def _searched(
     answers: SearchAnswers | CountedAnswers,
     arcs: Arcs,
     settings: SearchSettings,
-    told: Callable[[int], None] | None,
+    on_step: Callable[[int], None] | None,
 ) -> SearchResult:
     """Search over columns in the order of ``place``, which is that of the answers, and put them back."""
     back = np.argsort(place)
     sorted_columns, limits = columns.reordered(place), moved(arcs, place, back)
     order = None if settings.order is None else [int(back[v]) for v in settings.order]
     search = _search(sorted_columns, limits, settings, order)
-    tell = None if told is None else lambda: told(answers.n_asked)
-    outcome = run_search(search, answers, time_limit=settings.time_limit, told=tell)
+    tell = None if on_step is None else lambda: on_step(answers.n_evaluated)
+    outcome = run_search(search, answers, time_limit=settings.time_limit, on_step=tell)
     graph = outcome.graph
     directed = extended(graph, limits) if graph.undirected else graph.parents
     final = answers if _of_search(settings) == settings.score else answers.rescored(settings.score)
@@ -130,7 +133,7 @@ def _searched(
     undirected = frozenset(
         (min(a, b), max(a, b)) for a, b in ((int(place[i]), int(place[j])) for i, j in graph.undirected)
     )
-    return SearchResult(tuple(parents), undirected, score, answers.n_asked, outcome.stopped)
+    return SearchResult(tuple(parents), undirected, score, answers.n_evaluated, outcome.stopped)
 
 
 def _search(
@@ -373,7 +376,7 @@ class SearchAnswers:
         return SearchAnswers(self._columns, score, None, self._weights, self.joined)
 
     @property
-    def n_asked(self) -> int:
+    def n_evaluated(self) -> int:
         """How many families were scored and tests made."""
         scored = 0 if self._scores is None else int(self._scores.n_scored)
         return scored + (0 if self._tests is None else int(self._tests.n_tested))

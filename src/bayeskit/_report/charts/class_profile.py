@@ -127,7 +127,7 @@ class ClassProfile(Chart):
                     label,
                     horizontal=True,
                     texts=numbers,
-                    told=f"{found.name}, {label}: {said}",
+                    description=f"{found.name}, {label}: {said}",
                 )
             )
         height = max((TALL_BAR if few else BAR) * len(classes), 12.0) / FILLED

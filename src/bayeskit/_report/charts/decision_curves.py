@@ -127,7 +127,7 @@ def cost_curve(
 
 
 Floats = NDArray[np.float64]
-_ASKED = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
+_MARKED = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
 # In shares of the axes: a gap before a number and a digit of it across; over and under a line where numbers touch it.
 _GAP, _DIGIT, _OVER, _UNDER = 0.017, 0.019, 0.015, 0.075
 
@@ -190,30 +190,30 @@ class RejectCurve(Chart):
         listed = "; ".join(f"{100 * r:.0f}%: {100 * e:.2f}%" for r, e in self._tenths())
         most = max(float(self.error.max()), 0.01) * 1.08
         everything = Curve(np.array([0.0, 1.0]), np.repeat(self.error[0], 2), None, dashed=True)
-        series = (everything, Curve(self.rejected, self.error, told=listed), self._asked(most))
+        series = (everything, Curve(self.rejected, self.error, description=listed), self._marked_points(most))
         panel = Panel(
             Axis(words["rejected"], 0.0, 1.0, "percent"), Axis(words["error"], 0.0, most, "percent"), series
         )
         return Plot(words["reject_title"], (words["reject_note"].format(**said),), listed, (panel,))
 
-    def _asked(self, most: float) -> Points:
+    def _marked_points(self, most: float) -> Points:
         """Where posteriors that somebody might ask for lie; those whose numbers would touch something are left out."""
         kept: list[tuple[float, float, str]] = []
         end = -np.inf
-        for asked in _ASKED:
-            place = int(np.searchsorted(self.threshold, asked))
+        for posterior in _MARKED:
+            place = int(np.searchsorted(self.threshold, posterior))
             if place >= len(self.threshold) or place == 0:
                 continue
             x, y = float(self.rejected[place]), float(self.error[place])
             # The number before it, and the line of answering all, which it would touch from a little below.
             if x < end + _GAP or -_UNDER < (y - self.error[0]) / most < _OVER:
                 continue
-            end = x + _GAP + _DIGIT * len(str(asked))
-            kept.append((x, y, str(asked)))
+            end = x + _GAP + _DIGIT * len(str(posterior))
+            kept.append((x, y, str(posterior)))
         at = np.array([place[:2] for place in kept], dtype=np.float64).reshape(-1, 2)
         texts = tuple(text for _, _, text in kept)
-        told = "; ".join(f"P ≥ {text}: {100 * x:.0f}%, {100 * y:.2f}%" for x, y, text in kept)
-        return Points(at[:, 0], at[:, 1], 0, 4.0, texts=texts, told=told)
+        description = "; ".join(f"P ≥ {text}: {100 * x:.0f}%, {100 * y:.2f}%" for x, y, text in kept)
+        return Points(at[:, 0], at[:, 1], 0, 4.0, texts=texts, description=description)
 
     def _tenths(self) -> list[tuple[float, float]]:
         places = [int(np.searchsorted(self.rejected, share)) for share in np.arange(0, 1, 0.1)]

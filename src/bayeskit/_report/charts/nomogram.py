@@ -199,10 +199,10 @@ class Nomogram(Chart):
         placed = sorted(zip(self.points(ruler.name).tolist(), map(str, ruler.values), strict=True))
         x = np.array([points for points, _ in placed])
         texts = tuple(enumerate(text for _, text in placed))
-        told = "; ".join(f"{text}: {points:.1f}" for points, text in placed)
+        description = "; ".join(f"{text}: {points:.1f}" for points, text in placed)
         read = self._reading(ruler)
         mark = None if read is None else (self._place(ruler, read), 0.5)
-        return Lane(str(ruler.name), x, np.full(len(x), 0.5), texts, False, mark, told)
+        return Lane(str(ruler.name), x, np.full(len(x), 0.5), texts, False, mark, description)
 
     def _curve(self, ruler: Ruler) -> Lane:
         """Numbers as a curve: the number upwards, its points across, since the same points may have two numbers."""
@@ -214,7 +214,7 @@ class Nomogram(Chart):
             (int(np.argmin(np.abs(values - value))), written(value))
             for value in round_numbers(low, low + span, 4)
         ]
-        told = "; ".join(f"{text}: {points[at]:.1f}" for at, text in numbers)
+        description = "; ".join(f"{text}: {points[at]:.1f}" for at, text in numbers)
         read, mark = self._reading(ruler), None
         if read is not None:
             height = 0.5
@@ -222,7 +222,7 @@ class Nomogram(Chart):
                 height = float(np.clip((read.value - low) / span, 0.0, 1.0))
             mark = (self._place(ruler, read), height)
         x = np.clip(points, 0.0, ruler.spread / self.unit)
-        return Lane(str(ruler.name), x, up, tuple(numbers), True, mark, told)
+        return Lane(str(ruler.name), x, up, tuple(numbers), True, mark, description)
 
     def _reading(self, ruler: Ruler) -> Reading | None:
         return next((read for read in self.row if read.name == ruler.name), None)

@@ -89,14 +89,14 @@ class Curve:
     """A line through points; a dashed one is straight, and is drawn as far as the axes go.
 
     ``colour`` is the number of a colour, None that of a line to compare with; ``size`` the radius of dots at the
-    points, 0 for none; ``lower`` and ``upper`` the ends of an interval around each; ``told`` what is read out.
+    points, 0 for none; ``lower`` and ``upper`` the ends of an interval around each; ``description`` what is read out.
     """
 
     x: Floats
     y: Floats
     colour: int | None = 0
     name: str = ""
-    told: str = ""
+    description: str = ""
     dashed: bool = False
     size: float = 0.0
     lower: Floats | None = None
@@ -114,7 +114,7 @@ class Points:
     shape: Shape = "disc"
     rim: bool = True
     texts: tuple[str, ...] = ()
-    told: str = ""
+    description: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ class Bars:
     name: str = ""
     horizontal: bool = False
     texts: tuple[str, ...] = ()
-    told: str = ""
+    description: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class Cells:
 
     colours: NDArray[np.intp]
     bands: NDArray[np.intp]
-    told: str = ""
+    description: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ class Ring:
 
     points: Floats
     colour: int
-    told: str = ""
+    description: str = ""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Tag:
     x: float
     y: float
     text: str
-    told: str = ""
+    description: str = ""
 
 
 Series = Curve | Points | Bars | Cells | Ring | Tag
@@ -218,7 +218,7 @@ class Lane:
         Whether the places are points of a curve; else they lie side by side on a level line, and ascend.
     mark : (x, up), optional
         A place that is pointed out.
-    told : str
+    description : str
     """
 
     name: str
@@ -227,7 +227,7 @@ class Lane:
     texts: tuple[tuple[int, str], ...]
     curved: bool
     mark: tuple[float, float] | None = None
-    told: str = ""
+    description: str = ""
 
     def placed_texts(self, across: Scale) -> list[tuple[float, int, str]]:
         """Return where the texts of a level line stand so that none covers another: middle, row and text.
@@ -297,7 +297,7 @@ class Plot:
     title : str
     notes : tuple of str
         Sentences under the title.
-    told : str
+    description : str
         What it shows as text, for those who do not see it.
     panels : tuple
         One under another.
@@ -308,7 +308,7 @@ class Plot:
 
     title: str
     notes: tuple[str, ...]
-    told: str
+    description: str
     panels: tuple[Panel | Rulers | Conversion, ...]
     legend: tuple[Key, ...] = ()
     legend_title: str = ""

@@ -108,13 +108,13 @@ def _both(ours: tuple[float, float], there: tuple[float, float]) -> tuple[float,
 
 
 def _write(
-    axes: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], colour: str, **look: Any
+    axes: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], colour: str, **style: Any
 ) -> None:
     """Write a small text beside a place; ``offset`` is in points."""
     ha = "center" if not offset[0] else "left" if offset[0] > 0 else "right"
     va = "center" if not offset[1] else "bottom" if offset[1] > 0 else "top"
-    look = {"ha": ha, "va": va, "fontsize": "small", "color": colour, "parse_math": False, **look}
-    axes.annotate(plain(text), at, offset, textcoords="offset points", annotation_clip=False, **look)
+    style = {"ha": ha, "va": va, "fontsize": "small", "color": colour, "parse_math": False, **style}
+    axes.annotate(plain(text), at, offset, textcoords="offset points", annotation_clip=False, **style)
 
 
 def _ticks(axis: Any, described: Axis) -> None:
@@ -144,51 +144,55 @@ def _series(axes: Axes, series: Series, panel: Panel, order: float) -> None:
         case Ring():
             outline, patches = import_module("matplotlib.path").Path, import_module("matplotlib.patches")
             path = outline(series.points, [outline.MOVETO, *[outline.CURVE4] * 12])
-            look = {"fill": False, "edgecolor": _colour(series.colour), "linewidth": 1.6, "zorder": order}
-            axes.add_patch(patches.PathPatch(path, **look))
+            style = {"fill": False, "edgecolor": _colour(series.colour), "linewidth": 1.6, "zorder": order}
+            axes.add_patch(patches.PathPatch(path, **style))
         case Tag():
             plate = {"boxstyle": "round", "facecolor": "white", "edgecolor": REFERENCE}
             _write(axes, series.text, (series.x, series.y), (0, 0), INK, bbox=plate, zorder=order)
 
 
 def _curve(axes: Axes, curve: Curve, order: float) -> None:
-    look: dict[str, Any] = {
+    style: dict[str, Any] = {
         "color": _colour(curve.colour),
         "linestyle": "--" if curve.dashed else "-",
         "label": plain(curve.name) or None,
         "zorder": order,
     }
     if curve.size:
-        look |= {"marker": "o", "markersize": _POINTS * curve.size}
+        style |= {"marker": "o", "markersize": _POINTS * curve.size}
     if curve.lower is None or curve.upper is None:
-        axes.plot(curve.x, curve.y, **look)
+        axes.plot(curve.x, curve.y, **style)
     else:
         reach = np.abs(np.stack([curve.lower, curve.upper]) - curve.y)
-        axes.errorbar(curve.x, curve.y, yerr=reach, capsize=2, **look)
+        axes.errorbar(curve.x, curve.y, yerr=reach, capsize=2, **style)
 
 
 def _points(axes: Axes, points: Points, order: float) -> None:
-    look: dict[str, Any] = {
+    style: dict[str, Any] = {
         "marker": _MARKERS[points.shape],
         "s": (_POINTS * points.size) ** 2,
         "zorder": order,
     }
     if points.shape == "ring":
         edge = INK if points.colour is None else _colour(points.colour)
-        look |= {"facecolors": "none", "edgecolors": edge, "linewidths": 1.6}
+        style |= {"facecolors": "none", "edgecolors": edge, "linewidths": 1.6}
     else:
-        look |= {"color": _colour(points.colour), "edgecolors": "white", "linewidths": 0.6 * points.rim}
-    axes.scatter(points.x, points.y, **look)
+        style |= {"color": _colour(points.colour), "edgecolors": "white", "linewidths": 0.6 * points.rim}
+    axes.scatter(points.x, points.y, **style)
     for x, y, text in zip(points.x, points.y, points.texts, strict=bool(points.texts)):
         _write(axes, text, (float(x), float(y)), (4, 4), INK)
 
 
 def _bars(axes: Axes, bars: Bars, order: float) -> None:
-    look: dict[str, Any] = {"color": _colour(bars.colour), "label": plain(bars.name) or None, "zorder": order}
+    style: dict[str, Any] = {
+        "color": _colour(bars.colour),
+        "label": plain(bars.name) or None,
+        "zorder": order,
+    }
     if bars.horizontal:
-        axes.barh(bars.at, bars.values, bars.width, **look)
+        axes.barh(bars.at, bars.values, bars.width, **style)
     else:
-        axes.bar(bars.at, bars.values, bars.width, edgecolor="white", **look)
+        axes.bar(bars.at, bars.values, bars.width, edgecolor="white", **style)
     for at, value, text in zip(bars.at.tolist(), bars.values.tolist(), bars.texts, strict=bool(bars.texts)):
         if text:
             place, offset = ((value, at), (3, 0)) if bars.horizontal else ((at, value), (0, 2))

@@ -65,7 +65,7 @@ def scene_of(plot: Plot) -> Scene:
             case Conversion():
                 found, y = draw_conversion(panel, y)
         groups += found
-    return Scene(WIDTH, y + 8, plain(plot.title), plot.told, tuple(groups))
+    return Scene(WIDTH, y + 8, plain(plot.title), plot.description, tuple(groups))
 
 
 def _sample(key: Key) -> Sample:
@@ -105,10 +105,10 @@ def _panel(panel: Panel, top: float, left: float, title: str) -> tuple[list[Grou
     marks += frame(x, y, x_ticks, y_ticks, *titles, grid=grid, upright=_is_lying(panel))
     groups = [Group(panel.title or title, tuple(marks))]
     names = {id(curve): _name_at(curve, x.stop, y(height)) for curve, height in panel.named_ends()}
-    # What is told in one breath is one group.
-    for told, members in groupby(panel.series, lambda series: series.told):
+    # Series with the same description are one group.
+    for description, members in groupby(panel.series, lambda series: series.description):
         drawn = [[*_series(series, panel, x, y), *names.get(id(series), [])] for series in members]
-        groups.append(Group(told or panel.title or title, tuple(chain.from_iterable(drawn))))
+        groups.append(Group(description or panel.title or title, tuple(chain.from_iterable(drawn))))
     below = 44.0 if panel.x.title else 22.0 if x_ticks else 6.0
     return groups, y.start + below
 

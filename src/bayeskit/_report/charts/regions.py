@@ -110,7 +110,7 @@ class Regions(Chart):
                 found[k].append((across, up))
         places = {k: np.array(at) for k, at in found.items() if at}
         return [
-            Points(at[:, 0], at[:, 1], k, 3.4, told=f"{self.classes[k]}: {len(at)}")
+            Points(at[:, 0], at[:, 1], k, 3.4, description=f"{self.classes[k]}: {len(at)}")
             for k, at in places.items()
         ]
 

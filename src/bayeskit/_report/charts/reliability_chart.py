@@ -69,7 +69,7 @@ class Reliability(Chart):
             for p, s, n in zip(self.predicted, self.observed, self.counts, strict=True)
         )
         curve = Curve(
-            self.predicted, self.observed, told=listed, size=4.5, lower=self.lower, upper=self.upper
+            self.predicted, self.observed, description=listed, size=4.5, lower=self.lower, upper=self.upper
         )
         ends = np.array([0.0, 1.0])
         predicted, observed = (Axis(words[name], 0.0, 1.0, "percent") for name in ("predicted", "observed"))
@@ -90,7 +90,12 @@ class Reliability(Chart):
             f"{a:.3g}–{b:.3g}: {n:,}" for a, b, n in zip(left, right, self.counts, strict=True)
         )
         bars = Bars(
-            (left + right) / 2, self.counts.astype(np.float64), right - left, 0, texts=texts, told=listed
+            (left + right) / 2,
+            self.counts.astype(np.float64),
+            right - left,
+            0,
+            texts=texts,
+            description=listed,
         )
         # Room over the highest bar for its number.
         y = Axis(name, 0.0, 1.35 * most, "whole", bare=True)

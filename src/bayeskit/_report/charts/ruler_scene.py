@@ -34,7 +34,7 @@ def draw_rulers(panel: Rulers, top: float) -> tuple[list[Group], float]:
     groups = []
     for lane in panel.lanes:
         marks, y = (_curved if lane.curved else _level)(lane, x, y + 14)
-        groups.append(Group(f"{plain(lane.name)}: {lane.told}", tuple(marks)))
+        groups.append(Group(f"{plain(lane.name)}: {lane.description}", tuple(marks)))
     ticks = panel.x.shown_ticks()
     scale: list[Mark] = [straight(x(at), first, x(at), y, "chart-grid") for at, _ in ticks]
     scale.append(Words(LEFT, first + 4, panel.x.title, "chart-text"))

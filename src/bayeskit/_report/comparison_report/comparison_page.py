@@ -179,9 +179,9 @@ def _reliability(c: Comparison) -> Html:
 
 
 def _attributes(findings: Findings, notes: Footnotes) -> Html:
-    c, words, told = findings.comparison, findings.words, findings.information
-    said = {"fn": notes.mark("information"), "target": c.target, "entropy": f"{told.entropy:.3f}"}
-    rows = told.rows[:MOST_ATTRIBUTES]
+    c, words, information = findings.comparison, findings.words, findings.information
+    said = {"fn": notes.mark("information"), "target": c.target, "entropy": f"{information.entropy:.3f}"}
+    rows = information.rows[:MOST_ATTRIBUTES]
     most = max((row.information for row in rows), default=0.0) or 1.0
     lines = []
     for row in rows:
@@ -206,13 +206,13 @@ def _structure(findings: Findings) -> Html:
     if not any(findings.structure.values()):
         none = [filled(words[key], **said) for key in _without_arcs(findings)]
         return tag("p", Html(run_on([*none, *unseen], c.lang)), cls="faint")
-    told = filled(words[f"structure_{findings.kind}"], **said)
+    text = filled(words[f"structure_{findings.kind}"], **said)
     telling = [row.name for row in findings.information.rows]
     svg, n = structure_svg(findings.structure, telling, words["structure"])
     less = [filled(words["structure_less"], n=n)] if n < len(findings.structure) else []
     return join(
         [
-            tag("p", Html(run_on([told, *less, *unseen], c.lang)), cls="faint"),
+            tag("p", Html(run_on([text, *less, *unseen], c.lang)), cls="faint"),
             tag("div", Html(svg), cls="wide"),
         ]
     )

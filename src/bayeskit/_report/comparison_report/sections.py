@@ -51,8 +51,8 @@ class Footnotes:
 
     def listed(self) -> Html:
         """Return all words that were used."""
-        told = GLOSSARY.of(self.lang)
-        items = (tag("li", told[key], attributes=f'id="word-{key}"') for key in self.used)
+        glossary = GLOSSARY.of(self.lang)
+        items = (tag("li", glossary[key], attributes=f'id="word-{key}"') for key in self.used)
         return tag("ol", *items, cls="words")
 
 
@@ -134,12 +134,10 @@ def structure_svg(
         Group(f"{a} → {b}", _arrow(route, "down"))
         for (a, b), route in zip(dag.arcs, layout.routes, strict=True)
     ]
-    boxes = [
-        card.drawn(MARGIN + box.x, MARGIN + box.y) for card, box in zip(cards, layout.boxes, strict=True)
-    ]
-    told = ", ".join(group.title for group in arcs[:60])
+    boxes = [card.draw(MARGIN + box.x, MARGIN + box.y) for card, box in zip(cards, layout.boxes, strict=True)]
+    description = ", ".join(group.title for group in arcs[:60])
     size = (layout.width + 2 * MARGIN, layout.height + 2 * MARGIN)
-    return as_svg(Scene(*size, title, told, (*arcs, *boxes))), len(names)
+    return as_svg(Scene(*size, title, description, (*arcs, *boxes))), len(names)
 
 
 # What it costs not to decide, and how much dearer it is to miss the rarest class.

@@ -22,8 +22,8 @@ def spread_text(measure: Measure, digits: int = 3) -> str:
     >>> spread_text(Measure(0.3141, 0.002)), spread_text(Measure(0.5))
     ('0.314 ± 0.002', '0.500')
     """
-    told = f"{measure.value:.{digits}f}"
-    return told if measure.deviation is None else f"{told} ± {measure.deviation:.{digits}f}"
+    text = f"{measure.value:.{digits}f}"
+    return text if measure.deviation is None else f"{text} ± {measure.deviation:.{digits}f}"
 
 
 def chance_text(standing: ModelStanding, best: str, tied: str) -> str:
@@ -87,8 +87,8 @@ def bars_plot(found: Comparison) -> Plot:
     if has_floor:
         floor = np.full(2, found.ceiling.value)
         series.append(Curve(floor, np.array([-0.5, len(names) - 0.5]), None, dashed=True))
-    for i, (standing, name, told) in enumerate(zip(found.standings, names, figures, strict=True)):
-        series += _marks(standing, i, high, f"{name}: {told}", told)
+    for i, (standing, name, description) in enumerate(zip(found.standings, names, figures, strict=True)):
+        series += _marks(standing, i, high, f"{name}: {description}", description)
     top = high + _ROOM * (high - low)
     # Beyond the marks there is room for texts, and no numbers.
     numbers = Axis("", low, high, "percent" if share else "number", most=5)
@@ -96,20 +96,24 @@ def bars_plot(found: Comparison) -> Plot:
     panel = Panel(x, states_axis("", names, downwards=True), tuple(series), height=LINE * len(names) + 4)
     notes = [words["chart_note"]]
     notes += [words["chart_ceiling"].format(value=f"{found.ceiling.value:.1%}")] if has_floor else []
-    told = "; ".join(f"{name}: {each}" for name, each in zip(names, figures, strict=True))
-    return Plot(words["chart_error" if share else "chart_cost"], tuple(notes), told, (panel,))
+    description = "; ".join(f"{name}: {each}" for name, each in zip(names, figures, strict=True))
+    return Plot(words["chart_error" if share else "chart_cost"], tuple(notes), description, (panel,))
 
 
-def _marks(standing: ModelStanding, place: int, high: float, told: str, text: str) -> list[Series]:
+def _marks(standing: ModelStanding, place: int, high: float, description: str, text: str) -> list[Series]:
     colour, at = OURS if standing.ours else BASELINE, np.array([float(place)])
     value = standing.decisive.value
     if value > high:  # off the scale
-        return [Points(np.array([high]), at, colour, 4.0, "triangle", texts=(f"→ {text}",), told=told)]
+        return [
+            Points(
+                np.array([high]), at, colour, 4.0, "triangle", texts=(f"→ {text}",), description=description
+            )
+        ]
     ends = np.array(_ends(standing))
     shape: Shape = "disc" if standing.tied else "ring"
     return [
         Curve(ends, np.repeat(at, 2), colour),
-        Points(np.array([value]), at, colour, 5.0, shape, rim=False, told=told),
+        Points(np.array([value]), at, colour, 5.0, shape, rim=False, description=description),
         # The text stands behind the interval, not on it.
         Points(np.array([min(max(ends[1], value), high)]), at, colour, 0.0, rim=False, texts=(text,)),
     ]

@@ -95,8 +95,8 @@ def verdict(found: Comparison) -> str:
         # Where one class is rare, even probabilities that are worth much seldom pass one half.
         # By folds the spread is that of one fold, by rows of a file already that of the whole.
         least = pick.auc.value - 2.0 * (pick.auc.deviation or 0.0) / found.folds**0.5
-        told = words["telling" if least > 0.5 else "useless"]
-        return told.format(auc=f"{pick.auc.value:.2f}", **said)
+        sentence = words["telling" if least > 0.5 else "useless"]
+        return sentence.format(auc=f"{pick.auc.value:.2f}", **said)
     text = words[("wrong" if share else "costs") + ("_own" if pick.own else "")].format(**said)
     rivals = [s for s in found.standings if s.tied and s.key != pick.key]
     if not pick.tied:

@@ -60,9 +60,9 @@ def comparison_scene(
     for graph, title, shift in zip((first, second), titles, (0.0, left + GAP), strict=True):
         heading = Words(shift + MARGIN + left / 2, MARGIN + 16.0, plain(title), "name", "middle")
         inside = [
-            *(_drawn(arc, layout, both, kinds[graph is second][arc]) for arc in graph.arcs),
+            *(_arc_group(arc, layout, both, kinds[graph is second][arc]) for arc in graph.arcs),
             *(
-                card.drawn(MARGIN + box.x, MARGIN + box.y)
+                card.draw(MARGIN + box.x, MARGIN + box.y)
                 for card, box in zip(cards, layout.boxes, strict=True)
             ),
         ]
@@ -100,7 +100,7 @@ def _kinds(first: Dag, second: Dag, as_directed: bool) -> tuple[dict[Arc, str], 
     return {arc: kind(arc, "extra") for arc in first.arcs}, {arc: kind(arc, "missing") for arc in second.arcs}
 
 
-def _drawn(arc: Arc, layout: Layout, both: Dag, kind: str) -> Group:
+def _arc_group(arc: Arc, layout: Layout, both: Dag, kind: str) -> Group:
     line, head, words = _KINDS[kind]
     forward = arc in both.arcs
     route = layout.routes[both.arcs.index(arc if forward else (arc[1], arc[0]))]

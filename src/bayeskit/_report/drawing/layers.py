@@ -220,7 +220,7 @@ def places(layers: Layers, rows: list[list[int]], widths: Sequence[float], gap: 
         offsets = _offsets(row, widths, gap)
         for vertex, offset in zip(row, offsets, strict=True):
             x[vertex] = offset - offsets[-1] / 2
-    pairs = _weighed(layers)
+    pairs = _weighted_neighbours(layers)
     down, up = range(len(rows)), range(len(rows) - 1, -1, -1)
     # First by the layer above on the way down and by the one below on the way up, then by both, which settles.
     for both, times in ((False, 6), (True, 4)):
@@ -232,7 +232,9 @@ def places(layers: Layers, rows: list[list[int]], widths: Sequence[float], gap: 
     return x
 
 
-def _weighed(layers: Layers) -> tuple[list[list[tuple[int, float]]], list[list[tuple[int, float]]]]:
+def _weighted_neighbours(
+    layers: Layers,
+) -> tuple[list[list[tuple[int, float]]], list[list[tuple[int, float]]]]:
     """Return (neighbour, weight) above and below: bends pull most, so that long arcs are straight."""
 
     def weight(a: int, b: int) -> float:

@@ -46,9 +46,7 @@ def network_scene(
         Group(f"{parent} → {child}", _arrow(route, layout.direction))
         for (parent, child), route in zip(network.dag.arcs, layout.routes, strict=True)
     ]
-    boxes = [
-        card.drawn(MARGIN + box.x, MARGIN + box.y) for card, box in zip(cards, layout.boxes, strict=True)
-    ]
+    boxes = [card.draw(MARGIN + box.x, MARGIN + box.y) for card, box in zip(cards, layout.boxes, strict=True)]
     return Scene(
         layout.width + 2 * MARGIN,
         layout.height + 2 * MARGIN,

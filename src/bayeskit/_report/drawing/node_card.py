@@ -69,7 +69,7 @@ class Card:
     def _label_width(self) -> float:
         return max((text_width(label, STYLES["state"].font_size) for label in self._labels), default=0.0)
 
-    def drawn(self, x: float, y: float) -> Group:
+    def draw(self, x: float, y: float) -> Group:
         """Draw the box with its left upper corner here."""
         width, height = self.size
         kind, bar = ("observed", "bar-observed") if self.finding else ("node", "bar")

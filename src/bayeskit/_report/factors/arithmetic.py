@@ -212,19 +212,19 @@ class _Items(NumericItems):
         if self.average is not None:
             there = {name: item for name, item in self.items().items() if isinstance(item, Attribute)}
             return self.discrete | there
-        told = {
+        names = {
             name: item
             for name, item in self.items().items()
             if name not in self.in_graph or isinstance(item, Attribute)
         }
         for name, item in self.discrete.items():
-            beside = told.get(name)
+            beside = names.get(name)
             if not isinstance(beside, Attribute):
-                told[name] = item
+                names[name] = item
             elif isinstance(item, Attribute):
                 logs = [a.log + b.log for a, b in zip(beside.factors, item.factors, strict=True)]
-                told[name] = replace(item, factors=tuple(map(PageFactor, logs)))
-        return {name: _raised(item, self.power) for name, item in told.items()} | self.words
+                names[name] = replace(item, factors=tuple(map(PageFactor, logs)))
+        return {name: _raised(item, self.power) for name, item in names.items()} | self.words
 
     def raise_columns(self, power: float) -> None:
         self.power = power

@@ -11,13 +11,13 @@ from typing import Any, overload
 from bayeskit._report.explanation import Attribute, PageFactor
 
 # Name, and log P(x | c, ...) of each class.
-Said = list[tuple[Hashable, Sequence[float]]]
+NamedLogs = list[tuple[Hashable, Sequence[float]]]
 
 
-def said_by(attributes: Sequence[Attribute]) -> Said:
+def logs_of(attributes: Sequence[Attribute]) -> NamedLogs:
     """Return the names and logarithms of attributes."""
     if isinstance(attributes, LazyAttributes):
-        return attributes.said()
+        return attributes.logs()
     return [(a.name, [factor.log for factor in a.factors]) for a in attributes]
 
 
@@ -36,18 +36,18 @@ class LazyAttributes(Sequence[Attribute]):
     def __init__(
         self,
         write: Callable[[], tuple[Attribute, ...]],
-        said: Callable[[], Said] | None = None,
+        logs: Callable[[], NamedLogs] | None = None,
         plainly: Callable[[Sequence[int]], list[dict[str, Any]]] | None = None,
     ) -> None:
-        self._write, self._said, self.plainly = write, said, plainly
+        self._write, self._logs, self.plainly = write, logs, plainly
 
     @cached_property
     def written(self) -> tuple[Attribute, ...]:
         return self._write()
 
-    def said(self) -> Said:
+    def logs(self) -> NamedLogs:
         """Return the names and logarithms alone, for which nothing need be written."""
-        return said_by(self.written) if self._said is None else self._said()
+        return logs_of(self.written) if self._logs is None else self._logs()
 
     @overload
     def __getitem__(self, place: int) -> Attribute: ...

@@ -19,7 +19,7 @@ from bayeskit._report.explanation_dict import (
     given_to_dicts,
     odds_of_logs,
 )
-from bayeskit._report.factors.average import Average, LazyAttributes, Said, SuperParent
+from bayeskit._report.factors.average import Average, LazyAttributes, NamedLogs, SuperParent
 from bayeskit._report.factors.cell_shares import LogShares
 from bayeskit._report.factors.dependence import Floats, Item, cell_density
 from bayeskit._report.fractions import fraction
@@ -43,7 +43,7 @@ class SharedInputs(NamedTuple):
 
     averaged: SuperParentAverage
     row: CodedRow
-    spoken: dict[int, Child]
+    children: dict[int, Child]
     shares: LogShares
 
 
@@ -53,25 +53,25 @@ Told = tuple[Child, list[float], list[str]]
 
 def average_of(averaged: SuperParentAverage, row: CodedRow) -> tuple[Average, dict[Any, Item]] | None:
     """Return the factors of every super-parent, and the omitted attributes; None if there is no super-parent."""
-    kept = _kept(averaged, row)
-    spoken = _spoken(averaged, row, kept)
-    shares = LogShares(averaged.cells, [(child.place, child.code) for child in spoken])
-    known = SharedInputs(averaged, row, {child.place: child for child in spoken}, shares)
+    places = _informative(averaged, row)
+    children = _categorical_children(averaged, row, places)
+    shares = LogShares(averaged.cells, [(child.place, child.code) for child in children])
+    known = SharedInputs(averaged, row, {child.place: child for child in children}, shares)
     scores = averaged.scores(row.chunk)[0]
-    found = [s for s in (_super_parent(known, i, scores[i]) for i in kept) if s is not None]
+    found = [s for s in (_super_parent(known, i, scores[i]) for i in places) if s is not None]
     if not found:
         return None
-    return Average(tuple(found)), _left_out(averaged, row, kept)
+    return Average(tuple(found)), _left_out(averaged, row, places)
 
 
-def _kept(averaged: SuperParentAverage, row: CodedRow) -> list[int]:
+def _informative(averaged: SuperParentAverage, row: CodedRow) -> list[int]:
     """The categorical attributes that say something: present, and not following from others."""
     codes = averaged._without_general(row.chunk.codes, np.zeros(1))[0].tolist()
     return [j for j, code in enumerate(codes) if _is_present(averaged, j, code)]
 
 
-def _spoken(averaged: SuperParentAverage, row: CodedRow, kept: list[int]) -> list[Child]:
-    """Tell of the categorical attributes what is the same under every super-parent."""
+def _categorical_children(averaged: SuperParentAverage, row: CodedRow, places: list[int]) -> list[Child]:
+    """Return what is the same of each categorical attribute under every super-parent."""
     return [
         Child(
             j,
@@ -81,8 +81,8 @@ def _spoken(averaged: SuperParentAverage, row: CodedRow, kept: list[int]) -> lis
             "table" if averaged.cells.mode[j] == IMAGINARY else "back-off",
             row.is_unknown(j),
         )
-        for j in kept
-        if not _says_nothing(averaged, row, j)
+        for j in places
+        if not _is_uninformative(averaged, row, j)
     ]
 
 
@@ -106,17 +106,17 @@ def _super_parent(known: SharedInputs, i: int, scores: Floats) -> SuperParent | 
         for n in cells.counts[g, g].tolist()
     )
     children = LazyAttributes(
-        partial(_children, known, i), partial(_said, known, i), partial(_plainly, known, i)
+        partial(_children, known, i), partial(_logs_given, known, i), partial(_plainly, known, i)
     )
     name = row.schema.categorical[i].name
     return SuperParent(name, row.value(i), weight, first, children, tuple(scores.tolist()))
 
 
-def _said(known: SharedInputs, i: int) -> Said:
+def _logs_given(known: SharedInputs, i: int) -> NamedLogs:
     """What all others say, given attribute i, with nothing written down."""
     averaged, row = known.averaged, known.row
     logs = averaged.log_given(averaged._without_general(row.chunk.codes, np.zeros(1))[0], i).tolist()
-    found: Said = [(child.name, logs[place]) for place, child in known.spoken.items() if place != i]
+    found: NamedLogs = [(child.name, logs[place]) for place, child in known.children.items() if place != i]
     for place in _measured(averaged, row):
         out = np.zeros((1, averaged.cells.counts.shape[2]))
         averaged.numeric.add_given(row.chunk, i, [place], out)
@@ -156,10 +156,10 @@ def _plainly(known: SharedInputs, i: int, ranking: Sequence[int]) -> list[dict[s
 def _tables(known: SharedInputs, i: int) -> Iterator[Told]:
     """Tell what all categorical attributes but i say: logarithms, and workings."""
     for place, logs, workings in known.shares.given(i, known.row.code(i)):
-        yield known.spoken[place], logs, workings
+        yield known.children[place], logs, workings
 
 
-def _says_nothing(averaged: SuperParentAverage, row: CodedRow, j: int) -> bool:
+def _is_uninformative(averaged: SuperParentAverage, row: CodedRow, j: int) -> bool:
     """Whether a value was never learned and has no probability of its own."""
     cells = averaged.cells
     return bool(row.code(j) > cells.real[j] and cells.mode[j] == IMAGINARY and cells.extra[j] == 0.0)
@@ -181,15 +181,15 @@ def _numeric(averaged: SuperParentAverage, row: CodedRow, i: int) -> list[Attrib
     return found
 
 
-def _left_out(averaged: SuperParentAverage, row: CodedRow, kept: list[int]) -> dict[Any, Item]:
+def _left_out(averaged: SuperParentAverage, row: CodedRow, places: list[int]) -> dict[Any, Item]:
     items: dict[Any, Item] = {}
     for j, variable in enumerate(row.schema.categorical):
-        if j not in kept:
+        if j not in places:
             hole = not _is_present(averaged, j, row.code(j))
             items[variable.name] = (
                 row.left_out(j) if hole else OmittedAttribute(variable.name, row.value(j), "general")
             )
-        elif _says_nothing(averaged, row, j):
+        elif _is_uninformative(averaged, row, j):
             items[variable.name] = row.left_out(j)
     for place, variable in enumerate(row.schema.numeric):
         x = float(row.chunk.values[0, place])

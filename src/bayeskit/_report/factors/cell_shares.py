@@ -124,7 +124,7 @@ class LogShares:
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log((n + mass[:, None]) / (total + whole[:, None]))
         parts = zip(*(part.tolist() for part in (logs, n, total, mass, whole)), strict=True)
-        return {j: told for j, told, there in zip(js.tolist(), parts, shown, strict=True) if there}
+        return {j: numbers for j, numbers, there in zip(js.tolist(), parts, shown, strict=True) if there}
 
 
 def pair_workings(cells: PairCells, j: int, x: int, i: int, u: int) -> list[str]:

@@ -38,9 +38,11 @@ def dependent_items(conditional: OneParent, row: CodedRow) -> dict[Any, Item]:
                 items[name] = _single(conditional, row, j, logs)
         elif top:
             items |= _group(conditional, row, j, absent)
-    told = {part for name in items for part in (name if isinstance(name, tuple) else (name,))} | items.keys()
+    explained = {
+        part for name in items for part in (name if isinstance(name, tuple) else (name,))
+    } | items.keys()
     for j, variable in enumerate(row.schema.categorical):
-        if variable.name not in told:  # it hangs on an attribute that never had a value
+        if variable.name not in explained:  # it hangs on an attribute that never had a value
             items[variable.name] = OmittedAttribute(variable.name, row.value(j), "unused")
     return items
 

@@ -165,9 +165,9 @@ class _Writer:
         """What the families around missing nodes say: all that is not said by the other factors."""
         total = np.zeros((1, self.k))
         self.graph.add_log_prob(self.row.chunk, total)
-        told = np.array(said).reshape(len(said), self.k).sum(axis=0)
-        possible = told > -np.inf
-        logs = np.where(possible, total[0] - np.where(possible, told, 0.0), 0.0)
+        written = np.array(said).reshape(len(said), self.k).sum(axis=0)
+        possible = written > -np.inf
+        logs = np.where(possible, total[0] - np.where(possible, written, 0.0), 0.0)
         names = tuple(together)
         alone = len(names) == 1
         return Attribute(

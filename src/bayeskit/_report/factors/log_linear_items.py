@@ -24,19 +24,19 @@ def log_linear_items(score: LogLinearScore, row: CodedRow) -> tuple[dict[Any, It
     r is the ratio of counts, the geometric mean over the views; w its weight. Those that tell most come first.
     """
     terms = score.terms.of(row.chunk)[:, 0]
-    weighed = score.chosen.terms[:, None] * terms
+    weighted = score.chosen.terms[:, None] * terms
     items: dict[Any, Item] = {}
-    for g in np.argsort(-np.ptp(weighed, axis=1), kind="stable"):
-        if np.ptp(weighed[g]) > 0.0:
+    for g in np.argsort(-np.ptp(weighted, axis=1), kind="stable"):
+        if np.ptp(weighted[g]) > 0.0:
             names = score.names[g]
             values = tuple(row.raw(name) for name in names)
-            factors = _factors(weighed[g], terms[g], float(score.chosen.terms[g]))
+            factors = _factors(weighted[g], terms[g], float(score.chosen.terms[g]))
             alone = len(names) == 1
             name, value = (names[0], values[0]) if alone else (names, values)
             items[name] = Attribute(name, value, "log-linear", factors, alone and value is None)
-    told = {name for item in items.values() for name in _names(item, row)}
+    explained = {name for item in items.values() for name in _names(item, row)}
     for variable in row.schema.attributes:
-        if variable.name not in told:
+        if variable.name not in explained:
             items[variable.name] = _left_out(variable.name, row)
     return items, tuple(PageFactor(float(b)) for b in score.chosen.bias)
 
@@ -82,11 +82,11 @@ def _names(item: Item, row: CodedRow) -> tuple[Name, ...]:
     return (item.name,) if item.name in row.schema.position else item.name  # type: ignore[return-value]
 
 
-def _factors(weighed: Floats, terms: Floats, weight: float) -> tuple[PageFactor, ...]:
+def _factors(weighted: Floats, terms: Floats, weight: float) -> tuple[PageFactor, ...]:
     ratios = np.exp(np.clip(terms, -700.0, 700.0))
     return tuple(
         PageFactor(float(log), f"{short(float(ratio))}^{short(weight)}")
-        for log, ratio in zip(weighed, ratios, strict=True)
+        for log, ratio in zip(weighted, ratios, strict=True)
     )
 
 

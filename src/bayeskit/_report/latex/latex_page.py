@@ -179,11 +179,11 @@ def _fraction(e: Explanation) -> str:
 
     best = e.ranking[0]
     joint, evidence = as_math(magnitude(e.log_joint[best])), as_math(magnitude(e.log_evidence))
-    asked = rf"P(\mbox{{{escaped(e.target)}}} = \mbox{{{escaped(e.prediction)}}} \mid x)"
+    left_side = rf"P(\mbox{{{escaped(e.target)}}} = \mbox{{{escaped(e.prediction)}}} \mid x)"
     if text_width(f"{e.target}{e.prediction}") > _ROOM:
-        asked = r"P(c \mid x)"
+        left_side = r"P(c \mid x)"
     posterior = as_math(magnitude(e.log_joint[best] - e.log_evidence))
-    return rf"\[ {asked} = \frac{{{joint}}}{{{evidence}}} = {posterior} \]"
+    return rf"\[ {left_side} = \frac{{{joint}}}{{{evidence}}} = {posterior} \]"
 
 
 def _first_font(fonts: tuple[str, ...]) -> str:

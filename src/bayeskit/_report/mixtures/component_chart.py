@@ -52,16 +52,16 @@ def curve_picture(
     )
     x = Axis(across, *around(x for x, _ in everything), "whole" if whole else "number")
     y = Axis(up, *around(y for _, y in everything))
-    told = "; ".join(
+    description = "; ".join(
         f"{plain(name)}: " + ", ".join(f"{a:.6g} {b:.6g}" for a, b in points[:MOST_POINTS])
         for name, points in found.items()
     )
-    return PlotPicture(Plot(title, (), told, (Panel(x, y, lines, direct=True),)))
+    return PlotPicture(Plot(title, (), description, (Panel(x, y, lines, direct=True),)))
 
 
-def _curve(colour: int, name: str, points: Sequence[tuple[float, float]], told: str) -> Curve:
+def _curve(colour: int, name: str, points: Sequence[tuple[float, float]], description: str) -> Curve:
     x, y = np.array(points, dtype=np.float64).T
-    return Curve(x, y, colour, name, told, size=3.5 if len(points) <= MOST_POINTS else 0.0)
+    return Curve(x, y, colour, name, description, size=3.5 if len(points) <= MOST_POINTS else 0.0)
 
 
 def component_chart(
@@ -96,9 +96,9 @@ def component_chart(
     lines = {kind: sorted((k, value) for this, k, value in points if this == kind) for kind in kinds}
     curves = []
     for i, kind in enumerate(kinds):
-        told = ", ".join(f"{k}: {value:.2f}" for k, value in lines[kind])
-        curves.append(_curve(i, kind, lines[kind], f"{kind} {criterion} {told}".strip()))
-    ring = Points(np.array([best[1]]), np.array([best[2]]), None, 8.0, "ring", told=f"best: {said}")
+        description = ", ".join(f"{k}: {value:.2f}" for k, value in lines[kind])
+        curves.append(_curve(i, kind, lines[kind], f"{kind} {criterion} {description}".strip()))
+    ring = Points(np.array([best[1]]), np.array([best[2]]), None, 8.0, "ring", description=f"best: {said}")
     numbers = sorted({k for _, k, _ in points})
     # Every number that was tried: there is nothing between.
     ticks = tuple((float(k), str(k)) for k in numbers)

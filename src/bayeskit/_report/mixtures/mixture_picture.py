@@ -86,9 +86,9 @@ def mixture_picture(
         for one in SHAPES:
             at = rows[shown[(components[shown] == k) & (shape_of[shown] == one)]]
             if len(at):
-                told = f"rows of component {k}"
-                drawn.append(Points(at[:, 0], at[:, 1], k, 2.4, one, rim=False, told=told))
-    said = [_said(k, weights[k], mean, names) for k, mean in enumerate(means)]
+                description = f"rows of component {k}"
+                drawn.append(Points(at[:, 0], at[:, 1], k, 2.4, one, rim=False, description=description))
+    said = [_component_text(k, weights[k], mean, names) for k, mean in enumerate(means)]
     rings = [
         Ring(_ellipse(mean, covariances[k], radius), k, said[k])
         for k, mean in enumerate(means)
@@ -102,7 +102,7 @@ def mixture_picture(
     return PlotPicture(Plot(title, tuple(notes), "; ".join(said), (panel,), _names(weights, shape, words)))
 
 
-def _said(k: int, weight: float, mean: Floats, names: tuple[object, object]) -> str:
+def _component_text(k: int, weight: float, mean: Floats, names: tuple[object, object]) -> str:
     x, y = (f"{plain(name)} {value:.4g}" for name, value in zip(names, mean, strict=True))
     return f"component {k}: {weight:.1%}, {x}, {y}"
 

@@ -49,7 +49,7 @@ def pages_of(explanation: NetworkExplanation) -> tuple[tuple[str, ...], list[tup
     return tuple(map(visible, (_formula(e, words), *_notes(e, words)))), [*pages, *steps, _answer(e, words)]
 
 
-def asked(e: NetworkExplanation) -> str:
+def query_text(e: NetworkExplanation) -> str:
     """Write the question: P(rain | wet = yes)."""
     given = evidence_text(e.evidence)
     return f"P({e.target} | {given})" if given else f"P({e.target})"
@@ -62,7 +62,7 @@ def evidence_text(evidence: Mapping[Name, Any], most: int = _MOST_NAMES) -> str:
 
 
 def _formula(e: NetworkExplanation, words: WordList) -> str:
-    return words["formula"].format(asked=asked(e), product=" · ".join(p.called for p in e.factors))
+    return words["formula"].format(asked=query_text(e), product=" · ".join(p.called for p in e.factors))
 
 
 def _notes(e: NetworkExplanation, words: WordList) -> list[str]:
@@ -125,7 +125,10 @@ def _answer(e: NetworkExplanation, words: WordList) -> tuple[DisplayTable, int]:
     )
     normaliser = f"P({evidence_text(e.evidence)})" if e.is_evidence and e.evidence else words["sum"]
     title = words["answer"].format(
-        asked=asked(e), labels=" · ".join(p.label for p in e.last), normaliser=normaliser, z=exact_text(z)
+        asked=query_text(e),
+        labels=" · ".join(p.label for p in e.last),
+        normaliser=normaliser,
+        z=exact_text(z),
     )
     return DisplayTable(title, (str(e.target), words["product"], words["posterior"]), rows, (), ()), 1
 

@@ -89,7 +89,7 @@ def joined(sign: str, parts: Iterable[Any]) -> Line:
 
     Examples
     --------
-    >>> spoken(joined(" · ", [counted(1, 4), counted(3, 4)]))
+    >>> line_text(joined(" · ", [counted(1, 4), counted(3, 4)]))
     '1/4 · 3/4'
     """
     made: list[str | PrintedNumber] = []
@@ -104,18 +104,18 @@ def bracketed(found: PrintedNumber) -> Line:
 
     Examples
     --------
-    >>> spoken(bracketed(exact(Fraction(7, 10)))), spoken(bracketed(exact(5)))
+    >>> line_text(bracketed(exact(Fraction(7, 10)))), line_text(bracketed(exact(5)))
     ('(7/10)', '5')
     """
     return ("(", found, ")") if "/" in found.text else (found,)
 
 
-def spoken(line: Line, hide: bool = False) -> str:
+def line_text(line: Line, hide: bool = False) -> str:
     """Return a line as text; hidden, what is to be found is left blank.
 
     Examples
     --------
-    >>> spoken(line("P = {p}", p=counted(7, 10)), hide=True)
+    >>> line_text(line("P = {p}", p=counted(7, 10)), hide=True)
     'P = ____'
     """
     return "".join(piece if isinstance(piece, str) else piece.blank if hide else piece.text for piece in line)

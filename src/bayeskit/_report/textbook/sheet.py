@@ -15,7 +15,7 @@ from bayeskit._report.latex.latex_math import as_math
 from bayeskit._report.latex.latex_page import fragment_latex
 from bayeskit._report.latex.latex_table import cell_latex, simple_tabular, size_for
 from bayeskit._report.latex.latex_text import escaped, math_width, text_width
-from bayeskit._report.textbook.printed_number import Line, Number, PrintedNumber, as_line, spoken
+from bayeskit._report.textbook.printed_number import Line, Number, PrintedNumber, as_line, line_text
 
 
 @dataclass(frozen=True)
@@ -79,18 +79,21 @@ class Sheet:
     def to_dict(self, hide: bool = False) -> dict[str, Any]:
         """Return plain values; hidden, without any number of the working."""
 
-        def told(item: Line | Grid) -> dict[str, Any]:
+        def plain_item(item: Line | Grid) -> dict[str, Any]:
             if isinstance(item, Grid):
-                table = item.table(partial(spoken, hide=hide))
+                table = item.table(partial(line_text, hide=hide))
                 return {"header": list(table.header), "rows": [list(row) for row in table.rows]}
             numbers = [_plain(piece) for piece in item if isinstance(piece, PrintedNumber)]
-            return {"text": spoken(item, hide)} | ({} if hide else {"numbers": numbers})
+            return {"text": line_text(item, hide)} | ({} if hide else {"numbers": numbers})
 
         found: dict[str, Any] = {"page": self.name, "title": self.title, "question": self.question}
-        found |= {"given": [told(grid) for grid in self.given], "working": [told(i) for i in self.working]}
-        found |= {"answer": told(self.answer)}
+        found |= {
+            "given": [plain_item(grid) for grid in self.given],
+            "working": [plain_item(i) for i in self.working],
+        }
+        found |= {"answer": plain_item(self.answer)}
         found["errata"] = [
-            {"printed": e.printed, "right": spoken(e.right, hide), "copied": e.copied} for e in self.errata
+            {"printed": e.printed, "right": line_text(e.right, hide), "copied": e.copied} for e in self.errata
         ]
         found["source"] = self.source
         if not hide:
@@ -124,12 +127,12 @@ def alike(value: Number, printed: str) -> str:
 
 
 def _plain(found: PrintedNumber) -> dict[str, Any]:
-    told: dict[str, Any] = {"text": found.text}
+    content: dict[str, Any] = {"text": found.text}
     if found.value is not None:
-        told["value"] = float(found.value)
+        content["value"] = float(found.value)
     if isinstance(found.value, Fraction):
-        told["fraction"] = str(found.value)
-    return told
+        content["fraction"] = str(found.value)
+    return content
 
 
 WIDTH = 100
@@ -154,16 +157,16 @@ def as_text(sheet: Sheet, hide: bool = False) -> str:
         if isinstance(item, Grid):
             lines += [*([""] if lines[-1] else []), *_grid(item, hide), ""]
         else:
-            lines += wrapped(spoken(item, hide), "  ")
-    lines += [*([""] if lines[-1] else []), say("Answer"), *wrapped(spoken(sheet.answer, hide), "  ")]
+            lines += wrapped(line_text(item, hide), "  ")
+    lines += [*([""] if lines[-1] else []), say("Answer"), *wrapped(line_text(sheet.answer, hide), "  ")]
     for erratum in sheet.errata:
         lines += ["", say("Widely copied") if erratum.copied else say("A trap")]
-        lines += [*wrapped(erratum.printed, "  "), *wrapped(spoken(erratum.right, hide), "  → ")]
+        lines += [*wrapped(erratum.printed, "  "), *wrapped(line_text(erratum.right, hide), "  → ")]
     return "\n".join([*lines, "", *wrapped(sheet.source)])
 
 
 def _grid(grid: Grid, hide: bool) -> list[str]:
-    head, *body = text_lines(grid.table(partial(spoken, hide=hide)))
+    head, *body = text_lines(grid.table(partial(line_text, hide=hide)))
     rule = "─" * max(map(display_width, (head, *body)))
     return [f"    {row}".rstrip() for row in (head, rule, *body)]
 
@@ -229,10 +232,10 @@ def as_latex(sheet: Sheet, hide: bool = False) -> str:
 
 
 def _line(line: Line, hide: bool) -> str:
-    return "".join(escaped(piece) if isinstance(piece, str) else _found(piece, hide) for piece in line)
+    return "".join(escaped(piece) if isinstance(piece, str) else _number_latex(piece, hide) for piece in line)
 
 
-def _found(found: PrintedNumber, hide: bool) -> str:
+def _number_latex(found: PrintedNumber, hide: bool) -> str:
     if hide:
         return rf"\underline{{\hspace{{{_blank(found):.1f}em}}}}"
     return cell_latex(found.text)
@@ -263,10 +266,10 @@ def _latex_grid(grid: Grid, hide: bool) -> str:
 
 def _width(line: Line, hide: bool) -> float:
     """Return about how wide a cell is, in points."""
-    return sum(text_width(piece) if isinstance(piece, str) else _found_width(piece, hide) for piece in line)
+    return sum(text_width(piece) if isinstance(piece, str) else _number_width(piece, hide) for piece in line)
 
 
-def _found_width(found: PrintedNumber, hide: bool) -> float:
+def _number_width(found: PrintedNumber, hide: bool) -> float:
     if hide:
         return 10.0 * _blank(found)
     formula = as_math(found.text)

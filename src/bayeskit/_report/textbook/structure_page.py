@@ -34,7 +34,7 @@ def page(lang: str) -> Sheet:
     """Return the page in a language."""
     say, p = partial(text_in, lang), COLLIDER.p
     a, c, ca = CHAIN.p({"a": 1}), CHAIN.p({"c": 1}), CHAIN.p({"c": 1}, {"a": 1})
-    told = [(name, seen, both(name, seen)) for name in NETWORKS for seen in ({}, {"c": 1})]
+    answers = [(name, seen, both(name, seen)) for name in NETWORKS for seen in ({}, {"c": 1})]
     results = [
         Result(f"{name}: {key}", value, text)
         for name in NETWORKS
@@ -93,7 +93,7 @@ def page(lang: str) -> Sheet:
                         exact(apart),
                         word(say("yes") if together == apart else say("no")),
                     )
-                    for name, seen, (together, apart) in told
+                    for name, seen, (together, apart) in answers
                 ),
             ),
             line(

@@ -89,10 +89,10 @@ def learn(
         settings["discretize"] = _measured(columns, cuts) if isinstance(cuts, int) else cuts
         network = learn_network(columns, method, criterion, ess=ess, random_state=random_state, **settings)
         network.write(temporary)
-    _tell(network, len(next(iter(columns.values()))), output, common)
+    _print_result(network, len(next(iter(columns.values()))), output, common)
 
 
-def _tell(network: BayesianNetwork, n: int, path: str, common: Common) -> None:
+def _print_result(network: BayesianNetwork, n: int, path: str, common: Common) -> None:
     from bayeskit._cli.output import print_json, show
 
     if common.as_json:

@@ -49,10 +49,10 @@ def query(
     network = open_network(net)
     evidence = read_given(network, given)
     observed = {str(name) for name in evidence}
-    asked = [named(network, t) for t in targets or [n for n in variables_of(network) if n not in observed]]
+    queried = [named(network, t) for t in targets or [n for n in variables_of(network) if n not in observed]]
     if joint and not targets:
         raise UsageError("--joint: name the nodes to ask for together.")
-    groups = [asked] if joint else [[name] for name in asked]
+    groups = [queried] if joint else [[name] for name in queried]
     log = network.log_probability(evidence) if evidence else 0.0
     found = answers_of(network, groups, evidence)
     if common.as_json:
@@ -80,8 +80,8 @@ def _print(
     probability = common.say(WORDS["probability"])
     for answer in found:
         if "mean" in answer:
-            told = common.say(WORDS["normal"], mean=f"{answer['mean']:.4g}", sd=f"{answer['sd']:.4g}")
-            show(f"{answer['nodes'][0]}: {told}")
+            text = common.say(WORDS["normal"], mean=f"{answer['mean']:.4g}", sd=f"{answer['sd']:.4g}")
+            show(f"{answer['nodes'][0]}: {text}")
             continue
         rows = [(*map(str, cell["states"]), f"{cell['probability']:.4f}") for cell in answer["cells"]]
         screen.print(table([*map(str, answer["nodes"]), probability], rows, len(answer["nodes"])))
@@ -135,14 +135,14 @@ def answers_of(
         nodes = [plain(name) for name in group]
         if hasattr(answer, "states"):
             cells = zip(product(*answer.states), answer.values.ravel().tolist(), strict=True)
-            told: dict[str, Any] = {
+            content: dict[str, Any] = {
                 "cells": [{"states": plain(list(states)), "probability": p} for states, p in cells]
             }
         elif len(group) == 1:
-            told = {"mean": float(answer.mean), "sd": float(answer.sd)}
-            told["weights"] = answer.weights.tolist()
-            told["means"], told["variances"] = answer.means.tolist(), answer.variances.tolist()
+            content = {"mean": float(answer.mean), "sd": float(answer.sd)}
+            content["weights"] = answer.weights.tolist()
+            content["means"], content["variances"] = answer.means.tolist(), answer.variances.tolist()
         else:
-            told = {"mean": plain(answer.mean.tolist()), "covariance": plain(answer.variance.tolist())}
-        found.append({"nodes": nodes, **told})
+            content = {"mean": plain(answer.mean.tolist()), "covariance": plain(answer.variance.tolist())}
+        found.append({"nodes": nodes, **content})
     return found

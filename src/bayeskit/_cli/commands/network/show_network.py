@@ -97,12 +97,12 @@ def _print(found: dict[str, Any], svg: str | None, common: Common) -> None:
     for node in found["nodes"]:
         states = node["states"]
         more = ["…"] if states is not None and len(states) > MOST_STATES else []
-        told = (
+        text = (
             common.say(WORDS["continuous"])
             if states is None
             else common.listed([*states[:MOST_STATES], *more])
         )
-        rows.append((node["name"], told, common.listed(node.get("parents", []))))
+        rows.append((node["name"], text, common.listed(node.get("parents", []))))
     console().print(table([common.say(WORDS[key]) for key in ("node", "states", "parents")], rows, 3))
     if svg is not None:
         say(common.say(WORDS["drawn"], path=svg))
