@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from bayeskit._counting.backend import COUNTERS, count
 from bayeskit._data.encoded import Chunk
 from bayeskit._statistics.term import PARTS
 from bayeskit._statistics.tree_counts import LEAF, STAYS, forest_of
-from bayeskit.errors import DataError
+from bayeskit.errors import CannotCount, DataError
 from bayeskit.statistics import CellTable, Pattern, Plan, Schema, Statistics, Term, Variable
 from refusals import refuses
 
@@ -44,8 +46,28 @@ BLOCK = Schema((Variable("text", "block", width=4),), Variable("y", "categorical
 
 def test_every_kind_of_pattern_is_here():
     kinds = {p.kind for p in EVERYTHING.patterns} | {p.kind for p in Plan.naive(BLOCK).patterns}
-    # Those that do not name columns are no long tables of cells, and say so.
-    assert kinds == {kind for kind in COUNTERS if PARTS[kind].names_columns} | {"trees"}
+    # Those that are counted from rows alone are no long tables of cells, and say so.
+    from_rows = {"row_sample", "interactions"}
+    assert kinds == COUNTERS.keys() - from_rows
+    for kind in from_rows:
+        with pytest.raises(CannotCount):
+            next(iter(PARTS[kind].terms(SCHEMA, ())))
+
+
+NOT_COLUMNS: list[tuple[Any, ...]] = [("nobody",), ("y",), (("x0",),), (0,), ("x0", "x0"), ("u", "u")]
+NOT_FAMILIES: list[tuple[Any, ...]] = [("x0",), ((),), (("x0", "x0"),), (("nobody",),), (("x1", "y"),)]
+
+
+def test_a_pattern_names_columns_that_are_there():
+    for pattern in EVERYTHING.patterns:
+        part = PARTS[pattern.kind]
+        assert part.is_pattern(SCHEMA, pattern.attributes), pattern
+        wrong = NOT_FAMILIES if pattern.kind in ("families", "regressions") else NOT_COLUMNS
+        for attributes in (*wrong, (*pattern.attributes, *pattern.attributes)):
+            assert not part.is_pattern(SCHEMA, attributes), (pattern.kind, attributes)
+    for kind in ("tables", "pairs", "cell_moments"):  # these are of all columns
+        assert not PARTS[kind].is_pattern(SCHEMA, NAMES[:-1] if kind != "cell_moments" else NUMERIC[:-1])
+    assert not PARTS["families"].is_pattern(SCHEMA, (("x0", "u"),))  # a table has no numeric parent
 
 
 @st.composite

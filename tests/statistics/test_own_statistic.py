@@ -38,13 +38,16 @@ class Chains(Part):
     """n(x_j, x_{j+1}, c), missing a code like any other; ``blocks`` has shape (Σ (r_j + 1)(r_{j+1} + 1), K)."""
 
     kind = "chains"
-    takes_all = True
     weight_arrays = "margin", "blocks"
     fixed_arrays = ("sizes",)
 
     margin: Floats
     blocks: Floats
     sizes: NDArray[np.int64]
+
+    @classmethod
+    def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
+        return attributes == cls.columns_of(schema)
 
     @classmethod
     def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:

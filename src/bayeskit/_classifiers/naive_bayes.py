@@ -71,7 +71,7 @@ def explain_families(
     for variable in schema.attributes:
         name = variable.name
         if name in chosen:
-            why = "least leave-one-out log-loss" if auto else "chosen for in families="
+            why = "least leave-one-out log-loss" if auto else "asked for in families="
             choices[name] = FamilyChoice(chosen[name], why)
         elif variable.kind == "categorical":
             choices[name] = FamilyChoice("table", f"categorical, {variable.size} states")

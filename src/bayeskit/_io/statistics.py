@@ -273,43 +273,16 @@ def _unpack_pattern(plain: Any, schema: Schema) -> Pattern:
             Message("its plan asks for {kind!r}, which this version does not know.", kind=kind)
         )
     attributes = tuple(from_plain(name) for name in names)
-    part = PARTS[kind]
-    columns = tuple(v.name for v in schema.attributes if v.kind == part.column_kind)
-    strange: list[Any]
-    if not part.names_columns:
-        strange = [] if part.is_pattern(schema, attributes) else [attributes]
-    elif part.parent_kinds:
-        children, parents = _members_of(attributes)
-        above = {v.name for v in schema.attributes if v.kind in part.parent_kinds}
-        strange = [name for name in children if name not in columns]
-        strange += [name for name in parents if name not in above]
-    else:
-        strange = [name for name in attributes if name not in columns]
-    partial = part.takes_all and attributes != columns
-    twice = part.names_columns and len(set(attributes)) < len(attributes)
-    if strange or twice or partial:
+    if not PARTS[kind].is_pattern(schema, attributes):
         raise ModelFormatError(
             Message(
                 "its plan asks for {kind} of {attributes!r}; the schema has {columns!r}.",
                 kind=kind,
                 attributes=list(attributes),
-                columns=list(columns),
+                columns=list(PARTS[kind].columns_of(schema)),
             )
         )
     return Pattern(kind, attributes)
-
-
-def _members_of(families: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
-    """Return the children of families, and all their parents."""
-    for family in families:
-        if type(family) is not tuple or not family or len(set(family)) < len(family):
-            raise ModelFormatError(
-                Message(
-                    "its plan asks for the family {family!r}, which is not a child and parents.",
-                    family=family,
-                )
-            )
-    return [family[0] for family in families], [name for family in families for name in family[1:]]
 
 
 # -- arrays ----------------------------------------------------------------------------------------

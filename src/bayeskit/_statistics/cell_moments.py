@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,12 +51,15 @@ class CellMoments(Part):
 
     kind = "cell_moments"
     column_kind = "numeric"
-    takes_all = True
     weight_arrays = ("weight",)
     exponent_arrays = ("exponent",)
 
     cells: Floats
     exponent: Integers
+
+    @classmethod
+    def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
+        return attributes == cls.columns_of(schema)
 
     @classmethod
     def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:

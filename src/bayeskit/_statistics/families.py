@@ -17,6 +17,7 @@ from bayeskit._statistics.part import (
     Embedding,
     Gone,
     Part,
+    are_families,
     digits_of,
     key_of,
     left_of,
@@ -71,7 +72,6 @@ class Families(Part):
     """
 
     kind = "families"
-    parent_kinds = ("categorical",)
     weight_arrays = "margin", "counts"
     free_arrays = "keys", "counts"
     fixed_arrays = "members", "bounds", "radices"
@@ -83,6 +83,10 @@ class Families(Part):
     starts: Ids
     keys: Ids
     counts: Floats
+
+    @classmethod
+    def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
+        return are_families(schema, attributes, "categorical", ("categorical",))
 
     @classmethod
     def terms(cls, schema: Schema, attributes: tuple[Any, ...]) -> Iterator[Term]:

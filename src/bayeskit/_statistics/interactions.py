@@ -61,7 +61,6 @@ class Interactions(Part):
     """
 
     kind = "interactions"
-    names_columns = False
     weight_arrays = "margin", "counts"
     fixed_arrays = "columns", "cuts", "cut_starts", "widths", "tables"
 

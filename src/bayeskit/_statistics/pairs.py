@@ -55,13 +55,16 @@ class Pairs(Part):
     """
 
     kind = "pairs"
-    takes_all = True
     weight_arrays = "margin", "counts"
     fixed_arrays = ("offsets",)
 
     margin: Floats
     counts: Floats
     offsets: NDArray[np.int64]
+
+    @classmethod
+    def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
+        return attributes == cls.columns_of(schema)
 
     @classmethod
     def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:

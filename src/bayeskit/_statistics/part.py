@@ -89,14 +89,7 @@ class Part:
     kind : str
         The name of its pattern, in plans and in files.
     column_kind : "categorical", "numeric" or "block"
-        The kind of its columns.
-    parent_kinds : tuple of kinds
-        For families (child, parent 1, …): the kinds of columns that may be parents.
-    takes_all : bool
-        Whether it always covers all columns of its kind.
-    names_columns : bool
-        Whether the attributes of its pattern are columns or families of columns; otherwise ``is_pattern``
-        checks them.
+        The kind of its columns; of families, of the children.
     weight_arrays, free_arrays, fixed_arrays, exponent_arrays : names of arrays
         Weights are never negative. Free arrays are as long as there are cells, fixed ones follow from the
         schema and the plan, and exponents are those of doubles.
@@ -110,9 +103,6 @@ class Part:
 
     kind: ClassVar[str]
     column_kind: ClassVar[Kind] = "categorical"
-    parent_kinds: ClassVar[tuple[Kind, ...]] = ()
-    takes_all: ClassVar[bool] = False
-    names_columns: ClassVar[bool] = True
     weight_arrays: ClassVar[tuple[str, ...]] = ()
     free_arrays: ClassVar[tuple[str, ...]] = ()
     fixed_arrays: ClassVar[tuple[str, ...]] = ()
@@ -128,8 +118,14 @@ class Part:
 
     @classmethod
     def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
-        """Return whether a pattern can have these attributes; for parts that do not name columns."""
-        raise NotImplementedError
+        """Return whether a pattern in a file may have these attributes; by default different columns of its kind."""
+        columns = cls.columns_of(schema)
+        return len(set(attributes)) == len(attributes) and set(attributes) <= set(columns)
+
+    @classmethod
+    def columns_of(cls, schema: Schema) -> tuple[Name, ...]:
+        """Return all columns of its kind."""
+        return tuple(v.name for v in schema.attributes if v.kind == cls.column_kind)
 
     @classmethod
     def memory(cls, schema: Schema, attributes: tuple[Name, ...]) -> int:
@@ -199,6 +195,20 @@ class Part:
     def without_rounding(self, gone: Any) -> Self:
         """Clear the rounding errors that removed rows may have left; for parts with ``cleared_by``."""
         raise NotImplementedError
+
+
+def are_families(schema: Schema, attributes: tuple[Any, ...], child: Kind, parents: tuple[Kind, ...]) -> bool:
+    """Return whether attributes are different families (child, parent 1, …) of columns of these kinds."""
+    if len(set(attributes)) < len(attributes):
+        return False
+    kinds = {v.name: v.kind for v in schema.attributes}
+    return all(
+        type(family) is tuple
+        and len(set(family)) == len(family) > 0
+        and kinds.get(family[0]) == child
+        and all(kinds.get(name) in parents for name in family[1:])
+        for family in attributes
+    )
 
 
 def never_counted(least: float) -> NotCounted:

@@ -14,7 +14,17 @@ from bayeskit._schema import Name, Schema
 from bayeskit._statistics.double import Twofold
 from bayeskit._statistics.families import LARGEST_KEY, Ids, flaw_of_cells
 from bayeskit._statistics.moments import Moments
-from bayeskit._statistics.part import DUST, CellTable, Embedding, Gone, Part, digits_of, key_of, shape_of
+from bayeskit._statistics.part import (
+    DUST,
+    CellTable,
+    Embedding,
+    Gone,
+    Part,
+    are_families,
+    digits_of,
+    key_of,
+    shape_of,
+)
 from bayeskit._statistics.regressions import Lost, Regressions
 from bayeskit._statistics.term import Term
 from bayeskit.errors import ColumnError, DataError
@@ -68,7 +78,6 @@ class RegressionFamilies(Part):
 
     kind = "regressions"
     column_kind = "numeric"
-    parent_kinds = "categorical", "numeric"
     weight_arrays = ("weight",)
     free_arrays = "keys", "pivot", "weight", "weight_low", "first", "first_low", "second", "second_low"
     fixed_arrays = "members", "bounds", "radices", "columns", "column_bounds"
@@ -81,6 +90,10 @@ class RegressionFamilies(Part):
     columns: Ids
     column_bounds: Ids
     cells: tuple[Cells, ...]
+
+    @classmethod
+    def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
+        return are_families(schema, attributes, "numeric", ("categorical", "numeric"))
 
     @classmethod
     def terms(cls, schema: Schema, attributes: tuple[Any, ...]) -> Iterator[Term]:

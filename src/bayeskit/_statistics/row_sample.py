@@ -51,7 +51,6 @@ class RowSample(Part):
     """
 
     kind = "row_sample"
-    names_columns = False
     weight_arrays = "weight", "unit"
     free_arrays = "numbers", "codes", "bits", "target", "weight"
     fixed_arrays = ("capacity",)

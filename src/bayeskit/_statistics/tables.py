@@ -36,7 +36,6 @@ class Tables(Part):
     """
 
     kind = "tables"
-    takes_all = True
     weight_arrays = "margin", "counts"
     remembered = "always"
 
@@ -44,6 +43,10 @@ class Tables(Part):
     counts: Floats
     margin_low: Floats | None = None
     counts_low: Floats | None = None
+
+    @classmethod
+    def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
+        return attributes == cls.columns_of(schema)
 
     @classmethod
     def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:

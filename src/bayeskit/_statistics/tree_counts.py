@@ -215,7 +215,6 @@ class TreeCounts(Part):
     """
 
     kind = "trees"
-    names_columns = False
     weight_arrays = "margin", "counts"
     free_arrays = "keys", "counts"
     fixed_arrays = ("starts",)
