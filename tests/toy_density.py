@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayeskit._conditionals.conditional import Codes, DrawRule, ParameterPosterior
-from bayeskit._conditionals.density import ColumnSums, FamilyWords, Formula, Parameter
 from bayeskit._conditionals.posterior_draws import Draws, log_gamma_draws
-from bayeskit.extending import Chunk, Density
+from bayeskit.extending import Chunk, ColumnSums, Density, FamilyWords, Formula, Parameter
 from bayeskit.typing import Floats
 
 
@@ -27,7 +26,10 @@ class Plain(Density):
     family: ClassVar[str] = "plain-exponential"
     parameters: ClassVar[tuple[str, ...]] = ("means",)
     words: ClassVar[FamilyWords] = FamilyWords(
-        "a waiting time", "numbers (exponential)", "Exp(x; μ) is the exponential density."
+        "a waiting time",
+        "numbers (exponential)",
+        "Exp(x; μ) is the exponential density.",
+        translations={"zh": FamilyWords("等待时间", "数值（指数分布）", "Exp(x; μ) 是指数分布的概率密度。")},
     )
 
     @classmethod

@@ -350,13 +350,29 @@ def translator(language: str, context: str | None = None) -> _Translate:
     is_english = language == "en"
     if is_english and context is None:
         return _unchanged
-    entries = catalogue(LANGUAGES[language])
+    entries, added = catalogue(LANGUAGES[language]), _ADDED.get(language, {})
 
     def translate(template: str) -> str | None:
-        found = entries.get((context, template)) or entries.get((None, template))
+        found = entries.get((context, template)) or entries.get((None, template)) or added.get(template)
         return template if found is None and is_english else found
 
     return translate
+
+
+# Language → English text → translation, for texts from outside the library.
+_ADDED: dict[str, dict[str, str]] = {}
+
+
+def add_translations(lang: str, texts: Mapping[str, str]) -> None:
+    """Add translations of texts that are not in the catalogue, such as those of a user's own class.
+
+    Examples
+    --------
+    >>> add_translations("zh", {"a half-life": "半衰期", "posterior": "其他"})
+    >>> text_in("zh", "a half-life"), text_in("zh", "posterior")
+    ('半衰期', '后验概率')
+    """
+    _ADDED.setdefault(lang, {}).update(texts)
 
 
 def text_in(lang: str, template: str) -> str:

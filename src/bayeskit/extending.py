@@ -12,20 +12,25 @@ _HOMES = {
     "Backend": "bayeskit._counting.backend",
     "CellTable": "bayeskit._statistics.part",
     "Chunk": "bayeskit._data.encoded",
+    "ColumnSums": "bayeskit._conditionals.density",
     "Conditional": "bayeskit._conditionals.conditional",
     "CountClassifier": "bayeskit._classifiers.count_classifier",
     "Density": "bayeskit._conditionals.density",
     "Embedding": "bayeskit._statistics.part",
     "Engine": "bayeskit._networks.sampling_adapter",
+    "FamilyWords": "bayeskit._conditionals.density",
+    "Formula": "bayeskit._conditionals.density",
     "Model": "bayeskit._fitting.model",
     "ModelForm": "bayeskit._fitting.model",
     "ModelSpec": "bayeskit._fitting.model",
+    "Parameter": "bayeskit._conditionals.density",
     "Part": "bayeskit._statistics.part",
     "Pattern": "bayeskit._statistics.term",
     "Plan": "bayeskit._statistics.term",
     "Question": "bayeskit._networks.sampling_adapter",
     "Reading": "bayeskit._data.reading",
     "Term": "bayeskit._statistics.term",
+    "register_family": "bayeskit._conditionals.density",
 }
 
 __all__ = [
@@ -35,26 +40,38 @@ __all__ = [
     "Backend",
     "CellTable",
     "Chunk",
+    "ColumnSums",
     "Conditional",
     "CountClassifier",
     "Density",
     "Embedding",
     "Engine",
+    "FamilyWords",
+    "Formula",
     "Model",
     "ModelForm",
     "ModelSpec",
+    "Parameter",
     "Part",
     "Pattern",
     "Plan",
     "Question",
     "Reading",
     "Term",
+    "register_family",
 ]
 
 if TYPE_CHECKING:
     from bayeskit._classifiers.count_classifier import CountClassifier
     from bayeskit._conditionals.conditional import Conditional
-    from bayeskit._conditionals.density import Density
+    from bayeskit._conditionals.density import (
+        ColumnSums,
+        Density,
+        FamilyWords,
+        Formula,
+        Parameter,
+        register_family,
+    )
     from bayeskit._counting.backend import BACKENDS, COUNTERS, Backend
     from bayeskit._data.encoded import Chunk
     from bayeskit._data.reading import Reading

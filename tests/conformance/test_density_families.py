@@ -12,9 +12,10 @@ import pytest
 
 from bayeskit import Batches, LatentClass, NaiveBayes, load
 from bayeskit._conditionals import density
-from bayeskit._conditionals.density import families, family_names, family_of, register
+from bayeskit._conditionals.density import families, family_names, family_of
 from bayeskit._messages import text_in
 from bayeskit.errors import NotSupported, SettingError
+from bayeskit.extending import FamilyWords, register_family
 from cli_run import done
 from refusals import refuses
 
@@ -25,8 +26,8 @@ NAMES = ["calls", "minutes", "plan"]
 
 @pytest.fixture(autouse=True, scope="module")
 def _outsider() -> Iterator[None]:
-    register("exponential", "toy_density:Exponential")
-    register("plain-exponential", "toy_density:Plain")
+    register_family("exponential", "toy_density:Exponential")
+    register_family("plain-exponential", "toy_density:Plain")
     yield
     for name in ("exponential", "plain-exponential"):
         del density._HOMES[name]
@@ -260,9 +261,9 @@ def test_a_family_with_no_more_than_it_must_have_says_what_it_has_not() -> None:
 
 
 def test_a_name_is_registered_once() -> None:
-    register("poisson", "bayeskit._conditionals.poisson:Poisson")
+    register_family("poisson", "bayeskit._conditionals.poisson:Poisson")
     with refuses(SettingError, "poisson", "bayeskit._conditionals.poisson:Poisson"):
-        register("poisson", "toy_density:Exponential")
+        register_family("poisson", "toy_density:Exponential")
     with refuses(SettingError, "weibull", "gaussian"):
         family_of("weibull")
     with refuses(SettingError, "weibull", "negative-binomial"):
@@ -272,4 +273,24 @@ def test_a_name_is_registered_once() -> None:
 def test_every_family_has_words_in_both_languages() -> None:
     for family in families():
         for text in (family.words.read_as, family.words.column, family.words.legend):
-            assert text and (text_in("zh", text) != text or family.__module__ == "toy_density")
+            assert text and text_in("zh", text) != text
+
+
+def test_a_family_from_outside_brings_its_words_in_both_languages(tmp_path: Any) -> None:
+    X, y = rows()
+    model = NaiveBayes(numeric="exponential").fit(X, y)
+    words = {
+        lang: str(model.explain({name: X[name][1] for name in NAMES}, lang=lang)) for lang in ("en", "zh")
+    }
+    assert "the exponential density" in words["en"] and "指数分布" not in words["en"]
+    assert "指数分布的概率密度" in words["zh"] and "exponential density" not in words["zh"]
+    with refuses(SettingError, "fr", "zh"):
+        FamilyWords("a", "b", "c", translations={"fr": FamilyWords("un", "deux", "trois")})
+
+
+def test_the_library_keeps_its_own_words() -> None:
+    before = text_in("zh", "a Poisson count")
+    FamilyWords(
+        "a Poisson count", "b", "c", translations={"zh": FamilyWords("其他", "乙", "丙")}
+    ).add_translations()
+    assert text_in("zh", "a Poisson count") == before != "其他"

@@ -1,6 +1,6 @@
 """Families of numeric attributes: their interface and their registry.
 
-A family is a subclass of ``Density`` in its own file, with one ``register`` call at the end of this file or
+A family is a subclass of ``Density`` in its own file, with one ``register_family`` call at the end of this file or
 in your own module. The library uses numeric attributes only through these methods.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -26,7 +26,7 @@ from bayeskit._conditionals.conditional import (
     Workings,
 )
 from bayeskit._data.encoded import Chunk
-from bayeskit._messages import Joined, RowNumber
+from bayeskit._messages import LANGUAGES, Joined, RowNumber, add_translations
 from bayeskit._schema import Name
 from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import DataError, NotSupported, SettingError
@@ -109,9 +109,15 @@ class Formula(NamedTuple):
     parameters: tuple[Parameter, ...]
 
 
+_WORDS = ("read_as", "column", "legend", "hint")
+
+
 @dataclass(frozen=True)
 class FamilyWords:
-    """The names of a family in English. Translations are in the message catalogue.
+    """The names of a family in English.
+
+    The catalogue of messages has the translations of the library's own families. A family from outside the library
+    brings its own, as ``translations``.
 
     Attributes
     ----------
@@ -123,12 +129,28 @@ class FamilyWords:
         A sentence that explains its formula.
     hint : str
         Why a column fits the family: "it holds …"; empty if the family is never suggested.
+    translations : mapping from language to FamilyWords
+        The same in other languages, ``{"zh": FamilyWords(...)}``. Without them the words stay English.
     """
 
     read_as: str
     column: str
     legend: str
     hint: str = ""
+    translations: Mapping[str, FamilyWords] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        for lang in self.translations:
+            if lang not in LANGUAGES:
+                raise SettingError(
+                    "lang is {lang!r}; choose from {names}.", lang=lang, names=Joined(map(repr, LANGUAGES))
+                )
+
+    def add_translations(self) -> None:
+        """Add the translations to those of the library, so that reports, commands and errors use them."""
+        for lang, words in self.translations.items():
+            pairs = ((getattr(self, name), getattr(words, name)) for name in _WORDS)
+            add_translations(lang, {text: other for text, other in pairs if text and other})
 
 
 class Shape(NamedTuple):
@@ -293,7 +315,7 @@ class Density(Component):
 _HOMES: dict[str, str] = {}
 
 
-def register(family: str, home: str) -> None:
+def register_family(family: str, home: str) -> None:
     """Register a family by name, as in ``NaiveBayes(numeric=family)``.
 
     Parameters
@@ -324,6 +346,7 @@ def family_of(name: str) -> type[Density]:
             "There is no family {name!r}; choose from {names}.", name=name, names=Joined(map(repr, _HOMES))
         ) from None
     found: type[Density] = getattr(import_module(module), own)
+    found.words.add_translations()
     return found
 
 
@@ -337,11 +360,11 @@ def families() -> list[type[Density]]:
     return [family_of(name) for name in _HOMES]
 
 
-register("gaussian", "bayeskit._conditionals.gaussian:Gaussian")
-register("student", "bayeskit._conditionals.student:Student")
-register("kernel", "bayeskit._conditionals.kernel_density:KernelDensity")
-register("poisson", "bayeskit._conditionals.poisson:Poisson")
-register("negative-binomial", "bayeskit._conditionals.negative_binomial:NegativeBinomial")
+register_family("gaussian", "bayeskit._conditionals.gaussian:Gaussian")
+register_family("student", "bayeskit._conditionals.student:Student")
+register_family("kernel", "bayeskit._conditionals.kernel_density:KernelDensity")
+register_family("poisson", "bayeskit._conditionals.poisson:Poisson")
+register_family("negative-binomial", "bayeskit._conditionals.negative_binomial:NegativeBinomial")
 
 
 def shapes_of(names: Iterable[Name], values: Floats) -> dict[Name, Shape]:
