@@ -642,6 +642,21 @@ class CountClassifier(BaseClassifier):
 
         return sql_of(self._scorer("to_sql"), dialect, table, key)
 
+    def to_onnx(self) -> Any:
+        """Return the fitted model as an ``onnx.ModelProto`` of standard operators on doubles.
+
+        Each column is an input of shape (n, 1): text, or doubles for numbers and truth values. Missing is NaN in a
+        column of numbers and "" in a column of text; the model's metadata say so. Unseen values, cut points, class
+        weights and ``calibration`` are treated as in Python. The outputs are ``output_label`` of shape (n,) and
+        ``output_probability`` of shape (n, K). Write it with ``onnx.save(model.to_onnx(), path)``.
+
+        A row with missing values takes memory for all joint states of its missing parents (KDB), and AODE and AnDE
+        for all super-parents: pass large tables in batches.
+        """
+        from bayeskit._export.onnx_model import onnx_of
+
+        return onnx_of(self._scorer("to_onnx"))
+
     def _scorer(self, verb: str) -> Scorer:
         from bayeskit._export.scorer import scorer_of
 

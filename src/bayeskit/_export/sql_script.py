@@ -28,7 +28,11 @@ _TOO_MANY = 1e6
 
 
 def _add_table(
-    writer: SqlWriter, what: str, keys: Sequence[str], numbers: Sequence[str], rows: list[tuple[float, ...]]
+    writer: SqlWriter,
+    what: str,
+    keys: Sequence[str],
+    numbers: Sequence[str],
+    rows: Sequence[tuple[float, ...]],
 ) -> str:
     """Add a table whose name tells its content, and return the name."""
     digest = sha256(repr((keys, numbers, rows)).encode()).hexdigest()[:16]

@@ -80,7 +80,7 @@ class TableOfLogs(NamedTuple):
     name: str
     keys: tuple[str, ...]
     numbers: tuple[str, ...]
-    rows: list[tuple[float, ...]]
+    rows: Sequence[tuple[float, ...]]
 
 
 class SqlWriter:
