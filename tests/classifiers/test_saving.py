@@ -69,6 +69,10 @@ _CASES = [
     (NaiveBayes(numeric="kernel"), _numbers),
     (GaussianBayes(), _numbers),
     (GaussianBayes("shared", shrinkage="ledoit-wolf"), _numbers),
+    (
+        GaussianBayes("shared", categorical_features="from_dtype", missing="indicator", clip=5.0, ridge=0.1),
+        _mixed,
+    ),
     (GaussianNB(priors=np.array([0.2, 0.3, 0.5]), var_smoothing=1e-3), _numbers),
     (MultinomialNB(alpha=[0.5, 1.0, 2.0, 0.25]), _counts),
     (MultinomialNB(fit_prior=False), sparse.csr_matrix(_counts)),

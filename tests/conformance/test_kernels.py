@@ -199,6 +199,9 @@ def corners() -> None:
     far.predict_proba({"b": ["no", "yes"], "c": ["no", "yes"]}, "a")
     holed = np.where(RNG.random(NUMBERS.shape) < 0.2, np.nan, RNG.normal(size=NUMBERS.shape))
     GaussianBayes().fit(holed, Y).predict(holed)
+    GaussianBayes(shrinkage="ledoit-wolf").fit(NUMBERS, Y).leave_one_out(NUMBERS, Y)
+    copied = np.hstack([NUMBERS, NUMBERS])
+    GaussianBayes(predictive="student").fit(copied, Y).leave_one_out(copied, Y)
 
 
 @pytest.mark.skipif(np.__version__.startswith("1."), reason="NumPy 1 makes a float of uint64 + int")

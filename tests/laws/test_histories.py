@@ -90,6 +90,12 @@ WAYS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
     "GaussianBayes": (GaussianBayes, numbers),
     "GaussianBayes-shared": (lambda: GaussianBayes("shared"), numbers),
     "GaussianBayes-diagonal": (lambda: GaussianBayes("diagonal"), numbers),
+    "GaussianBayes-coded": (
+        lambda: GaussianBayes(
+            "shared", categorical_features=[0, 1], missing="indicator", clip=5.0, ridge=0.05
+        ),
+        mixed,
+    ),
     "CategoricalNB": (CategoricalNB, codes),
     "BernoulliNB": (BernoulliNB, tallies),
     "MultinomialNB": (MultinomialNB, tallies),
@@ -185,7 +191,7 @@ class Ledger:
 
     def check(self) -> None:
         within = 1e-5 if self.way in GAUSSIAN and spread_is_floored(self.X, self.y) else 1e-9
-        held = isinstance(self.model, HOLDS)
+        held = isinstance(self.model, HOLDS) or "coding" in self.model.held_
         fresh = self.empty().partial_fit if held else self.make().fit
         fresh = fresh(self.X, self.y, sample_weight=self.weights)
         assert self.model.classes_.tolist() == fresh.classes_.tolist()

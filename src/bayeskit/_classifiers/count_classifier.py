@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from dataclasses import replace
@@ -421,6 +421,15 @@ class CountClassifier(BaseClassifier):
         if self._chooses_by_counts:
             self._held = {**self._held, **self._choose_by_counts(source, fitted)}
             fitted.specify()
+
+    def _count(self, source: Source, spec: Callable[[Schema], ModelSpec]) -> FittedState:
+        """Count a source for another spec than the classifier's own, to choose from."""
+        target = Variable(source.target if source.target is not None else "y", "categorical")
+        trial = FittedState(
+            self._reading(), spec, who=type(self).__name__, target=target, warns=False, n_jobs=self.n_jobs
+        )
+        trial.absorb(source)
+        return trial
 
     def _calibrate(self, source: Source, fitted: FittedState) -> None:
         """Hold how posteriors are to be corrected, judged by the rows just counted, each left out."""

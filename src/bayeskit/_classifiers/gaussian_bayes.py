@@ -11,11 +11,17 @@ from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of
 from bayeskit._conditionals.covariance_rule import CovarianceRule
 from bayeskit._data.reading import Reading
-from bayeskit._fitting.model import ModelSpec
+from bayeskit._data.source import Source
+from bayeskit._fitting.coded_columns import CodedColumns, Coding, choose_coding
+from bayeskit._fitting.model import ModelSpec, RowChoice
+from bayeskit._fitting.naive import Naive
+from bayeskit._io.trial import held_choice
+from bayeskit._messages import Joined
 from bayeskit._schema import Label, Schema
+from bayeskit._statistics.scatter import CodedScatter
 from bayeskit.errors import SettingError
 from bayeskit.priors import Lidstone
-from bayeskit.typing import ClassPriorLike, ClassWeight
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
 
 
 class GaussianBayes(CountClassifier):
@@ -37,6 +43,16 @@ class GaussianBayes(CountClassifier):
     predictive : {"normal", "student"}, default="normal"
         The density of a class: normal, or Student's t with as many degrees of freedom as the rows behind the covariance
         + 2, which allows for a covariance that few rows do not tell for certain.
+    categorical_features : None, "from_dtype", "all", columns or a mask
+        Columns whose states become columns of 0 and 1 (one-hot). None: all columns are numbers.
+    missing : {"ignore", "mean", "indicator"}, default="ignore"
+        "ignore" estimates from complete rows and integrates over missing values when predicting. "mean" puts the mean
+        of the column in their place; "indicator" does, too, and adds a column that tells where.
+    clip : float, optional
+        Take a number that lies further than this many standard deviations from the mean of its column to lie that far.
+    coding : tuple, optional
+        What another model holds, ``held_["coding"]``: its means, deviations and states are taken over, so that models
+        that were learned apart can be merged.
     variance : {"mle", "unbiased"}, default="mle"
     class_prior : array or mapping, optional
     class_weight : None, "balanced" or mapping
@@ -55,6 +71,11 @@ class GaussianBayes(CountClassifier):
     .. math:: \mu_c = \frac{n_c \bar x_c + \kappa g}{n_c + \kappa}, \qquad
         \Sigma_c = \frac{S_c + \nu \tilde W}{n_c + \nu}, \qquad
         \tilde W = (1 - s) W + \Big((s + r) \frac{\operatorname{tr} W}{d} + v\Big) I.
+
+    With ``categorical_features``, ``missing`` or ``clip`` the model first makes columns of the attributes, numbers
+    measured in standard deviations from their mean. ``fit`` or the first ``partial_fit`` chooses means, deviations and
+    states, and later batches keep them (``held_["coding"]``), so that sums still add, subtract and merge exactly; a
+    state that came later is treated as missing. Such a model scores classes and has no P(x).
 
     A shared covariance is :math:`\tilde W`. With ν = 0, the matrix of each class is shrunk in the same way instead.
 
@@ -81,6 +102,10 @@ class GaussianBayes(CountClassifier):
         ridge: float | tuple[float, float] = 0.0,
         imaginary_rows: tuple[float, float | Literal["auto"]] = (0.0, 0.0),
         predictive: str = "normal",
+        categorical_features: CategoricalFeatures | None = None,
+        missing: str = "ignore",
+        clip: float | None = None,
+        coding: Coding | None = None,
         variance: str = "mle",
         class_prior: ClassPriorLike = None,
         class_weight: ClassWeight = None,
@@ -95,6 +120,10 @@ class GaussianBayes(CountClassifier):
         self.ridge = ridge
         self.imaginary_rows = imaginary_rows
         self.predictive = predictive
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.clip = clip
+        self.coding = coding
         self.variance = variance
         self.class_prior = class_prior
         self.class_weight = class_weight
@@ -105,10 +134,41 @@ class GaussianBayes(CountClassifier):
         self.missing_label = missing_label
 
     def _reading(self) -> Reading:
-        return Reading(categorical=())
+        return Reading(categorical=self.categorical_features)
+
+    @property
+    def _makes_columns(self) -> bool:
+        others = (self.categorical_features, self.clip, self.coding)
+        return self.missing != "ignore" or any(setting is not None for setting in others)
+
+    def _choose(self, source: Source) -> dict[str, Any]:
+        if not self._makes_columns:
+            return {}
+        source.need_many_passes(type(self).__name__)
+        statistics = self._count(source, lambda schema: ModelSpec()).statistics
+        if self.coding is None:
+            most = np.inf if self.clip is None else self.clip
+            return {"coding": choose_coding(statistics, self.missing, most)}
+        if not _is_coding(self.coding, statistics.schema):
+            known = Joined(repr(v.name) for v in statistics.schema.attributes[:12])
+            raise SettingError(
+                'coding is not that of a model with the columns {known}. Give held_["coding"] of one that was '
+                "fitted to them.",
+                known=known,
+            )
+        return {"coding": self.coding}
+
+    def _row_choices(self) -> list[RowChoice]:
+        found = []
+        for name in ("categorical_features", "missing", "clip", "coding"):
+            value = getattr(self, name)
+            if value is not None and not (name == "missing" and value == "ignore"):
+                found.append(RowChoice(f"{name}={value!r}"[:200], f"Leave {name} out."))
+        return found + super()._row_choices()
 
     def _spec(self, schema: Schema) -> ModelSpec:
         return ModelSpec(
+            form=CodedColumns(self._held["coding"]) if "coding" in self._held else Naive(),
             class_smoothing=Lidstone(0.0),
             class_prior=self.class_prior,
             class_weight=self.class_weight,
@@ -134,6 +194,9 @@ class GaussianBayes(CountClassifier):
         one_of("covariance", self.covariance, ("full", "shared", "diagonal"))
         one_of("variance", self.variance, ("mle", "unbiased"))
         one_of("predictive", self.predictive, ("normal", "student"))
+        one_of("missing", self.missing, ("ignore", "mean", "indicator"))
+        if self.clip is not None and not (_are_numbers((self.clip, 0.0)) and self.clip > 0):
+            raise SettingError("clip is {clip!r}; give a number above 0.", clip=self.clip)
         if not _are_numbers(self.ridge if isinstance(self.ridge, Sequence) else (self.ridge, 0.0)):
             raise SettingError(
                 "ridge is {ridge!r}; give a number of at least 0, or two of them.", ridge=self.ridge
@@ -162,9 +225,10 @@ class GaussianBayes(CountClassifier):
     def _refuse_for_matrices(self) -> None:
         """Refuse settings of covariance matrices where there are none."""
         plain = type(self)()
-        for name in ("ridge", "imaginary_rows", "predictive"):
+        names = ("ridge", "imaginary_rows", "predictive", "categorical_features", "missing", "clip", "coding")
+        for name in names:
             value = getattr(self, name)
-            if value != getattr(plain, name):
+            if value is not getattr(plain, name) and value != getattr(plain, name):
                 raise SettingError(
                     '{name}={value!r} is for covariance="full" or "shared". With variances only, use '
                     'NaiveBayes(numeric="student").',
@@ -174,9 +238,14 @@ class GaussianBayes(CountClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = False
-        tags.input_tags.string = False
+        tags.input_tags.categorical = self.categorical_features is not None
+        tags.input_tags.string = self.categorical_features is not None
         return tags
+
+
+@held_choice("coding")
+def _is_coding(value: object, schema: Schema) -> bool:
+    return type(value) is tuple and CodedScatter.is_pattern(schema, value)
 
 
 def _is_auto(value: object) -> bool:

@@ -26,7 +26,7 @@ from bayeskit._fitting.over_views import OverViews, draw_from_sample
 from bayeskit._fitting.views import Views
 from bayeskit._graphs.dag import Dag
 from bayeskit._random_state import generator_of, seed_of
-from bayeskit._schema import Label, Name, Schema, Variable
+from bayeskit._schema import Label, Name, Schema
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.priors import AnyPrior, MEstimate, SmoothingLike, as_smoothing, backs_off
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike, Seed
@@ -184,18 +184,7 @@ class SemiNaive(CountClassifier):
 
     def _trial(self, source: Source, form: Callable[[Schema], ModelForm]) -> FittedState:
         """Count a source for another form than the classifier's own."""
-
-        target = Variable(source.target if source.target is not None else "y", "categorical")
-        trial = FittedState(
-            self._reading(),
-            lambda schema: self._recipe_of(schema, form(schema)),
-            who=type(self).__name__,
-            target=target,
-            warns=False,
-            n_jobs=self.n_jobs,
-        )
-        trial.absorb(source)
-        return trial
+        return self._count(source, lambda schema: self._recipe_of(schema, form(schema)))
 
 
 def check_whole(name: str, value: object, least: int) -> None:

@@ -14,7 +14,7 @@ from bayeskit._counting.count_families import count_families, count_regressions
 from bayeskit._counting.count_grids import count_grids
 from bayeskit._counting.count_interactions import count_interactions, take_sample
 from bayeskit._counting.count_moments import count_cell_moments, count_moments
-from bayeskit._counting.count_scatter import count_scatter
+from bayeskit._counting.count_scatter import count_coded_scatter, count_scatter
 from bayeskit._counting.count_tables import count_pairs, count_tables, count_triples
 from bayeskit._counting.count_totals import count_totals
 from bayeskit._counting.count_trees import count_trees
@@ -82,6 +82,7 @@ COUNTERS: dict[str, Callable[..., Any]] = {
     "trees": count_trees,
     "interactions": count_interactions,
     "row_sample": take_sample,
+    "coded_scatter": count_coded_scatter,
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from bayeskit._numba import kernel
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.double import Twofold, add, add_exactly, multiply
 from bayeskit._statistics.regressions import sum_products
-from bayeskit._statistics.scatter import Scatter
-from bayeskit.errors import DataError
+from bayeskit._statistics.scatter import CodedScatter, Scatter
+from bayeskit.errors import DataError, InfiniteValue
 from bayeskit.typing import Floats
 
 # Sums of fourth powers of larger values, over many rows and columns, would overflow.
@@ -41,13 +41,68 @@ def count_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) ->
     summed in double-double if the covariance is nearly singular: solving with it would multiply their rounding by
     its condition number.
     """
-    assert chunk.target is not None
     columns = np.array([schema.numeric_index[name] for name in attributes], dtype=np.intp)
     whole = np.array_equal(columns, np.arange(chunk.values.shape[1]))
     values = chunk.values if whole else np.take(chunk.values, columns, axis=1)
     taken = _usable(values, chunk.weights, attributes, chunk.first_row)
+    return _sum_classes(Scatter, chunk, values, taken, schema.n_classes)
 
-    k, d = schema.n_classes, len(attributes)
+
+def count_coded_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> CodedScatter:
+    """Sum the same of columns that are made of attributes, see :class:`CodedScatter`."""
+    try:
+        values = coded_values(chunk, schema, attributes)
+    except InfiniteValue as error:
+        name = schema.numeric[int(str(error.column))].name
+        raise InfiniteValue(name, chunk.first_row + error.row, error.value) from None
+    names = tuple(column[1] for column in attributes[1])
+    taken = _usable(values, chunk.weights, names, chunk.first_row)
+    return _sum_classes(CodedScatter, chunk, values, taken, schema.n_classes)
+
+
+def coded_values(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> Floats:
+    """Make the columns of a pattern from the attributes of rows; NaN where a row is not complete.
+
+    A state that has no column is taken for missing.
+    """
+    filled, columns = attributes
+    if np.isinf(chunk.values).any():
+        row, column = np.argwhere(np.isinf(chunk.values))[0].tolist()
+        raise InfiniteValue(column, row, float(chunk.values[row, column]))
+    known = {name: place for place, name in enumerate(v.name for v in schema.categorical)}
+    states: dict[Name, list[Any]] = {}
+    for kind, name, *rest in columns:
+        if kind == "state":
+            states.setdefault(name, []).append(rest[0])
+    out = np.empty((chunk.n_rows, len(columns)))
+    missing = {v.name: np.isnan(chunk.values[:, j]) for j, v in enumerate(schema.numeric)}
+    for name, place in known.items():
+        of_state = schema[name].codes
+        codes = [of_state[state] for state in states.get(name, schema[name].states) if state in of_state]
+        missing[name] = ~np.isin(chunk.column(place), codes)
+    for j, (kind, name, *rest) in enumerate(columns):
+        if kind == "missing":
+            out[:, j] = missing[name]
+            continue
+        if kind == "number":
+            mean, deviation, most = rest
+            out[:, j] = np.clip((chunk.values[:, schema.numeric_index[name]] - mean) / deviation, -most, most)
+            usual = 0.0
+        else:
+            state, usual = rest
+            out[:, j] = chunk.column(known[name]) == schema[name].codes.get(state, -1)
+        out[missing[name], j] = usual if filled else np.nan
+    return out
+
+
+_S = TypeVar("_S", bound=Scatter)
+
+
+def _sum_classes(
+    kind: type[_S], chunk: Chunk, values: Floats, taken: NDArray[np.bool_] | None, n_classes: int
+) -> _S:
+    assert chunk.target is not None
+    k, d = n_classes, values.shape[1]
     pivot, weight, first = np.zeros((k, d)), np.zeros((2, k)), np.zeros((2, k, d))
     second, third, fourth = np.zeros((3, 2, k, d, d))
     products = chunk.n_rows * d * (d + 1) / 2
@@ -78,7 +133,7 @@ def count_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) ->
             third[:, c] = fourth[:, c] = 0.0
             _sum_powers(x, np.ones(len(x)) if w is None else w, pivot[c], *third[:, c], *fourth[:, c])
     n, s1, s2, s3, s4 = (Twofold(*both) for both in (weight, first, second, third, fourth))
-    return Scatter(pivot, (n, s1, s2, s3, s4))
+    return kind(pivot, (n, s1, s2, s3, s4))
 
 
 def _sums(x: Floats, w: Floats | None, pivot: Floats) -> tuple[Floats, Floats, Floats]:

@@ -27,7 +27,8 @@ def without_idle_states(
 
     Naive Bayes does so after the counting; a table of pairs or triples would first have to be made for all of them.
     """
-    if all(pattern.kind in ("tables", "moments", "totals", "scatter", "grids") for pattern in plan.patterns):
+    plain = ("tables", "moments", "totals", "scatter", "grids", "coded_scatter")
+    if all(pattern.kind in plain for pattern in plan.patterns):
         return encoded
     alive = count_rows(encoded, Plan(plan.patterns[:1]), n_jobs).pruned().schema
     known = before.target.size or any(v.size for v in before.categorical)

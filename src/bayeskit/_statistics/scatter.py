@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -23,7 +24,7 @@ from bayeskit._statistics.part import (
     weight_gone,
 )
 from bayeskit._statistics.term import Term
-from bayeskit.errors import Incompatible
+from bayeskit.errors import CannotCount, Incompatible
 from bayeskit.typing import Floats
 
 # A class whose mean lies further than this many standard deviations from its pivot is recentred.
@@ -121,10 +122,10 @@ class Scatter(Part):
         left, touched = self.merge(other.scale(-1.0)), other.weight != 0.0
         weight = weight_gone(gone, other.weight)
         left = left._without(touched & (left.weight <= ROUNDING * weight) & (left.weight >= -1e-9 * weight))
-        if gone is None or "scatter" not in gone:
+        if gone is None or self.kind not in gone:
             return left
         return left.without_rounding(
-            gone["scatter"], np.repeat(touched[:, None], self.pivot.shape[1], axis=1)
+            gone[self.kind], np.repeat(touched[:, None], self.pivot.shape[1], axis=1)
         )
 
     def without_rounding(self, gone: Self, touched: NDArray[np.bool_] | None = None) -> Self:
@@ -289,6 +290,64 @@ class Scatter(Part):
             return self
         n, s1, s2, s3, s4 = (s.cleared(gone.reshape(-1, *[1] * (s.high.ndim - 1))) for s in self.sums)
         return type(self)(np.where(gone[:, None], 0.0, self.pivot), (n, s1, s2, s3, s4))
+
+
+class CodedScatter(Scatter):
+    """The scatter of columns that are made of attributes: numbers measured from their mean, states as 0 and 1.
+
+    The attributes of its pattern are (filled, columns). A column is one of
+
+    - ("number", name, mean, deviation, most): (x − mean) / deviation, between −most and most;
+    - ("state", name, state, share): 1 where the attribute has this state, otherwise 0;
+    - ("missing", name): 1 where the attribute is missing.
+
+    Where an attribute is missing and ``filled`` is true, its columns have their mean: 0 and ``share``. Otherwise the
+    row is not complete.
+    """
+
+    kind = "coded_scatter"
+    names_columns = False
+    cleared_by = "coded_scatter"
+
+    @classmethod
+    def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
+        if len(attributes) != 2 or type(attributes[0]) is not bool or type(attributes[1]) is not tuple:
+            return False
+        return all(_is_coded(column, schema) for column in attributes[1])
+
+    @classmethod
+    def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
+        raise CannotCount("Columns that are made of attributes are counted from rows alone.")
+
+    @classmethod
+    def zero(cls, schema: Schema, attributes: tuple[Any, ...]) -> Self:
+        return super().zero(schema, attributes[1])
+
+    def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
+        raise CannotCount("The scatter of columns that are made of attributes is no long table of cells.")
+
+
+def _is_coded(column: object, schema: Schema) -> bool:
+    """Say whether a schema has the attribute that a column is made of, and the numbers are some."""
+    if type(column) is not tuple or len(column) < 2 or column[1] not in schema.position:
+        return False
+    kind, name, *rest = column
+    if kind == "missing":
+        return not rest
+    if kind == "state":
+        return schema[name].kind == "categorical" and len(rest) == 2 and _is_finite(rest[1])
+    is_number = kind == "number" and schema[name].kind == "numeric" and len(rest) == 3
+    return (
+        is_number
+        and all(map(_is_finite, rest[:2]))
+        and rest[1] > 0.0
+        and type(rest[2]) is float
+        and rest[2] > 0.0
+    )
+
+
+def _is_finite(value: object) -> bool:
+    return type(value) is float and math.isfinite(value)
 
 
 def _squares(sums: Sums) -> Floats:

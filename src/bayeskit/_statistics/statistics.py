@@ -18,7 +18,7 @@ from bayeskit._statistics.pairs import Pairs
 from bayeskit._statistics.part import CellTable, Embedding, Part, joined, never_counted
 from bayeskit._statistics.regression_families import RegressionFamilies
 from bayeskit._statistics.row_sample import RowSample
-from bayeskit._statistics.scatter import Scatter
+from bayeskit._statistics.scatter import CodedScatter, Scatter
 from bayeskit._statistics.tables import Tables
 from bayeskit._statistics.term import PARTS, Plan, Term, register
 from bayeskit._statistics.totals import Totals
@@ -29,7 +29,7 @@ from bayeskit.typing import Floats
 
 for _part in (
     *(Tables, Moments, Totals, Scatter, Grids, Pairs, Triples, Families, CellMoments, RegressionFamilies),
-    *(TreeCounts, Interactions, RowSample),
+    *(TreeCounts, Interactions, RowSample, CodedScatter),
 ):
     register(_part)
 
