@@ -16,12 +16,12 @@ from scipy.optimize import minimize
 
 from bayeskit import Batches, Discretizer, NaiveBayes, WeightedNB, load
 from bayeskit._conditionals.weighted import powered
-from bayeskit._data.encoded import Chunk
 from bayeskit._data.source import Source
 from bayeskit._fitting.leave_one_out import LeaveOneOut, by_refit, encode_learned
 from bayeskit._fitting.naive import Naive
 from bayeskit._fitting.weighting import Loss, choose_weights
 from bayeskit.errors import Incompatible, InfiniteValue, NotCounted, NotSupported, SettingError, UsageError
+from bayeskit.extending import Chunk
 from reference import class_share, is_gap, normal_density, ordered, table_share
 from refusals import refuses
 

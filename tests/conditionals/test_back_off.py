@@ -21,7 +21,7 @@ from bayeskit._conditionals.family_tries import estimate_families
 from bayeskit._conditionals.tries import lay_tries
 from bayeskit._counting.count_families import count_families
 from bayeskit._counting.count_tables import count_pairs
-from bayeskit._data.encoded import Chunk
+from bayeskit.extending import Chunk
 from bayeskit.priors import BackOff, Laplace, Smoothing
 from bayeskit.statistics import Schema, Variable
 

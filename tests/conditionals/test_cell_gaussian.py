@@ -14,8 +14,8 @@ from bayeskit._conditionals.cell_gaussian import estimate_cell_gaussian
 from bayeskit._conditionals.child_gaussians import ChildGaussians
 from bayeskit._conditionals.gaussian import estimate_gaussian
 from bayeskit._counting.count_moments import count_cell_moments, count_moments
-from bayeskit._data.encoded import Chunk
 from bayeskit.errors import InfiniteValue, NotCounted, SettingError
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 

@@ -16,8 +16,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from bayeskit._conditionals.covariance import estimate_covariance
 from bayeskit._conditionals.covariance_rule import CovarianceRule, ledoit_wolf, regular
 from bayeskit._counting.count_scatter import count_scatter
-from bayeskit._data.encoded import Chunk
 from bayeskit.errors import DataError, InfiniteValue, SettingError
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 

@@ -16,8 +16,8 @@ from bayeskit._conditionals.kernels.trie_scores import Rule
 from bayeskit._conditionals.tries import Trie
 from bayeskit._counting.count_families import count_families
 from bayeskit._counting.count_tables import count_tables
-from bayeskit._data.encoded import Chunk
 from bayeskit.errors import DataError, NotCounted
+from bayeskit.extending import Chunk
 from bayeskit.priors import MLE, BackOff, BDeu, Dirichlet, Laplace, MEstimate, Smoothing, WittenBell
 from bayeskit.statistics import Schema, Variable
 from refusals import refuses

@@ -8,8 +8,8 @@ from scipy.stats import norm
 
 from bayeskit._conditionals.gaussian import estimate_gaussian
 from bayeskit._counting.count_moments import count_moments
-from bayeskit._data.encoded import Chunk
 from bayeskit.errors import InfiniteValue
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 

@@ -12,9 +12,9 @@ from scipy.stats import cauchy, kstest, norm
 
 from bayeskit._conditionals.kernel_density import BROAD_SHARE, estimate_kernel
 from bayeskit._counting.count_grids import count_grids
-from bayeskit._data.encoded import Chunk
 from bayeskit._statistics.grids import Grid, Grids
 from bayeskit.errors import SettingError
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import poisson
 
 from bayeskit._conditionals.poisson import estimate_poisson
-from bayeskit._data.encoded import Chunk
 from bayeskit.errors import DataError, SettingError
+from bayeskit.extending import Chunk
 from refusals import refuses
 
 

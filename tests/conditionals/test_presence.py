@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bayeskit._conditionals.presence import estimate_presence
-from bayeskit._data.encoded import Chunk
+from bayeskit.extending import Chunk
 
 MARGIN = np.array([4.0, 6.0])
 # Σw of the values present: never missing, missing in one class, missing in both, never there.

@@ -13,8 +13,8 @@ from scipy.stats import t as student_t
 from bayeskit._conditionals.gaussian import estimate_gaussian
 from bayeskit._conditionals.student import estimate_student, half_step
 from bayeskit._counting.count_moments import count_moments
-from bayeskit._data.encoded import Chunk
 from bayeskit.errors import InfiniteValue
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bayeskit._conditionals.categorical import TableConditional, estimate_tables, imaginary_counts
 from bayeskit._counting.count_tables import count_tables
-from bayeskit._data.encoded import Chunk
 from bayeskit.errors import NotCounted
+from bayeskit.extending import Chunk
 from bayeskit.priors import MAP, MLE, BDeu, Dirichlet, Lidstone, MEstimate, Smoothing
 from bayeskit.statistics import Embedding, Schema, Tables, Variable
 from reference import slow_log_table, slow_tables

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from bayeskit._conditionals import contexts, two_parents
 from bayeskit._conditionals.two_parents import TwoParents, estimate_two_parents
 from bayeskit._counting.count_tables import count_triples
-from bayeskit._data.encoded import Chunk
 from bayeskit._statistics.triples import Triples
 from bayeskit.errors import NotCounted, SettingError
+from bayeskit.extending import Chunk
 from bayeskit.priors import (
     MAP,
     MLE,

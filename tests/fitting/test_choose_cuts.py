@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import Batches
-from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
 from bayeskit._fitting import choose_cuts
 from bayeskit._fitting.choose_cuts import choose_cut_points
-from bayeskit._fitting.cut_points import mdl_cut_points
+from bayeskit.classifiers import mdl_cut_points
 from bayeskit.errors import ColumnError, InfiniteValue, SettingError, WeightError
+from bayeskit.extending import Reading
 from refusals import refuses
 
 

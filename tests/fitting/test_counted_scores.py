@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from bayeskit._counting.backend import count
-from bayeskit._data.encoded import Chunk
 from bayeskit._fitting.long_runs import run_search
 from bayeskit._fitting.search.counted_columns import CountedScores
 from bayeskit._fitting.search.family_scores import FamilyScores
@@ -21,6 +20,7 @@ from bayeskit._structure.search.hill_climbing import hill_climbing
 from bayeskit._structure.search.order import auto
 from bayeskit._structure.search_protocol import Family
 from bayeskit.errors import DataError
+from bayeskit.extending import Chunk
 from refusals import refuses
 
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit._counting.backend import count
-from bayeskit._data.encoded import Chunk
 from bayeskit._fitting.long_runs import run_search
 from bayeskit._fitting.search.counted_columns import CountedScores, CountedTests
 from bayeskit._fitting.search.family_scores import FamilyScores
@@ -23,6 +22,7 @@ from bayeskit._structure.search.pc import pc
 from bayeskit._structure.search_protocol import Test as Question
 from bayeskit._structure.search_protocol import bits
 from bayeskit.errors import DataError, SettingError
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Plan
 from refusals import refuses
 

@@ -15,11 +15,11 @@ from bayeskit._fitting import cut_points
 from bayeskit._fitting.cut_points import (
     description_length,
     frequency_cut_points,
-    mdl_cut_points,
     midpoints,
     proportional_cut_points,
     width_cut_points,
 )
+from bayeskit.classifiers import mdl_cut_points
 from bayeskit.errors import DataError, InfiniteValue, SettingError, UnseenClass, WeightError
 from refusals import refuses
 

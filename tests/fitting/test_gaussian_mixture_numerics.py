@@ -21,7 +21,7 @@ from bayeskit._fitting.mixtures.gaussian_estimates import GaussianSums, estimate
 from bayeskit._fitting.mixtures.gaussian_problem import GaussianProblem, log_joint
 from bayeskit._fitting.mixtures.gaussian_starts import (
     STARTS,
-    drawn_rows,
+    draw_rows,
     from_shares,
     labels_of,
     lloyd,
@@ -385,7 +385,7 @@ def test_k_means(missing):
         inertia = squared_distances(problem, centres).min(axis=1).sum() * problem.spread.mean()
         assert inertia == pytest.approx(peer.inertia_, rel=1e-3)
     assert squared_distances(problem, centres).min(axis=1).sum() < distances.min(axis=1).sum()
-    assert len(np.unique(drawn_rows(problem, 4, rng), axis=0)) == 4
+    assert len(np.unique(draw_rows(problem, 4, rng), axis=0)) == 4
 
 
 def test_start_takes_what_is_given():

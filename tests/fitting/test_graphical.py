@@ -24,13 +24,14 @@ from bayeskit._data.table import open_table
 from bayeskit._fitting import graph_sums as sums
 from bayeskit._fitting.graphical import Graphical, as_graph, class_node
 from bayeskit._fitting.leave_one_out import LeaveOneOut, by_refit
-from bayeskit._fitting.model import ModelSpec, estimate
+from bayeskit._fitting.model import estimate
 from bayeskit._graphs.dag import Dag
 from bayeskit._graphs.network import Network, Node, continuous, discrete
 from bayeskit._io.trial import check_held
 from bayeskit._report.contributions import separate_logs
 from bayeskit.errors import CyclicGraph, InfiniteValue, ModelFormatError, SettingError
 from bayeskit.explanations import explain, one_row
+from bayeskit.extending import ModelSpec
 from bayeskit.priors import MAP, MLE, BackOff, BDeu, Dirichlet, Laplace, MEstimate, Smoothing, WittenBell
 from bayeskit.statistics import Schema, Variable
 from refusals import refuses

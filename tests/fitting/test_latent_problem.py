@@ -16,7 +16,6 @@ from scipy import stats
 from bayeskit._conditionals.categorical import TableConditional
 from bayeskit._counting.backend import count_rows
 from bayeskit._data.encode import encode
-from bayeskit._data.reading import Reading
 from bayeskit._data.table import open_table
 from bayeskit._fitting.em import run_em
 from bayeskit._fitting.mixtures import latent_problem
@@ -24,9 +23,9 @@ from bayeskit._fitting.mixtures.latent_fit import random_starts, shares_start
 from bayeskit._fitting.mixtures.latent_model import by_weight, n_parameters, permuted
 from bayeskit._fitting.mixtures.latent_problem import LatentProblem
 from bayeskit._fitting.mixtures.latent_rows import hidden_class, latent_rows
-from bayeskit._fitting.model import Model, ModelSpec
 from bayeskit._report.mixtures.class_profiles import MISSING, class_profiles
 from bayeskit.errors import DataError, InfiniteValue
+from bayeskit.extending import Model, ModelSpec, Reading
 from bayeskit.mixtures import StoppingRule
 from bayeskit.priors import Lidstone, Smoothing
 from outside import DATA

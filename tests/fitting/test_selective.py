@@ -12,9 +12,9 @@ from sklearn.metrics import matthews_corrcoef
 
 from bayeskit._conditionals.family_tries import estimate_families
 from bayeskit._counting.count_families import count_families
-from bayeskit._data.encoded import Chunk
 from bayeskit._fitting.selective import matthews, select
 from bayeskit.errors import SettingError
+from bayeskit.extending import Chunk
 from bayeskit.priors import MLE, BackOff, Laplace, Lidstone, MEstimate, Smoothing, WittenBell
 from bayeskit.statistics import Schema, Variable
 from refusals import refuses

@@ -36,9 +36,7 @@ from bayeskit import (
 from bayeskit._classifiers.semi_supervision import parted
 from bayeskit._counting.backend import count
 from bayeskit._counting.count_shares import count_soft
-from bayeskit._data.encoded import Chunk
 from bayeskit._data.source import Source
-from bayeskit._fitting.model import ModelForm
 from bayeskit._fitting.naive import Naive
 from bayeskit._fitting.self_training import CANDIDATES, left_out_loss, self_train
 from bayeskit._fitting.semi_supervised import SplitRows, complete, imaginary_value
@@ -52,6 +50,7 @@ from bayeskit.errors import (
     SuspectResult,
     UsageError,
 )
+from bayeskit.extending import Chunk, ModelForm
 from bayeskit.mixtures import StoppingRule
 from bayeskit.statistics import Pattern, Plan, Schema, Variable
 from conformance.estimators import BY_LETTER

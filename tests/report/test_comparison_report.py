@@ -14,7 +14,6 @@ import pytest
 
 from bayeskit import TAN
 from bayeskit._messages import COMMAND_LINE, speaking
-from bayeskit._report.charts.plot import Panel, Points
 from bayeskit._report.comparison_report import verdict
 from bayeskit._report.comparison_report.comparison import Column, JudgedRows, Measure, Table
 from bayeskit._report.comparison_report.comparison_page import Findings, RowShown, as_page
@@ -22,6 +21,7 @@ from bayeskit._report.comparison_report.comparison_words import GLOSSARY, WORDS
 from bayeskit._report.comparison_report.sections import confusion_html, outcomes
 from bayeskit._report.comparison_report.standings import bars_plot, bars_svg
 from bayeskit._report.comparison_report.verdict import ceiling_text, name_of
+from bayeskit.charts import Panel, Points
 from bayeskit.comparison import Comparison, ModelStanding
 from bayeskit.decision import bayes_risk
 from bayeskit.explanations import information

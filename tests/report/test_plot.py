@@ -21,28 +21,11 @@ import bayeskit._report.mixtures as mixtures
 from bayeskit import GaussianMixture, NaiveBayes
 from bayeskit._markup import plain
 from bayeskit._report.charts.axis import Scale, shortened
-from bayeskit._report.charts.plot import (
-    START,
-    STOP,
-    Axis,
-    Bars,
-    Cells,
-    Conversion,
-    Curve,
-    Key,
-    Lane,
-    Panel,
-    Plot,
-    Points,
-    Ring,
-    Rulers,
-    Tag,
-    states_axis,
-)
+from bayeskit._report.charts.plot import START, STOP, Cells, Conversion, Lane, Ring, Rulers, Tag
 from bayeskit._report.charts.plot_scene import MOST_POINTS
 from bayeskit._report.mixtures.component_chart import component_chart
 from bayeskit._report.scene import Line, Rectangle, Words, text_width
-from bayeskit.charts import Chart, curve_picture
+from bayeskit.charts import Axis, Bars, Chart, Curve, Key, Panel, Plot, Points, curve_picture, states_axis
 from bayeskit.datasets import load_dataset
 
 MELON, IRIS, MUSHROOM = load_dataset("melon3"), load_dataset("iris"), load_dataset("mushroom")

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 import laws
 from bayeskit._counting import count_moments as counting
 from bayeskit._counting.count_moments import count_cell_moments, count_moments
-from bayeskit._data.encoded import Chunk, CodeColumn
+from bayeskit._data.encoded import CodeColumn
 from bayeskit._io.saved import SavedContent, write_saved
 from bayeskit._io.statistics import pack_statistics
 from bayeskit._statistics import cell_moments
 from bayeskit._statistics.cell_moments import CellMoments
 from bayeskit.errors import DataError, InfiniteValue, ModelFormatError, NotCounted
+from bayeskit.extending import Chunk
 from bayeskit.statistics import (
     Embedding,
     Pattern,

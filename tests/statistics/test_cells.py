@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit._counting.backend import COUNTERS, count
-from bayeskit._data.encoded import Chunk
+from bayeskit._counting.backend import count
 from bayeskit._statistics.term import PARTS
 from bayeskit._statistics.tree_counts import LEAF, STAYS, forest_of
 from bayeskit.errors import CannotCount, DataError
+from bayeskit.extending import COUNTERS, Chunk
 from bayeskit.statistics import CellTable, Pattern, Plan, Schema, Statistics, Term, Variable
 from refusals import refuses
 

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from bayeskit._counting import count_families as counting
 from bayeskit._counting.backend import count as count_plan
 from bayeskit._counting.count_families import count_families
-from bayeskit._data.encoded import Chunk, CodeColumn
+from bayeskit._data.encoded import CodeColumn
 from bayeskit._io.statistics import pack_statistics, unpack_statistics
 from bayeskit._statistics.families import Families
 from bayeskit.errors import ColumnError, DataError, ModelFormatError, NotCounted
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Embedding, Pattern, Plan, Schema, Variable, load_statistics, save_statistics
 from refusals import refuses
 

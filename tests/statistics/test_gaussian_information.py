@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit._counting.count_moments import count_cell_moments, count_moments
-from bayeskit._data.encoded import Chunk
 from bayeskit._statistics.information import gaussian_information
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Schema, Variable
 
 NAN = float("nan")

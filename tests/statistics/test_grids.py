@@ -14,9 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bayeskit._counting.count_grids import count_grids
-from bayeskit._data.encoded import Chunk
 from bayeskit._statistics.grids import MOST_CELLS, Grids
 from bayeskit.errors import DataError
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Embedding, Schema, Variable
 from refusals import refuses
 

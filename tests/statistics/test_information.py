@@ -17,10 +17,10 @@ from sklearn.metrics import mutual_info_score
 
 from bayeskit._counting.count_tables import count_pairs
 from bayeskit._data.encode import encode
-from bayeskit._data.encoded import Chunk
 from bayeskit._data.table import open_table
 from bayeskit._statistics import information
 from bayeskit.datasets import load_dataset
+from bayeskit.extending import Chunk
 from bayeskit.statistics import (
     Schema,
     Variable,

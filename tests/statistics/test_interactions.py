@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit._counting.backend import count
-from bayeskit._data.encoded import Chunk
 from bayeskit._io.statistics import pack_statistics, unpack_statistics
 from bayeskit._statistics import interactions
 from bayeskit._statistics.interactions import Interactions
 from bayeskit._statistics.row_sample import RowSample
 from bayeskit.errors import CannotCount, DataError, NotCounted
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Pattern, Plan, Schema, Statistics, Variable
 from refusals import refuses
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit._counting.count_moments import count_moments
-from bayeskit._data.encoded import Chunk
 from bayeskit._statistics import double
 from bayeskit._statistics.moments import Moments
 from bayeskit.errors import Incompatible, InfiniteValue
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Embedding, Schema, Variable
 from refusals import refuses
 

@@ -17,15 +17,12 @@ from numpy.typing import NDArray
 
 import bayeskit
 from bayeskit import TAN
-from bayeskit._conditionals.conditional import Conditional
-from bayeskit._counting.backend import COUNTERS
-from bayeskit._data.encoded import Chunk
-from bayeskit._fitting.model import ModelForm, ModelSpec
 from bayeskit._io.saved import SavedContent, read_saved, write_saved
 from bayeskit._schema import Name
 from bayeskit._statistics.part import Gone, left_of, weight_gone
 from bayeskit._statistics.term import register
 from bayeskit.errors import ModelFormatError, NotCounted
+from bayeskit.extending import COUNTERS, Chunk, Conditional, ModelForm, ModelSpec
 from bayeskit.statistics import CellTable, Embedding, Part, Pattern, Plan, Schema, Statistics, Term
 from bayeskit.typing import Floats
 from refusals import refuses

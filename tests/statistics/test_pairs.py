@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from bayeskit._counting import count_tables as counting
 from bayeskit._counting.count_tables import count_pairs, count_tables
-from bayeskit._data.encoded import Chunk, CodeColumn
+from bayeskit._data.encoded import CodeColumn
 from bayeskit._statistics import pairs
 from bayeskit._statistics.pairs import Pairs
 from bayeskit.errors import DataError, NotCounted
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Embedding, Schema, Variable
 from refusals import refuses
 

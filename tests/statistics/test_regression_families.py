@@ -14,10 +14,11 @@ import laws
 from bayeskit._counting import count_families as counting
 from bayeskit._counting.backend import count as count_plan
 from bayeskit._counting.count_families import count_regressions
-from bayeskit._data.encoded import Chunk, CodeColumn
+from bayeskit._data.encoded import CodeColumn
 from bayeskit._io.statistics import pack_statistics, unpack_statistics
 from bayeskit._statistics.regression_families import RegressionFamilies
 from bayeskit.errors import ColumnError, DataError, ModelFormatError, NotCounted
+from bayeskit.extending import Chunk
 from bayeskit.statistics import (
     Embedding,
     Pattern,

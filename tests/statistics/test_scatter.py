@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from bayeskit._counting import count_scatter as scatter_module
 from bayeskit._counting.count_scatter import count_scatter
-from bayeskit._data.encoded import Chunk
 from bayeskit._statistics.double import Twofold
 from bayeskit._statistics.scatter import FARTHEST, Scatter
 from bayeskit.errors import DataError, Incompatible
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Embedding, Schema, Variable
 from refusals import refuses
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from bayeskit._counting.count_totals import count_totals, refuse_unusable
-from bayeskit._data.encoded import Chunk
 from bayeskit._statistics.totals import Totals
 from bayeskit.errors import BlockValue, ColumnError, DataError, Incompatible, UsageError
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Embedding, Schema, Variable
 from refusals import refuses
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit._counting.count_trees import binned, count_trees, stops_of
-from bayeskit._data.encoded import Chunk
 from bayeskit._statistics.tree_counts import TreeCounts, forest_of, trees_of
 from bayeskit.errors import ColumnError, DataError, NotCounted
+from bayeskit.extending import Chunk
 from bayeskit.statistics import Embedding, Schema, Variable
 from reference import slow_tree, slow_way
 from refusals import refuses

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from bayeskit._counting import count_tables as counting
 from bayeskit._counting.backend import count as count_plan
 from bayeskit._counting.count_tables import count_pairs, count_tables, count_triples
-from bayeskit._data.encoded import Chunk, CodeColumn
+from bayeskit._data.encoded import CodeColumn
 from bayeskit._io.plain_values import to_plain
 from bayeskit._io.statistics import pack_statistics, unpack_statistics
 from bayeskit._statistics import triples
 from bayeskit._statistics.triples import Triples, class_width, within_budget
 from bayeskit.errors import DataError, ModelFormatError, NotCounted
+from bayeskit.extending import Chunk
 from bayeskit.statistics import (
     Embedding,
     Pattern,
