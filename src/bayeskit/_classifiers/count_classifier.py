@@ -299,6 +299,20 @@ class CountClassifier(BaseClassifier):
 
     def merge(self, other: Self) -> Self:
         """Add the training rows of another model with the same parameters."""
+        fitted, its_fitted = self._alike(other)
+        fitted.merge(its_fitted)
+        self._renew()
+        return self
+
+    def _subtract(self, other: Self) -> Self:
+        """Take the training rows of another model away: the inverse of ``merge``."""
+        fitted, its_fitted = self._alike(other)
+        fitted.subtract(its_fitted)
+        self._renew()
+        return self
+
+    def _alike(self, other: Self) -> tuple[FittedState, FittedState]:
+        """Return what both have counted, or say why these are no sums over the same things."""
         fitted = self._require("merge")
         check_same_settings(self, other)
         its_fitted = other._require("merge")
@@ -320,9 +334,7 @@ class CountClassifier(BaseClassifier):
                     mine=_short(mine.get(key)),
                     its=_short(its.get(key)),
                 )
-        fitted.merge(its_fitted)
-        self._renew()
-        return self
+        return fitted, its_fitted
 
     def __add__(self, other: Self) -> Self:
         return self._copy().merge(other)
@@ -844,6 +856,13 @@ class CountClassifier(BaseClassifier):
             if name not in new.__dict__:
                 new.__dict__[name] = value
         new._fitted = state
+        return new
+
+    def _without_rows(self) -> Self:
+        """Return a copy that reads rows as this one does and holds what it holds, and has counted none."""
+        new = self._copy()
+        fitted = new._require("copy")
+        fitted.complete(Statistics.zero(fitted.schema, fitted.statistics.plan))
         return new
 
     def _card(self) -> str:

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._counting.backend import Tally
@@ -15,7 +16,7 @@ from bayeskit._data.table import open_table
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import plan_for
 from bayeskit._io.plain_values import from_plain, to_plain
-from bayeskit._io.saved import SavedContent, as_path, naming, read_saved, write_saved
+from bayeskit._io.saved import Arrays, SavedContent, as_path, naming, read_saved, write_saved
 from bayeskit._io.statistics import pack_statistics, unpack_statistics
 from bayeskit._io.trial import check_held, try_answers
 from bayeskit._messages import Joined, Message
@@ -67,6 +68,12 @@ def save_model(estimator: CountClassifier, path: PathLike) -> None:
         An existing file is replaced atomically.
     """
     place = as_path(path)
+    content, arrays = pack_model(estimator)
+    write_saved(SavedContent("model", content, arrays), place)
+
+
+def pack_settings(estimator: CountClassifier) -> dict[str, Any]:
+    """Return the class of a classifier, fitted or not, and its parameters, as plain values."""
     name = type(estimator).__name__
     if name in _KNOWN and (name not in _HOMES or type(estimator) is not _class_of(name)):
         raise UsageError(
@@ -79,26 +86,29 @@ def save_model(estimator: CountClassifier, path: PathLike) -> None:
         raise UsageError(
             "A lazy model has counted nothing that could be saved. Fit it to its source, then save it."
         )
-    fitted = estimator._require("save")
     estimator._check_settings()
     parameters = estimator.get_params(deep=False)
-    plain = {key: to_plain(value, key) for key, value in parameters.items()}
+    return {"estimator": name, "parameters": {key: to_plain(value, key) for key, value in parameters.items()}}
+
+
+def pack_model(estimator: CountClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return what a file of a fitted classifier holds: plain values and arrays."""
+    settings = pack_settings(estimator)
+    fitted = estimator._require("save")
     _refuse_changed(estimator, fitted)
-    content, arrays = pack_statistics(fitted.statistics)
+    statistics, arrays = pack_statistics(fitted.statistics)
     # Columns without names of their own are known by their place alone.
     names = tuple(fitted.names) if fitted.named else _attribute_names(fitted.schema)
-    dtype = estimator.__dict__.get("_class_dtype")
-    manifest = {
-        "estimator": name,
-        "parameters": plain,
-        "statistics": content,
+    content = {
+        **settings,
+        "statistics": statistics,
         "named": bool(fitted.named),
         "names": None if names == _attribute_names(fitted.schema) else to_plain(names, "the column names"),
         "hints": to_plain(dict(fitted.hints), "the hints"),
         "held": to_plain(estimator.held_, "what the model holds"),
-        "class_dtype": plain_class_dtype(dtype),
+        "class_dtype": plain_class_dtype(estimator.__dict__.get("_class_dtype")),
     }
-    write_saved(SavedContent("model", manifest, arrays), place)
+    return content, arrays
 
 
 def load(path: PathLike, classes: Iterable[type] = ()) -> Any:
@@ -123,15 +133,19 @@ def load(path: PathLike, classes: Iterable[type] = ()) -> Any:
     ...     load(os.path.join(folder, "西瓜.bayes")).predict([["乌黑"]]).tolist()
     ['好']
     """
-    place, own = as_path(path), _own_classes(classes)
+    place, own = as_path(path), own_classes(classes)
     # What a file provokes is said by one error, not by NumPy's warnings before it.
     with naming(place), np.errstate(all="ignore"):
         saved = read_saved(place, "model")
         other = _OTHERS.get(saved.content.get("estimator"))
-        return getattr(import_module(other[0]), other[1])(saved) if other else _rebuilt(saved, own)
+        if other:
+            return getattr(import_module(other[0]), other[1])(saved)
+        estimator = unpack_model(saved.content, saved.arrays, own)
+        try_model(estimator)
+        return estimator
 
 
-def _own_classes(classes: Iterable[type]) -> dict[Any, type[CountClassifier]]:
+def own_classes(classes: Iterable[type]) -> dict[Any, type[CountClassifier]]:
     """Return classes by their names, as files have them; refuse what no file can hold."""
     found: dict[Any, type[CountClassifier]] = {}
     for one in classes if isinstance(classes, Iterable) else (classes,):
@@ -150,15 +164,17 @@ def _own_classes(classes: Iterable[type]) -> dict[Any, type[CountClassifier]]:
     return found
 
 
-def _rebuilt(saved: SavedContent, own: dict[Any, type[CountClassifier]]) -> CountClassifier:
-    content = saved.content
+def unpack_model(
+    content: dict[str, Any], arrays: Arrays, own: dict[Any, type[CountClassifier]]
+) -> CountClassifier:
+    """Return the fitted classifier that a file holds. Let it answer (:func:`try_model`) before it is handed out."""
     missing = [field for field in _FIELDS if field not in content]
     if missing:
         raise ModelFormatError(
             Message("it does not tell its {names}. Save the model again.", names=Joined(missing))
         )
-    estimator = _unfitted(content["estimator"], content["parameters"], own)
-    statistics = unpack_statistics(content["statistics"], saved.arrays)
+    estimator = unpack_settings(content, own)
+    statistics = unpack_statistics(content["statistics"], arrays)
     schema = statistics.schema
     held = from_plain(content["held"])
     check_held(held, schema, estimator._holds)
@@ -194,14 +210,19 @@ def _rebuilt(saved: SavedContent, own: dict[Any, type[CountClassifier]]) -> Coun
         raise ModelFormatError(
             Message("its classes cannot be read as {content!r}.", content=content["class_dtype"])
         )
-    if schema.n_classes:  # else every row was forgotten, and there is nothing to ask
-        try_answers(lambda rows: fitted.joint(open_table(rows))[0], schema, fitted.model().log_prior)
     return estimator
 
 
-def _unfitted(
-    name: str, parameters: dict[str, Any], own: dict[Any, type[CountClassifier]]
-) -> CountClassifier:
+def try_model(estimator: CountClassifier) -> None:
+    """Ask a model that was read for some answers, so that it does not fail later."""
+    fitted = estimator._require("load")
+    if fitted.schema.n_classes:  # else every row was forgotten, and there is nothing to ask
+        try_answers(lambda rows: fitted.joint(open_table(rows))[0], fitted.schema, fitted.model().log_prior)
+
+
+def unpack_settings(content: dict[str, Any], own: dict[Any, type[CountClassifier]]) -> CountClassifier:
+    """Return the unfitted classifier of a class and parameters that a file names."""
+    name, parameters = content["estimator"], content["parameters"]
     if name not in _HOMES and name not in own:
         raise ModelFormatError(
             Message(
@@ -225,6 +246,11 @@ def _unfitted(
     estimator = cls(**{key: from_plain(value) for key, value in parameters.items()})
     estimator._check_settings()
     return estimator
+
+
+def is_own(estimator: CountClassifier) -> bool:
+    """Whether the class of a classifier is none of bayeskit's, so that whoever reads it must pass it."""
+    return type(estimator).__name__ not in _KNOWN
 
 
 def _attribute_names(schema: Schema) -> tuple[Name, ...]:

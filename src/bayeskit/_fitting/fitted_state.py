@@ -216,6 +216,11 @@ class FittedState:
         self.tally.merge(other.tally.statistics)
         self._model = None
 
+    def subtract(self, other: FittedState) -> None:
+        assert self.tally is not None
+        self.tally.subtract(other.statistics)
+        self._model = None
+
     @property
     def hints(self) -> dict[Name, str]:
         """What numeric columns might be beside what they are taken for, as their first rows look."""

@@ -19,6 +19,8 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
+from bayeskit._io.disk_files import DiskFiles
+
 # On most systems a name may have 255 bytes, and the temporary name is about 50 longer.
 LONGEST_NAME = 190
 # Leftovers of processes on other machines are removed at this age, when they cannot be in use any more.
@@ -148,22 +150,13 @@ def _short(name: str) -> str:
 
 def _put(temporary: Path, place: Path, before: Callable[[], None]) -> None:
     with open(temporary, "rb+") as file:
-        os.fsync(file.fileno())
+        DiskFiles().sync(file.fileno())
     with contextlib.suppress(OSError):  # the new file has the permissions of the old one
         os.chmod(temporary, stat.S_IMODE(os.stat(place).st_mode))
     before()
     os.replace(temporary, place)
-    _sync_directory(place.parent)
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the renaming durable; not every system can, and the file is complete either way."""
-    with contextlib.suppress(OSError):
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    with contextlib.suppress(OSError):  # not every system can, and the file is complete either way
+        DiskFiles().sync_directory(place.parent)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ FORMAT_VERSION = 1
 LARGEST_HEADER = 100_000_000
 
 _MANIFEST = {"format", "format_version", "bayeskit_version", "checksum", "kind", "content"}
+# Who reads which kind; what else there is, lies in the directory of a store.
+_READERS = {"model": "bayeskit.load", "statistics": "bayeskit.statistics.load_statistics"}
 _DAMAGED = "It was damaged or cut short on its way. Copy it again from the original, or save the model again."
 _FOREIGN = "It was not written by bayeskit. Give the path of a file made by save()."
 
@@ -53,7 +55,7 @@ class SavedContent:
     Attributes
     ----------
     kind : str
-        "model" or "statistics".
+        "model", "statistics", or a part of a store: "store" or "change".
     content : dict
         Plain JSON values.
     arrays : mapping from name to array
@@ -141,24 +143,27 @@ def read_saved(path: Path, kind: str) -> SavedContent:
     if path.is_dir():
         raise ModelFormatError("this is a directory, not a saved file. Give the path of the file in it.")
     with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        head = file.read(8)
-        length = int.from_bytes(head, "little")
-        if not head:
-            raise ModelFormatError(Message("it is empty. {damaged}", damaged=Message(_DAMAGED)))
-        if len(head) < 8 or not 2 <= length <= min(size - 8, LARGEST_HEADER):
-            raise ModelFormatError(
-                Message(
-                    "it is no saved model, or only a piece of one: it has {size} bytes and announces a header "
-                    "of {length}. Give the path of a file made by save(), or copy it again from the original.",
-                    size=size,
-                    length=length,
-                )
+        return read_stream(file, os.fstat(file.fileno()).st_size, kind)
+
+
+def read_stream(file: BinaryIO, size: int, kind: str) -> SavedContent:
+    """Read what :func:`to_bytes` made, of this many bytes; no more than its header while that may be another's."""
+    head = file.read(8)
+    length = int.from_bytes(head, "little")
+    if not head:
+        raise ModelFormatError(Message("it is empty. {damaged}", damaged=Message(_DAMAGED)))
+    if len(head) < 8 or not 2 <= length <= min(size - 8, LARGEST_HEADER):
+        raise ModelFormatError(
+            Message(
+                "it is no saved model, or only a piece of one: it has {size} bytes and announces a header "
+                "of {length}. Give the path of a file made by save(), or copy it again from the original.",
+                size=size,
+                length=length,
             )
-        header = file.read(length)
-        text = _manifest_text(header)
-        data = head + header + file.read()
-    return from_bytes(data, text, kind)
+        )
+    header = file.read(length)
+    text = _manifest_text(header)
+    return from_bytes(head + header + file.read(), text, kind)
 
 
 def from_bytes(data: bytes, text: str, kind: str) -> SavedContent:
@@ -178,7 +183,7 @@ def from_bytes(data: bytes, text: str, kind: str) -> SavedContent:
             Message("its checksum does not match what it holds. {damaged}", damaged=Message(_DAMAGED))
         )
     if manifest["kind"] != kind:
-        way = "bayeskit.load" if manifest["kind"] == "model" else "bayeskit._io.statistics.load_statistics"
+        way = _READERS.get(manifest["kind"], "bayeskit.TallyStore")
         raise ModelFormatError(
             Message(
                 "it holds {manifest!r} where {kind!r} is wanted. Read it with {way}.",
