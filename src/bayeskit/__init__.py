@@ -36,6 +36,7 @@ _HOMES = {
     "learn_network": "bayeskit._networks.fit.learning",
     "read_network": "bayeskit._networks.network_io",
     "load": "bayeskit._classifiers.model_files",
+    "TallyStore": "bayeskit._classifiers.tally_store",
     "Batches": "bayeskit._data.source",
     "set_language": "bayeskit.errors",
     "Statistics": "bayeskit._statistics.statistics",
@@ -82,6 +83,7 @@ __all__ = [
     "NaiveBayes",
     "SelectiveKDB",
     "Statistics",
+    "TallyStore",
     "TextBayes",
     "WeightedNB",
     "__version__",
@@ -110,6 +112,7 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.naive_bayes import NaiveBayes
     from bayeskit._classifiers.selective_kdb import SelectiveKDB
     from bayeskit._classifiers.spode import SPODE
+    from bayeskit._classifiers.tally_store import TallyStore
     from bayeskit._classifiers.tan import TAN
     from bayeskit._classifiers.text_bayes import TextBayes
     from bayeskit._classifiers.weighted_nb import WeightedNB

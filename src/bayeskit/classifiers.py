@@ -32,6 +32,7 @@ _HOMES = {
     "NaiveBayes": "bayeskit._classifiers.naive_bayes",
     "SelectiveKDB": "bayeskit._classifiers.selective_kdb",
     "SqlScript": "bayeskit._export.sql",
+    "TallyStore": "bayeskit._classifiers.tally_store",
     "TextBayes": "bayeskit._classifiers.text_bayes",
     "WeightedNB": "bayeskit._classifiers.weighted_nb",
     "mdl_cut_points": "bayeskit._fitting.cut_points",
@@ -64,6 +65,7 @@ __all__ = [
     "NaiveBayes",
     "SelectiveKDB",
     "SqlScript",
+    "TallyStore",
     "TextBayes",
     "WeightedNB",
     "mdl_cut_points",
@@ -89,6 +91,8 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.selective_kdb import SelectiveKDB
     from bayeskit._classifiers.spode import SPODE
     from bayeskit._classifiers.structures import ArcInformation
+    from bayeskit._classifiers.structures import Edge
+    from bayeskit._classifiers.tally_store import TallyStore
     from bayeskit._classifiers.tan import TAN
     from bayeskit._classifiers.text_bayes import TextBayes
     from bayeskit._classifiers.weighted_nb import WeightedNB
