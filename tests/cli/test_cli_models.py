@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import bayeskit
-from bayeskit import AODE, KDB, NaiveBayes, datasets
+from bayeskit import AODE, KDB, NaiveBayes, TallyStore, datasets
 from bayeskit._comparison.candidates import MODELS
 from cli_run import done, refused, run, write_table
 from refusals import unnamed
@@ -204,6 +204,31 @@ def test_update_forget_and_merge_are_exact(melon: Path, model: Path, tmp_path: P
     before = (tmp_path / "1.bayes").read_bytes()
     refused("forget", tmp_path / "1.bayes", parts[0])
     assert (tmp_path / "1.bayes").read_bytes() == before
+
+
+def test_a_store_takes_the_place_of_a_model(melon: Path, model: Path, tmp_path: Path) -> None:
+    store, learned = tmp_path / "store", bayeskit.load(model)
+    rows = write_table(tmp_path / "first.csv", "melon3", slice(0, 5))
+    with TallyStore(store, learned):
+        pass
+    told = json.loads(done("update", store, rows, "--batch", "first", "--json"))
+    assert (told["update"], told["rows"]) == (5.0, 22.0)
+    assert unnamed(done("update", store, rows, "--batch", "first"), "first", 22) == []
+    assert json.loads(done("update", store, rows, "--batch", "first", "--json"))["update"] == 0
+    done("forget", store, rows, "--batch", "gone")
+    assert TallyStore(store).statistics().total == 17
+    assert json.loads(done("inspect", store, "--json"))["rows"] == 17
+    assert done("predict", store, melon) == done("predict", model, melon)
+    refused("update", store, rows, names=[store, "--batch"])
+    refused("update", store, rows, "--batch", "b", "-o", tmp_path / "x", names=[store, "-o"])
+    refused("update", model, rows, "--batch", "b", names=[model, "--batch"])
+    refused("forget", store, rows, "--batch", "first", names=["first", "append"])
+    with TallyStore(store) as held:
+        held.append("here", melon, target="好瓜")
+        refused("update", store, rows, "--batch", "b", names=[store])
+    refused("predict", tmp_path, melon, names=[tmp_path])
+    TallyStore(tmp_path / "empty", NaiveBayes()).close()
+    refused("update", tmp_path / "empty", rows, "--batch", "b", names=[tmp_path / "empty"])
 
 
 def test_inspect_tells_what_was_learned(melon: Path, tmp_path: Path) -> None:

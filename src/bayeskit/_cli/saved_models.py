@@ -107,12 +107,15 @@ def is_classifier(path: str) -> bool:
 
 
 def open_classifier(path: str) -> Any:
-    """Load a saved classifier.
+    """Load a saved classifier, or that of a store.
 
     A network is refused, since it holds no counts, and so is a model that predicts no class.
     """
     from bayeskit import load
+    from bayeskit._classifiers.tally_store import TallyStore, is_store
 
+    if is_store(path):
+        return TallyStore[Any](path).model()
     if not is_classifier(path) and _is_network(path):
         raise UsageError(
             "{path!r} is a network, not a model saved by 'bayeskit fit'. Ask it with 'bayeskit network query'.",
@@ -129,7 +132,7 @@ def open_classifier(path: str) -> Any:
 
 def open_model(path: str, target: str | None = None) -> SavedPredictor:
     """Open whatever predicts: a saved classifier, or a network and the node to be predicted."""
-    if is_classifier(path) or not _is_network(path):
+    if Path(path).is_dir() or is_classifier(path) or not _is_network(path):
         model = open_classifier(path)
         if target is not None and target != str(model.schema_.target.name):
             raise SettingError(

@@ -1,4 +1,4 @@
-"""update: add rows to a saved model; forget: remove rows exactly, as if they had never been added."""
+"""update: add rows to a saved model or a store; forget: remove rows exactly, as if they had never been added."""
 
 from __future__ import annotations
 
@@ -17,35 +17,67 @@ WORDS = WordList(
     {
         "update": "{n:,} rows added; {model} now rests on {total:g}.",
         "forget": "{n:,} rows forgotten; {model} now rests on {total:g}.",
+        "known": "{batch!r} was counted before: nothing changed; {model} rests on {total:g}.",
         "written": "Written to {path}.",
     }
 )
+Batch = Annotated[
+    str | None,
+    typer.Option(
+        "--batch", metavar="ID", help="For a store: the id of this change, which is made only once."
+    ),
+]
 MaybeElsewhere = Annotated[
     str | None,
     typer.Option("-o", "--output", metavar="FILE", help="Write here; without it MODEL itself changes."),
     FileUse.written,
 ]
 ChangedModel = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A model saved by 'fit'."), FileUse.changed
+    str,
+    typer.Argument(metavar="MODEL", help="A model saved by 'fit', or the directory of a store."),
+    FileUse.changed,
 ]
 
 
 def update(
-    model: ChangedModel, data: Data, reading: Reading, common: Common, output: MaybeElsewhere = None
+    model: ChangedModel,
+    data: Data,
+    reading: Reading,
+    common: Common,
+    output: MaybeElsewhere = None,
+    batch: Batch = None,
 ) -> None:
-    """Add the rows of a table to a saved model.
+    """Add the rows of a table to a saved model or a store.
 
     New values and new classes enlarge it. What was chosen from rows (cut points, a structure) stays as it is.
     """
-    change("update", model, data, reading, common, output)
+    change("update", model, data, reading, common, output, batch)
 
 
-def change(verb: str, model: str, data: str, reading: Reading, common: Common, output: str | None) -> None:
-    """Add rows to a saved model or take them away, all of them or none."""
+def change(
+    verb: str,
+    model: str,
+    data: str,
+    reading: Reading,
+    common: Common,
+    output: str | None,
+    batch: str | None,
+) -> None:
+    """Add rows to a saved model or a store, or take them away, all of them or none."""
+    from bayeskit._classifiers.tally_store import is_store
     from bayeskit._cli.row_writing import replaced
     from bayeskit._cli.saved_models import open_classifier
     from bayeskit._cli.table_rows import opened
+    from bayeskit.errors import UsageError
 
+    if is_store(model):
+        _change_store(verb, model, data, reading, common, output, batch)
+        return
+    if batch is not None:
+        raise UsageError(
+            "{model!r} is no store, and a model on file does not know which batches it has learned. Leave --batch out.",
+            model=model,
+        )
     estimator = open_classifier(model)
     before = _weight(estimator)
     with opened(data, reading) as rows:
@@ -56,6 +88,43 @@ def change(verb: str, model: str, data: str, reading: Reading, common: Common, o
     with replaced(output or model) as temporary:
         estimator.save(temporary)
     _print_result(verb, estimator, abs(total - before), total, output or model, common)
+
+
+def _change_store(
+    verb: str,
+    model: str,
+    data: str,
+    reading: Reading,
+    common: Common,
+    output: str | None,
+    batch: str | None,
+) -> None:
+    """Make a change of a store, once."""
+    from bayeskit._classifiers.tally_store import TallyStore
+    from bayeskit._cli.output import print_json, show
+    from bayeskit._cli.table_rows import opened
+    from bayeskit.errors import UsageError
+
+    if batch is None or output is not None:
+        raise UsageError(
+            "{model!r} is a store, which counts each change once and changes in its place. Give --batch ID, and no -o.",
+            model=model,
+        )
+    with TallyStore[Any](model) as store, opened(data, reading) as rows:
+        estimator = store.model()
+        before = _weight(estimator)
+        known, target = _as_learned(estimator, rows), str(estimator.schema_.target.name)
+        changed = (store.append if verb == "update" else store.forget)(
+            batch, known.for_learning(), target=target
+        )
+        estimator = store.model()
+    total = _weight(estimator)
+    if changed:
+        _tell(verb, estimator, abs(total - before), total, model, common)
+    elif common.as_json:
+        print_json({"model": type(estimator).__name__, verb: 0, "rows": total, "written": None})
+    else:
+        show(common.say(WORDS["known"], batch=batch, model=type(estimator).__name__, total=total))
 
 
 def _as_learned(estimator: CountClassifier, rows: FileRows) -> Any:
@@ -92,10 +161,15 @@ def _print_result(
 
 
 def forget(
-    model: ChangedModel, data: Data, reading: Reading, common: Common, output: MaybeElsewhere = None
+    model: ChangedModel,
+    data: Data,
+    reading: Reading,
+    common: Common,
+    output: MaybeElsewhere = None,
+    batch: Batch = None,
 ) -> None:
-    """Take the rows of a table away from a saved model.
+    """Take the rows of a table away from a saved model or a store.
 
     Rows that cannot have been learned, because some count would fall below zero, are refused.
     """
-    change("forget", model, data, reading, common, output)
+    change("forget", model, data, reading, common, output, batch)
