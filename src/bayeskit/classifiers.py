@@ -91,7 +91,6 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.selective_kdb import SelectiveKDB
     from bayeskit._classifiers.spode import SPODE
     from bayeskit._classifiers.structures import ArcInformation
-    from bayeskit._classifiers.structures import Edge
     from bayeskit._classifiers.tally_store import TallyStore
     from bayeskit._classifiers.tan import TAN
     from bayeskit._classifiers.text_bayes import TextBayes

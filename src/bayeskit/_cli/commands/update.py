@@ -120,7 +120,7 @@ def _change_store(
         estimator = store.model()
     total = _weight(estimator)
     if changed:
-        _tell(verb, estimator, abs(total - before), total, model, common)
+        _print_result(verb, estimator, abs(total - before), total, model, common)
     elif common.as_json:
         print_json({"model": type(estimator).__name__, verb: 0, "rows": total, "written": None})
     else:
