@@ -168,7 +168,7 @@ class AutoBayes(CountClassifier):
 
     _accepts_sparse = False
     _holds = frozenset({"members", "weights", "temperatures", "scores", "loo_score", "stopped_early"})
-    _told = CountClassifier._told | {"loo_score", "stopped_early"}
+    _not_choices = CountClassifier._not_choices | {"loo_score", "stopped_early"}
     _chooses_by_counts = True
 
     effort: str
