@@ -15,7 +15,7 @@ from bayeskit import AutoBayes, CountForest, LogLinearBayes, SelectiveKDB, load
 from bayeskit._data.columns import factorize_array
 from bayeskit._data.frames import factorize_series
 from bayeskit.datasets import load_dataset as table
-from bayeskit.errors import Incompatible, SettingError, SuspectResult, UsageError
+from bayeskit.errors import Incompatible, NotSupported, SettingError, SuspectResult, UsageError
 from refusals import refuses, warns_of
 
 
@@ -168,7 +168,7 @@ def test_a_time_limit_leaves_members_out_and_says_so(monkeypatch: Any) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
     with warns_of(SuspectResult, "time_limit", "trees"):
         model = AutoBayes(time_limit=1.0).fit(X, y)
-    assert model.stopped_early_ == ("trees",) and list(model.weights_) == ["loglinear"]
+    assert model.stopped_early_ == ("trees", "lda", "qda") and list(model.weights_) == ["loglinear"]
     monkeypatch.undo()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -240,6 +240,48 @@ def test_text_is_coded_once_however_often_a_fit_goes_over_it(framed: bool, monke
     rows = {**words, "good": data.y}
     AutoBayes().fit(pytest.importorskip("pandas").DataFrame(rows) if framed else rows, target="good")
     assert sorted(coded) == sorted(words)
+
+
+# -- reasons ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_page_has_a_factor_for_each_member_and_adds_up(k: int) -> None:
+    X, y = mixed(k=k)
+    model = AutoBayes().fit(X, y)
+    row = {name: column[3] for name, column in X.items()}
+    page = model.explain(row)
+    one = {name: column[3:4] for name, column in X.items()}
+    np.testing.assert_allclose(page.posterior, model.predict_proba(one)[0], atol=1e-12)
+    assert page.form == "stack" and {a.name for a in page.attributes} == set(model.weights_)
+    said = [max(f.log for f in a.factors) - min(f.log for f in a.factors) for a in page.attributes]
+    assert said == sorted(said, reverse=True)
+    for attribute in page.attributes:
+        t, w = model.held_["temperatures"][attribute.name], model.weights_[attribute.name]
+        log = np.maximum(model.members_[attribute.name].predict_log_proba(one)[0], -20.0) / t
+        expected = w * (log - np.log(np.exp(log).sum()))
+        np.testing.assert_allclose([f.log for f in attribute.factors], expected, atol=1e-12)
+    assert "members_" in str(page) and str(model.explain(row, lang="zh")) != str(page)
+    assert page.to_dict()["form"] == "stack" and page.to_html() and page.to_latex()
+
+
+def test_contributions_are_those_of_values_even_if_a_column_is_named_as_a_member() -> None:
+    X, y = mixed()
+    X = {"trees": X["a"], "loglinear": X["b"], "qda": X["w"]}
+    model = AutoBayes().fit(X, y)
+    some = {name: column[:4] for name, column in X.items()}
+    found = model.contributions(some)
+    assert set(X) < set(found.columns)
+    log = model.predict_log_proba(some)
+    np.testing.assert_allclose(found.log_odds[:, 1], log[:, 1] - log[:, 0], atol=1e-9)
+    page = model.explain({name: column[0] for name, column in X.items()})
+    assert [a.family for a in page.attributes] == ["stack"] * len(model.weights_)
+
+
+def test_there_are_no_intervals() -> None:
+    X, y = mixed()
+    with refuses(NotSupported, "AutoBayes"):
+        AutoBayes("fast").fit(X, y).predict_interval(X)
 
 
 # -- odd tables ------------------------------------------------------------------------------------

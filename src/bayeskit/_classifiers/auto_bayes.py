@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.count_forest import CountForest
+from bayeskit._classifiers.gaussian_bayes import GaussianBayes
 from bayeskit._classifiers.input_checks import one_of
 from bayeskit._classifiers.log_linear_bayes import LogLinearBayes
 from bayeskit._conditionals.class_prior import class_factors
@@ -80,11 +81,29 @@ def _trees(given: MemberSettings) -> CountClassifier:
     return CountForest(n_trees=min(max(n_trees, LEAST_TREES), given.effort.n_trees), **given.common)
 
 
+def _linear(given: MemberSettings) -> CountClassifier:
+    own = {key: given.common[key] for key in ("class_weight", "n_jobs") if key in given.common}
+    return GaussianBayes("shared", ridge=(0.05, 0.001), imaginary_rows=(1.0, 0.0), **own)
+
+
+def _quadratic(given: MemberSettings) -> CountClassifier:
+    own = {key: given.common[key] for key in ("class_weight", "n_jobs") if key in given.common}
+    return GaussianBayes(
+        "full", ridge=(0.05, 0.001), imaginary_rows=(1.0, "auto"), predictive="student", **own
+    )
+
+
 # The members by name, the most useful first: what time does not allow is left out from the end.
 MEMBERS: dict[str, Callable[[MemberSettings], CountClassifier]] = {
     "loglinear": _log_linear,
     "trees": _trees,
+    "lda": _linear,
+    "qda": _quadratic,
 }
+# Members that are made of numeric columns.
+OF_NUMBERS = ("lda", "qda")
+# Numeric columns squared, in all classes, above which these members are not asked for by default.
+MOST_PRODUCTS = 2_000_000
 
 
 class MemberStanding(NamedTuple):
@@ -276,7 +295,7 @@ class AutoBayes(CountClassifier):
     # -- hooks ---------------------------------------------------------------------------------
 
     def _row_choices(self) -> list[RowChoice]:
-        chosen = RowChoice(f"members={self._names()!r}", "Use NaiveBayes, TAN, AODE or KDB.")
+        chosen = RowChoice(f"members={self.members!r}", "Use NaiveBayes, TAN, AODE or KDB.")
         return [chosen, *super()._row_choices()]
 
     def _reading(self) -> Reading:
@@ -318,8 +337,13 @@ class AutoBayes(CountClassifier):
         }
         return MEMBERS[name](MemberSettings(EFFORTS[self.effort], n_rows, common))
 
-    def _names(self) -> tuple[str, ...]:
-        return tuple(MEMBERS if self.members is None else self.members)
+    def _names(self, schema: Schema) -> tuple[str, ...]:
+        """Return the members that were named or, where none were, those that suit the columns."""
+        if self.members is not None:
+            return tuple(self.members)
+        n = len(schema.numeric)
+        suits = 0 < n * n * schema.n_classes <= MOST_PRODUCTS
+        return tuple(name for name in MEMBERS if suits or name not in OF_NUMBERS)
 
     def _choose(self, source: Source) -> dict[str, Any]:
         source.need_many_passes(type(self).__name__)
@@ -330,7 +354,7 @@ class AutoBayes(CountClassifier):
         n_rows, seed = seen.statistics.total, seed_of(self.random_state)
         chosen: dict[str, dict[str, Any]] = {}
         left: list[str] = []
-        for name in self._names():
+        for name in self._names(seen.schema):
             if chosen and time.monotonic() > end:
                 left.append(name)
             else:

@@ -45,14 +45,25 @@ def explained(classifier: CountClassifier, table: Table, lang: str) -> Explanati
     return replace(page, calibrated=tuple(calibrated.tolist()))
 
 
-def arithmetic(classifier: CountClassifier, table: Table, lang: str) -> Explanation:
-    """Return the explanation of one row, before calibration."""
+def arithmetic(
+    classifier: CountClassifier, table: Table, lang: str, *, by_value: bool = False
+) -> Explanation:
+    """Return the explanation of one row, before calibration; ``by_value``: by leaving out one value at a time."""
     fitted = classifier._reader("explain")
     model, statistics = classifier._model, classifier.statistics_
     table = match_columns(table, model.schema, fitted.names if fitted.named else None, fitted.who)
     assert fitted.spec is not None
     labels = classifier._labels(model.schema).tolist()
-    return explain(model, statistics, fitted.spec, table, labels, threshold=fitted.threshold, lang=lang)
+    return explain(
+        model,
+        statistics,
+        fitted.spec,
+        table,
+        labels,
+        threshold=fitted.threshold,
+        lang=lang,
+        by_value=by_value,
+    )
 
 
 def contribution_logs(classifier: CountClassifier, table: Table) -> tuple[tuple[Name, ...], Floats]:
@@ -67,8 +78,10 @@ def contribution_logs(classifier: CountClassifier, table: Table) -> tuple[tuple[
         encoded = fitted.encode(table, model.schema, fitted.spec.unseen)
         logs = np.concatenate([separate_logs(model, chunk) for chunk in encoded.chunks()])
         return (PRIOR, *names), logs
-    pages = [classifier._arithmetic(table.take(np.array([i])), "en") for i in range(table.n_rows)]
-    return explained_logs(pages, names)
+    rows = [table.take(np.array([i])) for i in range(table.n_rows)]
+    if not all(conditional.explains_attributes for conditional in model.conditionals):
+        return explained_logs([arithmetic(classifier, row, "en", by_value=True) for row in rows], names)
+    return explained_logs([classifier._arithmetic(row, "en") for row in rows], names)
 
 
 def questions(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bayeskit._conditionals.scoring import Score
     from bayeskit._conditionals.word_score import WordScore
     from bayeskit._fitting.graph_factors import GraphFactors
+    from bayeskit._fitting.stack import StackedPosterior
     from bayeskit._statistics.moments import Moments
     from bayeskit._statistics.statistics import Statistics
 
@@ -177,6 +178,10 @@ class Workings(Protocol):
         """Add sets of attributes, each with its weight, and what is added to each class beside them."""
         ...
 
+    def add_stack(self, stack: StackedPosterior) -> None:
+        """Add models, each with its weight, instead of attributes."""
+        ...
+
 
 class WeightedTerms(Protocol):
     """log P(x_i | c) of every attribute alone, as the loop that chooses weights reads it."""
@@ -198,6 +203,8 @@ class Conditional(ABC):
 
     # Whether each attribute has a factor of its own, whatever the others are.
     is_separate: ClassVar[bool] = False
+    # Whether its page is made of attributes; else contributions are found by leaving values out.
+    explains_attributes: ClassVar[bool] = True
     # Whether it has one table for each categorical attribute: see DiscreteConditional.
     has_tables: ClassVar[bool] = False
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._conditionals.class_prior import ClassPrior, log_normalise
-from bayeskit._conditionals.conditional import Conditional, refuse_infinite
+from bayeskit._conditionals.conditional import Conditional, Workings, refuse_infinite
 from bayeskit._data.encoded import Chunk
 from bayeskit._fitting.leave_one_out import LeaveOneOut, log_posterior
 from bayeskit._fitting.model import Model, ModelForm, ModelSpec, class_prior_of, estimate
@@ -139,6 +139,7 @@ class StackedPosterior(Conditional):
 
     adds_prior = False
     is_distribution = False
+    explains_attributes = False
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         refuse_infinite(chunk)
@@ -156,6 +157,9 @@ class StackedPosterior(Conditional):
         out += joint
         if self.prior.mass is None:
             out += self.prior.log - self.counted.log_left_out(chunk.target, own)
+
+    def explain(self, chunk: Chunk, page: Workings) -> None:
+        page.add_stack(self)
 
     def _product(self, answers: Iterator[Floats], shape: tuple[int, ...]) -> Floats:
         joint = np.zeros(shape)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Reason = Literal["missing", "unseen", "constant", "summed", "general", "unused", "same"]
 PriorSource = Literal["counts", "given", "unused", "nothing known"]
-Form = Literal["product", "average", "alone", "evidence", "log-linear", "words"]
+Form = Literal["product", "average", "alone", "evidence", "log-linear", "words", "stack"]
 
 
 class PageFactor(NamedTuple):
@@ -105,13 +105,14 @@ class Explanation:
         "nothing known" is the posterior of a row without values.
     lang : "en" or "zh"
         The language of the page.
-    form : "product", "average", "alone", "evidence", "log-linear" or "words"
+    form : "product", "average", "alone", "evidence", "log-linear", "words" or "stack"
         How the factors combine. An "average" includes P(c). "alone": an average without a super-parent in
         this row, so that naive Bayes is used. "evidence": the factor of an attribute is P(c, x) divided by
         P(c, x) without the attribute's value; these factors give the posterior only together with ``rest``.
         "log-linear": factors of sets of attributes, each raised to its weight; ``rest`` is what each class
         gets in addition. "words": a product with a factor for each word of a text, relative to the mean of the
-        classes; ``rest`` is the product of these means, and what each class gets in addition.
+        classes; ``rest`` is the product of these means, and what each class gets in addition. "stack": factors of
+        models, each a posterior raised to the weight of the model; ``rest`` is the share that every class has.
     average : Average, optional
     rest : tuple of PageFactor, optional
         The factor that is missing between the product of the factors and P(c, x).

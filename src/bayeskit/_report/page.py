@@ -171,6 +171,8 @@ def _form_notes(e: Explanation, folded: int, words: WordList) -> list[str]:
             return [words["log_linear"]]
         case "words":
             return [words["words"]]
+        case "stack":
+            return [words["stack"]]
     return []
 
 

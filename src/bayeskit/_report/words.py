@@ -55,6 +55,8 @@ WORDS = WordList(
         "parts say, the mean over the views; w is the weight of the term. together: the bias of the class.",
         "words": "A word's value is its weight in the text, its factor relative to the mean of the classes; …: the "
         "other words. together: the product of these means, and the bias of the class.",
+        "stack": "p^w: p is the posterior of one model, w its weight (its value here). together: normalising, and the "
+        "share that every class has. The page of one model: members_[name].explain(row).",
         "density_note": "Densities may exceed 1.",
         "information_title": "What the attributes tell about {target}",
         "attribute": "attribute",

@@ -19,6 +19,7 @@ from bayeskit._data.encoded import Chunk
 from bayeskit._data.table import Table
 from bayeskit._fitting.graph_factors import GraphFactors
 from bayeskit._fitting.model import Model, ModelSpec
+from bayeskit._fitting.stack import StackedPosterior
 from bayeskit._report.explanation import Attribute, Explanation, Form, OmittedAttribute, PageFactor
 from bayeskit._report.factors.average import Average
 from bayeskit._report.factors.average_items import average_of
@@ -101,6 +102,7 @@ def explain(
     *,
     threshold: float | None = None,
     lang: str = "en",
+    by_value: bool = False,
 ) -> Explanation:
     """Explain the prediction of one row as a product of factors.
 
@@ -118,6 +120,8 @@ def explain(
     threshold : float, optional
         The threshold between present and absent in a block of words.
     lang : "en" or "zh"
+    by_value : bool
+        Leave out one value at a time, whatever the model has to say of its factors.
 
     Examples
     --------
@@ -138,7 +142,7 @@ def explain(
     if weights is not None:
         statistics = statistics.scale(weights)
     row = CodedRow(schema, table.select(schema.order_of(table.names)), chunk)
-    apart = _apart(model, statistics, spec, row)
+    apart = _apart(model, statistics, spec, row, by_value)
     places = {v.name: i for i, v in enumerate(schema.attributes)}
     ordered = [item for _, item in sorted(apart.items.items(), key=lambda i: places.get(i[0], len(places)))]
     states = schema.target.states if labels is None else labels
@@ -169,11 +173,13 @@ class _Decomposition:
     rest: tuple[PageFactor, ...] | None = None
 
 
-def _apart(model: Model, statistics: Statistics, spec: ModelSpec, row: CodedRow) -> _Decomposition:
+def _apart(
+    model: Model, statistics: Statistics, spec: ModelSpec, row: CodedRow, by_value: bool
+) -> _Decomposition:
     if row.schema.block is not None and row.schema.vocabulary is None:
         item = _block(model, row.chunk, row.schema.block, spec)
         return _Decomposition(_prior(model, statistics, spec, model.adds_prior), {item.name: item})
-    if all(conditional.supports("explain") for conditional in model.conditionals):
+    if not by_value and all(conditional.supports("explain") for conditional in model.conditionals):
         page = _Items(statistics, spec, row)
         for conditional in model.conditionals:
             conditional.explain(row.chunk, page)
@@ -205,9 +211,10 @@ class _Items(NumericItems):
         """Return the items of all attributes.
 
         A number of a graph may have two: what its family says, and how likely it is to be there at all. A number that
-        has no factor of its own beside an average is in the average. The terms of a log-linear model are all there is.
+        has no factor of its own beside an average is in the average. The terms of a log-linear model, and the models of
+        a stack, are all there is.
         """
-        if self.form == "log-linear":
+        if self.form in ("log-linear", "stack"):
             return self.discrete
         if self.average is not None:
             there = {name: item for name, item in self.items().items() if isinstance(item, Attribute)}
@@ -253,6 +260,9 @@ class _Items(NumericItems):
 
     def add_words(self, score: WordScore) -> None:
         self.form, (self.words, self.rest) = "words", word_items(score, self.row)
+
+    def add_stack(self, stack: StackedPosterior) -> None:
+        self.form, (self.discrete, self.rest) = "stack", stack_items(stack, self.row)
 
     def add_graph(self, graph: GraphFactors) -> None:
         found = graph_items(graph, self.statistics, self.row)
