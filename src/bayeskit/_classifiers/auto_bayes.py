@@ -134,7 +134,7 @@ class AutoBayes(CountClassifier):
     Parameters
     ----------
     effort : "fast", "balanced" or "best", default="balanced"
-        About 2, 10 and 60 seconds of CPU time for 44,000 rows of 14 columns, kernels compiled.
+        About 2, 7 and 20 seconds of CPU time for 44,000 rows of 14 columns, kernels compiled.
     members : sequence of names, optional
         Some of "loglinear" and "trees". By default, all.
     time_limit : float, optional

@@ -125,7 +125,7 @@ def compare(
         The classes, if they are not a column of ``data``.
     models : str, estimator, list of these, or {name: estimator}, optional
         Keys of models of bayeskit ("nb", "kernel", "tan", "aode", "a2de", "kdb", "skdb", "weighted", "auto", "trees",
-        "spode", "net"; several in one string, separated by commas), and your own unfitted estimators with
+        "loglinear", "spode", "net"; several in one string, separated by commas), and your own unfitted estimators with
         ``fit``, ``predict_proba`` and ``classes_``. Your estimators get the rows as given, without the
         columns that are left out: a frame stays a frame, an array an array; a file or a mapping becomes a
         frame. By default, the models of bayeskit that suit the table.

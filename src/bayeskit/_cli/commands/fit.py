@@ -40,7 +40,7 @@ def fit(
         typer.Option(
             "--model",
             autocompletion=models,
-            help="nb, spode, tan, aode, a2de, kdb, skdb, weighted, auto, trees or net.",
+            help="nb, spode, tan, aode, a2de, kdb, skdb, weighted, auto, trees, loglinear or net.",
         ),
     ] = "nb",
     smoothing: Annotated[
