@@ -42,7 +42,8 @@ def compare(
             "--models",
             metavar="LIST",
             autocompletion=model_lists,
-            help="Of nb,kernel,tan,aode,a2de,kdb,skdb,weighted,auto,trees,loglinear,spode,net; those that suit if not given.",
+            help="Of nb,kernel,tan,aode,a2de,kdb,skdb,weighted,auto,trees,loglinear,spode,net; those that suit if "
+            "not given.",
         ),
     ] = None,
     baselines: Annotated[

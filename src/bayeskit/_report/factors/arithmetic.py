@@ -285,6 +285,25 @@ def _raised(item: Item, power: float) -> Item:
     return replace(item, factors=factors)
 
 
+def stack_items(stack: StackedPosterior, row: CodedRow) -> tuple[dict[Any, Item], tuple[PageFactor, ...]]:
+    """Return a factor p^w for each model of a stack, those that tell most first, and what mixing adds."""
+    found = []
+    total = np.zeros((1, row.schema.n_classes))
+    stack.add_log_prob(row.chunk, total)
+    rest = total[0]
+    for voter in stack.voters:
+        logs = voter.log_posterior(row.chunk)[0]
+        weighed = voter.member.weight * logs
+        rest = rest - weighed
+        workings = (f"{short(float(np.exp(log)))}^{short(voter.member.weight)}" for log in logs)
+        factors = tuple(PageFactor(float(log), text) for log, text in zip(weighed, workings, strict=True))
+        name, weight = voter.member.name, voter.member.weight
+        found.append((float(np.ptp(weighed)), Attribute(name, float(short(weight)), "stack", factors)))
+    found.sort(key=lambda pair: -pair[0])
+    # By a key that is no column's name: the order is that of what the models say.
+    return {("member", item.name): item for _, item in found}, tuple(map(PageFactor, rest.tolist()))
+
+
 def _prior(model: Model, statistics: Statistics, spec: ModelSpec, is_added: bool) -> ClassFactor:
     k = len(model.log_prior)
     if not is_added:
