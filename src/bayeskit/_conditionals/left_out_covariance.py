@@ -173,8 +173,8 @@ class LeftOutClasses:
         self.prior_rows = rule.own_rows(len(unit))
         s = rule.shrinkage
         self.shrinkage = s if isinstance(s, float) else 0.0
-        # Shrinkage and ridges are round in the units of the columns; without them any units do.
-        self.round = unit if self.shrinkage or any(rule.ridge) else np.ones_like(unit)
+        self.is_round = self.shrinkage > 0.0 or any(rule.ridge)
+        self._known: dict[tuple[int, float], tuple[Floats, Floats, float]] = {}
 
     def log_prob(self, x: Floats, target: NDArray[np.intp], own: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """Return log p(x | c) of complete rows, each left out, and which of them are to be estimated anew.
@@ -253,36 +253,46 @@ class LeftOutClasses:
 
     def _bases(self, k: int, rows: _Rows, group: _Group) -> list[tuple[NDArray[np.intp], _Spectrum]]:
         """Return the eigenvectors for the rows, or for the rows of each weight if they hang on it; none if too many."""
-        sums, round_ = group.sums, self.round
-        keep = 1.0 - self.shrinkage
+        sums = group.sums
         divisor = self.rule.divisor(group.rows_left, sums.n_means)
-        whole = np.diagonal(sums.second) @ self.unit**2
-        in_units = whole - group.taken * (group.direction**2 @ self.unit**2)
-        # Rounding of what is nothing is not to be a ridge.
-        in_units[in_units < _CANCELLED * whole] = np.nan
-        added = self.rule.ball(in_units / divisor / len(self.unit), self.shrinkage)
-        everyone = np.arange(len(rows.x))
+        scale, added = (1.0 - self.shrinkage) / divisor, self._added(group, divisor)
         if not self.prior_rows:
-            scale = keep / divisor
-            return [
-                (
-                    everyone,
-                    _Spectrum.of(sums.second, round_, scale, added, scale * group.taken, group.direction),
-                )
-            ]
+            which, eigen = np.arange(len(rows.x)), self._eigen((k, 0.0), sums.second)
+            return [(which, _Spectrum.of(*eigen, scale, added, scale * group.taken, group.direction))]
         weights, place = np.unique(rows.own, return_inverse=True)
         if len(weights) > _FEW_WEIGHTS:
             return []
         found = []
-        mine = rows.target == k
-        for w in range(len(weights)):
+        for w, weight in enumerate(weights.tolist()):
             at = np.flatnonzero(place.ravel() == w)
-            share = self.prior_rows * keep / divisor[at]
-            scale = 1.0 / (self.weight[k] - rows.own[at] * mine[at] + self.prior_rows)
-            rank = scale * (mine[at] + share) * group.taken[at]
-            matrix = self.classes[k].second + share[0] * sums.second
-            ball = scale * self.prior_rows * added[at]
-            found.append((at, _Spectrum.of(matrix, round_, scale, ball, rank, group.direction[at])))
+            mine = rows.target[at] == k
+            share = self.prior_rows * scale[at]
+            whole = 1.0 / (self.weight[k] - weight * mine + self.prior_rows)
+            taken = whole * (mine + share) * group.taken[at]
+            eigen = self._eigen((k, weight), self.classes[k].second + share[0] * sums.second)
+            ball = whole * self.prior_rows * added[at]
+            found.append((at, _Spectrum.of(*eigen, whole, ball, taken, group.direction[at])))
+        return found
+
+    def _added(self, group: _Group, divisor: Floats) -> Floats:
+        """Return what shrinkage and ridge add to the eigenvalues, without each row."""
+        if not self.is_round:
+            return np.zeros(len(divisor))
+        whole = np.diagonal(group.sums.second) @ self.unit**2
+        left = whole - group.taken * (group.direction**2 @ self.unit**2)
+        left[left < _CANCELLED * whole] = np.nan  # rounding of what is nothing is not to be a ridge
+        return np.asarray(self.rule.ball(left / divisor / len(self.unit), self.shrinkage))
+
+    def _eigen(self, key: tuple[int, float], matrix: Floats) -> tuple[Floats, Floats, float]:
+        """Return the eigenvalues of a matrix, the basis for rows, and the logarithm of its scale."""
+        found = self._known.get(key)
+        if found is None:
+            # Shrinkage and ridges are round in the units of the columns; without them any units do.
+            unit = self.unit if self.is_round else np.ones_like(self.unit)
+            values, vectors = np.linalg.eigh(matrix * unit * unit[:, None])
+            found = values, unit[:, None] * vectors, float(np.log(unit).sum())
+            if len(self._known) <= _FEW_WEIGHTS * len(self.weight):
+                self._known[key] = found
         return found
 
     def _factorised(self, k: int, rows: _Rows, vector: Floats, left: Floats) -> tuple[Floats, Floats]:
@@ -383,10 +393,15 @@ class _Spectrum:
 
     @classmethod
     def of(
-        cls, matrix: Floats, round_: Floats, scale: Floats, added: Floats, rank: Floats, u: Floats
+        cls,
+        values: Floats,
+        basis: Floats,
+        log_basis: float,
+        scale: Floats,
+        added: Floats,
+        rank: Floats,
+        u: Floats,
     ) -> _Spectrum:
-        values, vectors = np.linalg.eigh(matrix * round_ * round_[:, None])
-        basis = round_[:, None] * vectors
         if np.ptp(scale) == 0.0 and np.ptp(added) == 0.0:
             scale, added = scale[:1], added[:1]
         eigenvalues = scale[:, None] * values + added[:, None]
@@ -394,7 +409,7 @@ class _Spectrum:
         inverse = 1.0 / eigenvalues
         direction = u @ basis
         left = 1.0 - rank * np.einsum("ij,ij,ij->i", direction, direction, np.broadcast_to(inverse, u.shape))
-        half = 0.5 * np.log(eigenvalues).sum(axis=1) - np.log(round_).sum()
+        half = 0.5 * np.log(eigenvalues).sum(axis=1) - log_basis
         return cls(basis, inverse, half + 0.5 * np.log(left), rank, direction, left, fine & (left > _LEFT))
 
     def solve(self, vector: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
