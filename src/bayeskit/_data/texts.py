@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayeskit._data.columns import is_missing, objects
 from bayeskit._data.source import Rows, Source, batch_weights, place_of
@@ -27,9 +28,6 @@ FEWEST_TEXTS, FEWEST_WORDS, LEAST_DIFFERENT = 20, 4, 0.5
 # So many cells are looked at; a word is a rough guess where writing has no spaces: two characters.
 CELLS_LOOKED_AT, CHARACTERS_OF_A_WORD = 1_000, 2
 
-# From so many texts on a word must be in two of them ("auto"): one text tells little of a rare word, and half of all
-# words are that rare.
-MANY_TEXTS = 1_000
 # While counting, rare words are let go when there are so many times more than will be kept.
 SPARE = 8
 
@@ -181,7 +179,7 @@ class TextSettings:
     columns : names of the columns that hold text; None: they are found
     splitting : Splitting
     weighting : as in :class:`~bayeskit._words.Vocabulary`
-    min_count : "auto", or how many texts must have a word
+    min_count : how many texts must have a word
     max_features : the most words that are kept, the most frequent first
     words : those to use, if they are given
     """
@@ -189,13 +187,16 @@ class TextSettings:
     columns: tuple[Name, ...] | None
     splitting: Splitting
     weighting: str
-    min_count: int | str
+    min_count: int
     max_features: int
     words: tuple[str, ...] | None = None
 
 
-def choose_vocabulary(source: Source, settings: TextSettings) -> Vocabulary:
-    """Choose the words of the texts of a source, in one pass."""
+def choose_vocabulary(source: Source, settings: TextSettings) -> tuple[Vocabulary, NDArray[np.bool_]]:
+    """Choose the words of the texts of a source, in one pass.
+
+    Returned with which of them are in just as many texts as they must be.
+    """
     places: tuple[int, ...] | None = None
     counts: dict[str, int] = {}
     n_texts = 0
@@ -205,34 +206,38 @@ def choose_vocabulary(source: Source, settings: TextSettings) -> Vocabulary:
         units = _with_weight(rows, _units_of(rows.table, places, settings.splitting))
         n_texts += units.n_texts
         # Only a source of one batch can let rare words go before it has seen all.
-        least = _least(settings, n_texts) if source.in_memory else 1
+        least = settings.min_count if source.in_memory else 1
         counts = _sum(
             counts, document_counts(units, settings.splitting, least), SPARE * settings.max_features
         )
-    least = _least(settings, n_texts)
-    words = settings.words
-    if words is None:
-        known = (word for word, count in counts.items() if count >= least)
-        words = tuple(sorted(sorted(known, key=lambda w: (-counts[w], w))[: settings.max_features]))
+    words = _most_frequent(counts, settings) if settings.words is None else settings.words
     if not words:
         raise DataError(
             "No word is left in {n} texts: all are empty or of stop words, or none is in {least} texts. Lower "
             "min_count=, or check stop_words=, analyzer= and the texts.",
             n=n_texts,
-            least=least,
+            least=settings.min_count,
         )
     assert places is not None
     idf = None
     if settings.weighting == "tf-idf":
         shares = np.array([(1.0 + n_texts) / (1.0 + counts.get(word, 0)) for word in words])
         idf = tuple((np.log(shares) + 1.0).tolist())
-    return Vocabulary(words, places, settings.splitting, settings.weighting, idf)
+    rare = np.array([counts.get(word, 0) <= settings.min_count for word in words])
+    return Vocabulary(words, places, settings.splitting, settings.weighting, idf), rare
 
 
-def _least(settings: TextSettings, n_texts: int) -> int:
-    if isinstance(settings.min_count, str):
-        return 2 if n_texts >= MANY_TEXTS else 1
-    return settings.min_count
+def _most_frequent(counts: dict[str, int], settings: TextSettings) -> tuple[str, ...]:
+    """Return the words in the most texts, sorted; of those that are equally frequent, the ones of fewest units."""
+    known = {word: count for word, count in counts.items() if count >= settings.min_count}
+    most = settings.max_features
+    if len(known) > most:
+        least = int(np.partition(np.fromiter(known.values(), np.int64, len(known)), -most)[-most])
+        chosen = [word for word, count in known.items() if count > least]
+        equal = [word for word, count in known.items() if count == least]
+        equal.sort(key=lambda word: (len(settings.splitting.parts(word)), word))
+        return tuple(sorted(chosen + equal[: most - len(chosen)]))
+    return tuple(sorted(known))
 
 
 def _with_weight(rows: Rows, units: Units) -> Units:

@@ -7,12 +7,13 @@ r"""The form of a model of texts, and the choice of its weights.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.sparse import csr_array
 
 from bayeskit._conditionals.class_prior import ClassPrior
 from bayeskit._conditionals.conditional import Conditional
@@ -90,8 +91,11 @@ class WordWeights:
         return {**vars(self), "bias": dict(self.bias)}
 
 
-def choose_word_weights(fitted: FittedState, source: Source) -> WordWeights:
-    """Choose the weights of least log-loss of texts that were left out: convex, one pass over the rows."""
+def choose_word_weights(fitted: FittedState, source: Source, rare: NDArray[np.bool_]) -> WordWeights:
+    """Choose the weights of least log-loss of texts that were left out: convex, one pass over the rows.
+
+    ``rare`` says which words would not have been chosen without any one of their texts.
+    """
     statistics, spec = fitted.statistics, fitted.spec
     assert spec is not None and isinstance(spec.form, WeighedWords)
     words, columns = spec.form.word_score(statistics), column_conditionals(statistics, spec)
@@ -103,8 +107,9 @@ def choose_word_weights(fitted: FittedState, source: Source) -> WordWeights:
         beside = np.zeros((part.n_rows, len(labels)))
         for conditional in columns:
             conditional.add_left_out(part, own, beside)
-        terms = np.stack([*words.left_out(part, own), beside], axis=1)
-        return terms, prior.log_left_out(part.target, own), has_words(part), part.target, part.row_weights
+        met, its_own = _without_rare_words(part, own, rare)
+        terms = np.stack([*words.left_out(met, its_own), beside], axis=1)
+        return terms, prior.log_left_out(part.target, own), has_words(met), part.target, part.row_weights
 
     terms, log_prior, known, target, weights = spread(learned_chunks(fitted, source), score, MOST_TEXTS)
     possible = np.isfinite(terms).all(axis=(1, 2))
@@ -112,6 +117,21 @@ def choose_word_weights(fitted: FittedState, source: Source) -> WordWeights:
         return WordWeights(1.0, 0.0, 1.0, dict.fromkeys(labels, 0.0))
     parts = (terms, log_prior, known, target.astype(np.intp), weights)
     return _Loss(*(part[possible] for part in parts)).least(labels)
+
+
+def _without_rare_words(chunk: Chunk, own: Floats, rare: NDArray[np.bool_]) -> tuple[Chunk, Floats]:
+    """Leave rare words out: to a model that was fitted to the other texts they are unknown.
+
+    Half of the words of a text may be such. What is left has length one again, as any text to come. It is returned with
+    what is to be left out of it, so that the product of both is as it was.
+    """
+    block = chunk.block
+    rows = np.repeat(np.arange(chunk.n_rows), np.diff(block.indptr))
+    known = ~rare[block.indices]
+    rows, words, data = rows[known], block.indices[known], block.data[known]
+    length = np.sqrt(np.bincount(rows, weights=data**2, minlength=chunk.n_rows))
+    met = csr_array((data / length[rows], (rows, words)), shape=block.shape)
+    return replace(chunk, block=met), own * length
 
 
 class _Loss:
