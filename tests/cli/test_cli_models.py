@@ -62,7 +62,8 @@ def test_a_fitted_file_is_the_model_of_python(melon: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_every_model_fits_and_predicts(name: str, melon: Path, tmp_path: Path) -> None:
     path = tmp_path / "m.bayes"
-    more = ("--param", "numeric=2") if name == "net" else ()
+    given = {"net": "numeric=2", "text": "text=色泽"}
+    more = ("--param", given[name]) if name in given else ()
     done("fit", melon, "--target", "好瓜", "--model", name, "-o", path, *more)
     found = rows_of(done("predict", path, melon, "--proba"))
     assert [int(row["row"]) for row in found] == list(range(1, 18))
@@ -297,3 +298,86 @@ def test_a_table_of_many_columns_and_one_in_parquet(tmp_path: Path) -> None:
     as_learned = {name: ["7", "8"] if name in words else [1.5, np.nan] for name in table}
     expected = bayeskit.load(tmp_path / "m.bayes").predict_proba(as_learned)
     assert [float(row["P(p)"]) for row in found] == expected[:, 0].tolist()
+
+
+# -- free text -------------------------------------------------------------------------------------
+
+
+def messages(n: int = 60) -> dict[str, list[Any]]:
+    """A message and two columns beside it; words and the hour tell of the class."""
+    rng = np.random.default_rng(0)
+    spam = rng.random(n) < 0.4
+    bait, chat = ["win", "free", "prize", "call", "now"], ["see", "you", "at", "lunch", "home"]
+    return {
+        "hour": [int(hour) for hour in np.where(spam, 3, 12) + rng.integers(0, 6, n)],
+        "message": [f"{' '.join(rng.choice(bait if s else chat, 6))} no {i}" for i, s in enumerate(spam)],
+        "phone": rng.choice(["old", "new"], n).tolist(),
+        "kind": ["spam" if s else "ham" for s in spam],
+    }
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Path:
+    return written(tmp_path / "inbox.csv", messages())
+
+
+def written(path: Path, columns: dict[str, list[Any]]) -> Path:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+def test_the_words_of_a_column_of_text_are_learned_beside_the_others(inbox: Path, tmp_path: Path) -> None:
+    path, table = tmp_path / "m.bayes", messages()
+    result = run("fit", inbox, "--target", "kind", "-o", path)
+    assert result.exit_code == 0 and not unnamed(result.stderr, "message", "TextBayes", "--drop")
+    y = table.pop("kind")
+    model = bayeskit.load(path)
+    expected = bayeskit.TextBayes(text="message").fit(table, y).predict_proba(table)
+    assert type(model).__name__ == "TextBayes" and model.predict_proba(table) == pytest.approx(
+        expected, rel=1e-9
+    )
+    answers = [row["kind"] for row in rows_of(done("predict", path, inbox))]
+    assert answers == model.predict(table).tolist()
+    assert "lunch" in done("explain", path, "--set", "message=lunch at home", "--lang", "en")
+    row = y.index("spam")
+    assert table["message"][row].split()[0] in done("explain", path, inbox, "--row", 1 + row)
+    assert "message" in done("inspect", path)
+    more = tmp_path / "more.bayes"
+    done("update", path, inbox, "-o", more)
+    done("forget", more, inbox, "-o", more)
+    assert bayeskit.load(more).predict_proba(table) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_column_of_text_is_left_out_where_words_are_not_read(inbox: Path, tmp_path: Path) -> None:
+    path = tmp_path / "m.bayes"
+    for more in (("--model", "tan"), ("--param", "numeric=kernel")):
+        result = run("fit", inbox, "--target", "kind", "-o", path, *more)
+        assert result.exit_code == 0 and not unnamed(result.stderr, "message", "--model")
+        assert "message" not in [v.name for v in bayeskit.load(path).schema_.attributes]
+    done("fit", inbox, "--target", "kind", "-o", path, "--categorical", "message")
+    assert type(bayeskit.load(path)) is NaiveBayes
+    done("fit", inbox, "--target", "kind", "-o", path, "--drop", "message")
+    assert type(bayeskit.load(path)) is NaiveBayes
+    done("fit", inbox, "--target", "kind", "-o", path, "--model", "text", "--param", "ngram_range=[1,1]")
+    assert all(" " not in word for word in bayeskit.load(path).vocabulary_)
+
+
+def test_several_columns_of_text_are_one(tmp_path: Path) -> None:
+    table = messages()
+    table["subject"] = [f"about the {word} and more of it" for word in table["message"]]
+    path, data = tmp_path / "m.bayes", written(tmp_path / "two.csv", table)
+    done("fit", data, "--target", "kind", "-o", path)
+    assert bayeskit.load(path).n_features_in_ == 4
+    assert len(rows_of(done("predict", path, data))) == len(table["kind"])
+    done("explain", path, data, "--row", 1)
+    done("explain", path, "--set", "subject=free prize")
+    done("update", path, data)
+
+
+def test_words_are_refused_where_there_are_none(tmp_path: Path, melon: Path) -> None:
+    refused(
+        "fit", melon, "--target", "好瓜", "-o", tmp_path / "m", "--model", "text", names=["色泽", "--param"]
+    )

@@ -277,3 +277,64 @@ def test_columns_of_dates_are_left_out_by_their_type() -> None:
 
 def test_the_function_is_public() -> None:
     assert "compare" in bayeskit.__all__ and bayeskit.compare is bayeskit.comparison.compare
+
+
+def inbox(n: int = 80) -> pd.DataFrame:
+    """Messages whose words tell of the class, and a column that tells little."""
+    rng = np.random.default_rng(0)
+    spam = rng.random(n) < 0.4
+    bait, chat = ["win", "free", "prize", "call", "now"], ["see", "you", "at", "lunch", "home"]
+    words = [
+        " ".join(rng.choice(bait + chat if rng.random() < 0.2 else bait if s else chat, 6)) for s in spam
+    ]
+    return pd.DataFrame(
+        {
+            "message": [f"{text} {i}" for i, text in enumerate(words)],
+            "hour": np.where(spam, 3, 6) + rng.integers(0, 12, n),
+            "kind": np.where(spam, "spam", "ham"),
+        }
+    )
+
+
+def test_words_are_compared_with_the_other_columns() -> None:
+    table = inbox()
+    with pytest.warns(SourceNote) as told:
+        found = compare(table, "kind", models="text, nb", folds=3)
+    assert any(not unnamed(str(each.message), "message", "TextBayes") for each in told)
+    assert found.pick == "text" and found.best.error.value < 0.15
+    assert [(c.name, c.family, c.left_out) for c in found.columns] == [
+        ("message", "words", None),
+        ("hour", "gaussian", None),
+    ]
+    model = found.fitted()
+    assert type(model).__name__ == "TextBayes" and model.n_features_in_ == 2
+    assert found.run.fitted("nb").n_features_in_ == 1  # type: ignore[union-attr]
+    for lang in ("en", "zh"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SourceNote)
+            assert "message" in compare(table, "kind", models="text", folds=3, lang=lang).page()
+
+
+def test_texts_alone_can_be_compared() -> None:
+    table = inbox()[["message", "kind"]]
+    with pytest.warns(SourceNote):
+        found = compare(table, "kind", folds=3)
+    assert [standing.key for standing in found.standings] == ["text", "majority"]
+    assert "TextBayes" in found.page() and str(found)
+    own = make_pipeline(Words(), LogisticRegression())
+    with pytest.warns(SourceNote):
+        both = compare(table, "kind", models={"mine": own}, baselines=False, folds=3)
+    assert both.best.error.value < 0.2
+    with pytest.warns(SourceNote), pytest.raises(ColumnError):
+        compare(table, "kind", models="nb", baselines=False)
+
+
+class Words(BaseEstimator):
+    """Counts of words in a column, for an estimator of one's own."""
+
+    def fit(self, X: Any, y: Any = None) -> Words:
+        self.known_ = sorted({word for text in X["message"] for word in text.split() if word.isalpha()})
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return np.array([[text.split().count(word) for word in self.known_] for text in X["message"]])

@@ -42,6 +42,7 @@ WORDS = WordList(
         "table": "categories",
         "gaussian": "numbers",
         "bernoulli": "yes or no",
+        "words": "words of a text",
         "left_out": "left out: {why}",
         "identifier": "names the row (--keep to use it)",
         "constant": "one value only",
@@ -72,6 +73,7 @@ WORDS = WordList(
         "unit out of the file to have them measured.",
         "word": "Column {name!r} is read as names because of {cell!r}; all its other cells are numbers. If "
         "that means missing, say --missing {cell!r}.",
+        "texts": "{names}: free text. TextBayes learns its words; the other models leave it out.",
         "rare": "{labels}: fewer rows than folds, so some folds learn nothing about it.",
     }
 )
@@ -89,6 +91,9 @@ class ProgressScreen(Watcher):
     def read(self, hints: Mapping[Name, tuple[str, str]]) -> None:
         for name, (kind, cell) in hints.items():
             note(self._common.say(WORDS[kind], name=name, cell=cell))
+
+    def texts(self, names: Sequence[Name]) -> None:
+        note(self._common.say(WORDS["texts"], names=self._common.listed(map(repr, names))))
 
     def begin(self, models: int, folds: int, rare: Sequence[object]) -> None:
         if rare:

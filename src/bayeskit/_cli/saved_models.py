@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,6 +59,13 @@ class SavedPredictor:
         return rows.read_as(names, {name: kind for name, kind in kinds.items() if name in names})
 
 
+def learned_columns(model: Any) -> tuple[Variable, ...]:
+    """Return a variable for each column that a model was learned from; several texts are one attribute of it."""
+    schema = model.schema_
+    known = {v.name: v for v in schema.attributes}
+    return tuple(known.get(name) or replace(schema.block, name=name) for name in model.feature_names_in_)
+
+
 def kinds_of(variables: tuple[Variable, ...]) -> dict[str, str]:
     """Tell how a file is to be read so that its cells are those a model knows.
 
@@ -71,7 +78,9 @@ def kinds_of(variables: tuple[Variable, ...]) -> dict[str, str]:
     """
     kinds = {}
     for variable in variables:
-        if variable.kind == "numeric" or variable.cuts is not None:
+        if variable.vocabulary is not None:
+            kinds[str(variable.name)] = "str"
+        elif variable.kind == "numeric" or variable.cuts is not None:
             kinds[str(variable.name)] = "float64"
         elif variable.states and all(isinstance(state, str) for state in variable.states):
             kinds[str(variable.name)] = "str"
@@ -142,7 +151,7 @@ def open_model(path: str, target: str | None = None) -> SavedPredictor:
         return SavedPredictor(
             str(model.schema_.target.name),
             tuple(model.classes_.tolist()),
-            model.schema_.attributes if named else (),
+            learned_columns(model) if named else (),
             model.predict_proba,
             estimator=model,
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayeskit._cli.output import note
-from bayeskit._cli.saved_models import existing, is_classifier, kinds_of, variables_of
+from bayeskit._cli.saved_models import existing, is_classifier, kinds_of, learned_columns, variables_of
 from bayeskit._data.file_rows import FileRows
 from bayeskit._messages import Message, did_you_mean
 from bayeskit._schema import Variable
@@ -116,14 +116,14 @@ def row_of(estimator: CountClassifier, rows: FileRows, number: int) -> Any:
         return list(rows.without([target] if target in rows.names else None).row(number).values())
     names = [str(name) for name in estimator.feature_names_in_]
     rows.need(*names)
-    return rows.read_as(names, kinds_of(estimator.schema_.attributes)).row(number)
+    return rows.read_as(names, kinds_of(learned_columns(estimator))).row(number)
 
 
 def row_by_hand(estimator: CountClassifier, given: Sequence[str]) -> dict[str, Any]:
     """Read ``COL=VALUE``: what is not given is missing."""
     if not hasattr(estimator, "feature_names_in_"):
         raise UsageError("This model was learned from columns without names, so none can be set by name.")
-    variables = {str(v.name): v for v in estimator.schema_.attributes}
+    variables = {str(v.name): v for v in learned_columns(estimator)}
     row: dict[str, Any] = {name: math.nan if _is_number(v) else None for name, v in variables.items()}
     for text in given:
         name, is_so, value = split(text, variables, "--set")
@@ -140,6 +140,8 @@ def _is_number(variable: Variable) -> bool:
 def _value(variable: Variable, text: str) -> Any:
     if _is_number(variable):
         return number_of(str(variable.name), text, "--set")
+    if variable.vocabulary is not None:
+        return text
     by_text = {str(state): state for state in variable.states}
     if text not in by_text:
         note(

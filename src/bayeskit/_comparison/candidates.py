@@ -24,6 +24,7 @@ MODELS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "auto": ("AutoBayes", {}),
     "trees": ("CountForest", {}),
     "loglinear": ("LogLinearBayes", {}),
+    "text": ("TextBayes", {}),
     "net": ("BayesNetClassifier", {}),
 }
 
@@ -41,12 +42,15 @@ OURS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "auto": ("auto", {}),
     "trees": ("trees", {}),
     "loglinear": ("loglinear", {}),
+    "text": ("text", {}),
     "spode": ("spode", {}),
     "net": ("net", {}),
 }
 # One super-parent is never much better than the average over all of them, and takes long to choose; so does the
-# search for a network where there are many columns. Trees and the log-linear model are members of AutoBayes.
-ONLY_BY_NAME = ("spode", "net", "trees", "loglinear")
+# search for a network where there are many columns. Trees and the log-linear model are members of AutoBayes. Words are
+# learned where a column is free text, whatever the other columns are.
+ONLY_BY_NAME = ("spode", "net", "trees", "loglinear", "text")
+TEXT = "text"
 BASELINES = ("majority", "logistic", "forest", "boosting")
 # Counts of all pairs, or triples, of values may take so many bytes: at 216 MB TAN took six seconds for 2,400 rows.
 MOST_PAIRS, MOST_TRIPLES = 100e6, 100e6
@@ -255,6 +259,12 @@ def ours(key: str, states: Mapping[Name, Sequence[Any]] | None = None) -> Conten
     name = "kernel NaiveBayes" if key == "kernel" else repr(make_model(model, parameters))
     declared = {"states": dict(states)} if states else {}
     return Contender(name, lambda: make_model(model, {**parameters, **declared}))
+
+
+def of_texts(texts: Sequence[Name]) -> Contender:
+    """Return the model that learns the words of some columns, and the other columns beside them."""
+    parameters = {"text": list(texts)} if texts else {}
+    return Contender(repr(make_model(TEXT, {})), lambda: make_model(TEXT, parameters), reads_texts=True)
 
 
 def own(name: str, estimator: Estimator) -> Contender:

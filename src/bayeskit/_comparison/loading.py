@@ -16,6 +16,7 @@ from bayeskit._data.class_labels import as_labels
 from bayeskit._data.frames import as_frame
 from bayeskit._data.source import names_files
 from bayeskit._data.table import Table, open_table
+from bayeskit._data.texts import is_free_text
 from bayeskit._messages import Joined, Message, did_you_mean
 from bayeskit._report.comparison_report.comparison import Table as TableRead
 from bayeskit._schema import Label, Name
@@ -216,6 +217,7 @@ class LabelledRows:
     order : all columns but the target
     hints : {column: (kind, cell)} of those that look measured, and are read as names
     states : {column: states} of those that declare theirs
+    texts : the attributes that are free text
     """
 
     given: ComparisonSource
@@ -231,15 +233,16 @@ class LabelledRows:
     order: tuple[Name, ...]
     hints: dict[Name, tuple[str, str]]
     states: dict[Name, Sequence[Label]]
+    texts: tuple[Name, ...] = ()
 
     @property
-    def learned(self) -> Columns:
-        """The attributes of the first table's rows."""
-        return {name: column[: self.n_learned] for name, column in self.columns.items()}
+    def tabular(self) -> Columns:
+        """The attributes without those that are free text."""
+        return {name: column for name, column in self.columns.items() if name not in self.texts}
 
-    def take(self, rows: NDArray[np.intp]) -> Columns:
-        """Return some rows of the attributes."""
-        return {name: column[rows] for name, column in self.columns.items()}
+    def take(self, rows: NDArray[np.intp] | slice, texts: bool = True) -> Columns:
+        """Return some rows of the attributes, with or without those that are free text."""
+        return {name: column[rows] for name, column in (self.columns if texts else self.tabular).items()}
 
     def as_given(self, rows: NDArray[np.intp]) -> Any:
         """Return some rows, all of one table, as they were given."""
@@ -274,17 +277,20 @@ def load(
     columns, y, numbers, table = _read(given, names, {}, target)
     _check_classes(y, target, given.shown)
     hints = {name: said for name, column in columns.items() if (said := hint(column)) is not None}
+    texts = tuple(
+        n for n, column in columns.items() if column.dtype.kind == "O" and is_free_text(column.tolist())
+    )
     for name in columns:
-        found = None if name in keep else reason(str(name), columns[name], y)
+        found = None if name in (*keep, *texts) else reason(str(name), columns[name], y)
         why |= {name: found} if found else {}
     columns = {name: column for name, column in columns.items() if name not in why}
     if not columns:
         raise _nothing_left(why)
-    n, judged, states = len(y), None, given.declared(list(columns))
+    n, judged, states = len(y), None, given.declared([name for name in columns if name not in texts])
     if test is not None:
         columns, y, numbers, judged = _with_test(columns, y, numbers, test, target)
     return LabelledRows(
-        given, test, target, columns, y, numbers, n, table, judged, why, order, hints, states
+        given, test, target, columns, y, numbers, n, table, judged, why, order, hints, states, texts
     )  # fmt: skip
 
 

@@ -32,10 +32,10 @@ def findings_of(
     counts, structure, kind = _arcs(run, comparison)
     return Findings(
         comparison,
-        information_beyond_chance(counts, lang=comparison.lang),
+        None if counts is None else information_beyond_chance(counts, lang=comparison.lang),
         structure,
         kind,
-        () if kind == "network" else _of_one_value(counts.schema_),
+        () if kind == "network" or counts is None else _of_one_value(counts.schema_),
         _three_rows(run, comparison),
         command,
         versions(run.settings.baselines),
@@ -51,8 +51,13 @@ def versions(with_baselines: bool) -> dict[str, str]:
 
 
 def _arcs(run: ComparisonRun, comparison: Comparison) -> tuple[Any, Mapping[Name, Sequence[Name]], str]:
-    """Return a model whose counts tell how much attributes tell, the arcs to draw, and whose they are."""
+    """Return a model whose counts tell how much attributes tell, the arcs to draw, and whose they are.
+
+    There is no such model of texts alone.
+    """
     pick = comparison.pick
+    if run.first is None:
+        return None, {}, "tree"
     if pick in candidates.STRUCTURED:
         model = run.fitted(pick)
         return model, model.structure_, "own"

@@ -54,6 +54,7 @@ MOST_KEPT = 400_000_000
 MOST_MODEL = 20_000_000
 TOO_LARGE = "its counts would take {size}; models= tries it all the same"
 NO_MEMORY = "There is not enough memory for this. Use fewer columns (exclude=), or fewer rows."
+TEXTS = "{names}: free text. TextBayes learns its words; the other models leave it out."
 HINTS = {
     "unit": "Column {name!r} is read as names: its numbers have a unit behind them ({cell!r}). Take the unit out to "
     "have them measured.",
@@ -70,6 +71,11 @@ class Watcher:
         cell)}."""
         for name, (kind, cell) in hints.items():
             warnings.warn(SourceNote(HINTS[kind], name=name, cell=cell), stacklevel=4)
+
+    def texts(self, names: Sequence[Name]) -> None:
+        """Called with the columns of free text, if there are any."""
+        told = Joined(map(repr, names))
+        warnings.warn(SourceNote(TEXTS, names=told), stacklevel=4)
 
     def begin(self, models: int, folds: int, rare: Sequence[Any]) -> None:
         """Called at the start, with the amount of work and the classes that have fewer rows than folds."""
@@ -125,10 +131,11 @@ def compare(
         The classes, if they are not a column of ``data``.
     models : str, estimator, list of these, or {name: estimator}, optional
         Keys of models of bayeskit ("nb", "kernel", "tan", "aode", "a2de", "kdb", "skdb", "weighted", "auto", "trees",
-        "loglinear", "spode", "net"; several in one string, separated by commas), and your own unfitted estimators with
-        ``fit``, ``predict_proba`` and ``classes_``. Your estimators get the rows as given, without the
+        "loglinear", "text", "spode", "net"; several in one string, separated by commas), and your own unfitted
+        estimators with ``fit``, ``predict_proba`` and ``classes_``. Your estimators get the rows as given, without the
         columns that are left out: a frame stays a frame, an array an array; a file or a mapping becomes a
-        frame. By default, the models of bayeskit that suit the table.
+        frame. By default, the models of bayeskit that suit the table. "text" is :class:`~bayeskit.TextBayes`,
+        which learns the words of columns of free text; the other models leave these columns out.
     baselines : bool, default True
         Whether to include the majority class, logistic regression, a random forest and gradient boosting.
     test : like ``data``, or (X, y) if ``y`` is given, optional
@@ -185,6 +192,8 @@ def compare(
         judged, _ = open_rows(rows, target, labels, encoding, missing)
     loaded = load(given, name, _names(exclude), _names(keep), judged)
     watcher.read(loaded.hints)
+    if loaded.texts:
+        watcher.texts(loaded.texts)
     run = ComparisonRun(loaded, ComparisonSettings(named, baselines, int(folds), seed, lang))
     counts = Counter(loaded.y[: loaded.n_learned].tolist())
     rare = [label for label, n in counts.items() if n < len(run.judged.parts)]
@@ -236,41 +245,51 @@ class ComparisonRun:
 
         self.loaded, self.target, self.settings = loaded, loaded.target, settings
         self.classes = np.unique(loaded.y)
-        self.first = NaiveBayes(states=loaded.states or None).fit(self._learned(), target=self.target)
+        # Of texts alone there is nothing that naive Bayes of columns could tell.
+        self.first: NaiveBayes | None = None
+        if loaded.tabular:
+            self.first = NaiveBayes(states=loaded.states or None).fit(
+                self._learned(False), target=self.target
+            )
         self.shape = self._shape()
-        numeric = {list(loaded.columns)[j] for j in self.shape.numeric}
-        self.matrix = as_matrix(loaded.columns, numeric) if settings.baselines else np.zeros((0, 0))
+        numeric = {list(loaded.tabular)[j] for j in self.shape.numeric}
+        made = settings.baselines and bool(loaded.tabular)
+        self.matrix = as_matrix(loaded.tabular, numeric) if made else np.zeros((len(loaded.y), 1))
         self.judged = self._judged()
         self.fold_models: dict[str, tuple[Any, ...]] = {}
         self.contenders, self.too_large = self._contenders()
 
-    def _learned(self) -> dict[Name, NDArray[Any]]:
-        return {**self.loaded.learned, self.target: self.loaded.y[: self.loaded.n_learned]}
+    def _learned(self, texts: bool) -> dict[Name, NDArray[Any]]:
+        rows = slice(self.loaded.n_learned)
+        return {**self.loaded.take(rows, texts), self.target: self.loaded.y[rows]}
 
     def _contenders(self) -> tuple[dict[str, Contender], dict[str, str]]:
         request, large = self.settings.models, dict[str, str]()
         keys: Sequence[str]
         if request is None:
-            keys, large = candidates.suitable(self.shape)
+            suitable, large = candidates.suitable(self.shape) if self.first is not None else ([], {})
+            keys = [*([candidates.TEXT] if self.loaded.texts else []), *suitable]
         else:
             keys = request.keys
         found = {key: self._ours(key) for key in keys}
         if request is not None:
             found |= {name: candidates.own(name, estimator) for name, estimator in request.own.items()}
         if self.settings.baselines:
-            made = (candidates.baseline(k, self.shape, self.settings.seed) for k in candidates.BASELINES)
+            keys = candidates.BASELINES if self.first is not None else candidates.BASELINES[:1]
+            made = (candidates.baseline(k, self.shape, self.settings.seed) for k in keys)
             found |= {each.name: each for each in made}
         return found, large
 
     def _ours(self, key: str) -> Contender:
+        if key == candidates.TEXT:
+            return candidates.of_texts(self.loaded.texts)
         return candidates.ours(key, self.loaded.states)
 
     def _shape(self) -> candidates.TableShape:
-        kinds = {v.name: v for v in self.first.schema_.attributes}
-        numeric = [j for j, name in enumerate(self.loaded.columns) if kinds[name].kind == "numeric"]
-        others = [
-            (j, kinds[name].size) for j, name in enumerate(self.loaded.columns) if j not in set(numeric)
-        ]
+        kinds = {} if self.first is None else {v.name: v for v in self.first.schema_.attributes}
+        columns = self.loaded.tabular
+        numeric = [j for j, name in enumerate(columns) if kinds[name].kind == "numeric"]
+        others = [(j, kinds[name].size) for j, name in enumerate(columns) if j not in set(numeric)]
         return candidates.TableShape(
             tuple(numeric), tuple(j for j, _ in others), tuple(n for _, n in others), len(self.classes)
         )
@@ -291,14 +310,15 @@ class ComparisonRun:
         if key in self.fold_models:
             return self.fold_models[key][fold]
         train = self.judged.parts[fold][0]
-        rows = {**self.loaded.take(train), self.target: self.loaded.y[train]}
-        return self.contenders[key].make().fit(rows, target=self.target)
+        contender = self.contenders[key]
+        rows = {**self._take(contender, train), self.target: self.loaded.y[train]}
+        return contender.make().fit(rows, target=self.target)
 
     def fitted(self, key: str) -> Any:
         """Fit a model to all training rows: any of ours, even if it was not part of the comparison."""
         contender = self.contenders[key] if key in self.contenders else self._ours(key)
         if contender.kind == "ours":
-            return contender.make().fit(self._learned(), target=self.target)
+            return contender.make().fit(self._learned(contender.reads_texts), target=self.target)
         rows = np.arange(self.loaded.n_learned)
         return contender.make().fit(self._take(contender, rows), self.loaded.y[rows])
 
@@ -308,7 +328,8 @@ class ComparisonRun:
             return None
         row = int(self.judged.rows[place])
         fold = next(f for f, (_, test) in enumerate(self.judged.parts) if row in test)
-        cells = {name: column[row] for name, column in self.loaded.columns.items()}
+        one = self._take(self.contenders[key], np.array([row]))
+        cells = {name: column[0] for name, column in one.items()}
         page: Explanation = self.fold_model(key, fold).explain(cells, lang=self.settings.lang, loss=losses)
         return page
 
@@ -323,7 +344,9 @@ class ComparisonRun:
     def _take(self, contender: Contender, rows: Rows) -> Any:
         if contender.kind == "baseline":
             return self.matrix[rows]
-        return self.loaded.as_given(rows) if contender.kind == "own" else self.loaded.take(rows)
+        if contender.kind == "own":
+            return self.loaded.as_given(rows)
+        return self.loaded.take(rows, contender.reads_texts)
 
     def try_one(self, contender: Contender, after_fold: Callable[[], None] = unheard) -> Trial:
         """Fit and evaluate a model in every fold."""
@@ -427,15 +450,17 @@ class ComparisonRun:
         return min(tied, key=lambda s: s.log_loss.value).key
 
     def _columns(self) -> tuple[Column, ...]:
-        loaded, families, schema = self.loaded, self.first.families_, self.first.schema_
+        loaded, families = self.loaded, {} if self.first is None else self.first.families_
         found = []
         for name in loaded.order:
             if name in loaded.left_out:
                 found.append(Column(str(name), "", 0, 0, loaded.left_out[name]))
                 continue
-            choice = families[name]
             missing = int((~is_present(loaded.columns[name][: loaded.n_learned])).sum())
-            size = schema[name].size
+            if name in loaded.texts or self.first is None:
+                found.append(Column(str(name), "words", 0, missing))
+                continue
+            choice, size = families[name], self.first.schema_[name].size
             found.append(Column(str(name), choice.family, size, missing, None, choice.suggestion))
         return tuple(found)
 

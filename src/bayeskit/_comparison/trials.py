@@ -33,12 +33,13 @@ class Contender:
     """A model by name, how to make it, and whose it is.
 
     One of ours takes columns by name, one of the user's own the rows as they were given, a baseline a matrix of
-    numbers.
+    numbers. One of ours gets columns of free text only if it can read them.
     """
 
     name: str
     make: Callable[[], Any]
     kind: Literal["ours", "own", "baseline"] = "ours"
+    reads_texts: bool = False
 
 
 @dataclass(frozen=True, eq=False)

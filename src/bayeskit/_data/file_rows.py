@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bayeskit._data.file_set import TableFiles
 from bayeskit._data.source import Batches
 from bayeskit._data.table import ColumnBatch
+from bayeskit._data.texts import is_free_text
 from bayeskit._messages import Message, did_you_mean
 from bayeskit.errors import ColumnError, DataError
 
@@ -101,6 +102,13 @@ class FileRows:
             shown=self.shown,
             what=what,
         )
+
+    def free_texts(self, but: Collection[str]) -> tuple[str, ...]:
+        """Return the columns whose first rows are free text, apart from some."""
+        kinds = self.source.dtypes
+        names = [name for name in self.names if name not in but and kinds[name] == "str"]
+        first = next(self.read_as(names).batches(), {}) if names else {}
+        return tuple(name for name, column in first.items() if is_free_text(column.tolist()))
 
     def row(self, number: int) -> dict[str, Any]:
         """Return one row; the first is 1."""

@@ -42,8 +42,8 @@ def compare(
             "--models",
             metavar="LIST",
             autocompletion=model_lists,
-            help="Of nb,kernel,tan,aode,a2de,kdb,skdb,weighted,auto,trees,loglinear,spode,net; those that suit if "
-            "not given.",
+            help="Of nb,kernel,tan,aode,a2de,kdb,skdb,weighted,auto,trees,loglinear,text,spode,net; if not given, what "
+            "suits.",
         ),
     ] = None,
     baselines: Annotated[
@@ -72,9 +72,10 @@ def compare(
 ) -> None:
     """Compare all models that suit a table.
 
-    Columns that name the row, dates, constants and copies of the target are left out, and it is said so. Every model,
-    and four of scikit-learn's to measure them by, is judged on rows that it had not seen; those that a paired test
-    cannot tell from the best are called ties. With --loss the cost of the decisions decides, else the error.
+    Columns that name the row, dates, constants and copies of the target are left out, and it is said so. TextBayes
+    learns the words of free text, which the other models leave out. Every model, and four of scikit-learn's to measure
+    them by, is judged on rows that it had not seen; those that a paired test cannot tell from the best are called ties.
+    With --loss the cost of the decisions decides, else the error.
     """
     from bayeskit._cli.comparison_screen import (
         CompareRequest,

@@ -15,12 +15,16 @@ from bayeskit.errors import SettingError
 
 if TYPE_CHECKING:
     from bayeskit._classifiers.count_classifier import CountClassifier
+    from bayeskit._data.file_rows import FileRows
 
 WORDS = WordList(
     {
         "learned": "{model} has learned {n:,} rows of {data}: {d} attributes, {k} values of {target} ({counts}).",
         "written": "Written to {path}.",
         "next": "next: ",
+        "words": "{names}: free text, whose words TextBayes learns, with the other columns beside them. To read it as "
+        "names, say --categorical COL; to leave it out, --drop COL.",
+        "no_words": "{names}: free text, which {model} cannot read. It is left out; --model text learns its words.",
         "compiling": "compiling, once: the loops are kept for the next time",
     }
 )
@@ -40,7 +44,7 @@ def fit(
         typer.Option(
             "--model",
             autocompletion=models,
-            help="nb, spode, tan, aode, a2de, kdb, skdb, weighted, auto, trees, loglinear or net.",
+            help="nb, spode, tan, aode, a2de, kdb, skdb, weighted, auto, trees, loglinear, text or net.",
         ),
     ] = "nb",
     smoothing: Annotated[
@@ -60,7 +64,8 @@ def fit(
     """Learn a classifier from a table and save it.
 
     Numbers get a normal density (nb) or intervals (the others), words a table; missing cells are left out of the
-    counts. What --model net finds is a model like any other; 'bayeskit network' shows and asks the network in it.
+    counts. Where a column is free text, nb becomes TextBayes, which learns its words; a note says so. What --model net
+    finds is a model like any other; 'bayeskit network' shows and asks the network in it.
     """
     from bayeskit._cli.output import note, noting_compilation
     from bayeskit._cli.row_writing import replaced
@@ -68,7 +73,8 @@ def fit(
     from bayeskit._cli.table_rows import opened
     from bayeskit._comparison.candidates import make_model
 
-    estimator = make_model(model, parameters_of(param, smoothing))
+    parameters = parameters_of(param, smoothing)
+    estimator = make_model(model, parameters)
     if model == "net":
         refuse_network_suffix(output)
     # The output comes first: who cannot write there should not learn so after the work.
@@ -76,6 +82,9 @@ def fit(
         rows.need(target)
         rows = rows.without(drop)
         rows.need_two_classes(target)
+        texts = rows.free_texts({target, *(reading.categorical or ())})
+        if texts and "text" not in parameters:
+            estimator, rows = _with_texts(model, parameters, texts, rows, common)
         with noting_compilation(common.say(WORDS["compiling"])):
             # A search over networks looks at all rows at once.
             by_batch = model != "net"
@@ -84,6 +93,24 @@ def fit(
     _print_result(estimator, estimator.statistics_.class_counts.tolist(), rows.shown, common, output)
     if data != "-" and not common.as_json:
         note(common.say(WORDS["next"]) + f"bayeskit explain {output} {data} --row 1")
+
+
+def _with_texts(
+    model: str, parameters: dict[str, Any], texts: tuple[str, ...], rows: FileRows, common: Common
+) -> tuple[CountClassifier, FileRows]:
+    """Learn words where the model can, or leave columns of free text out, and say so."""
+    from bayeskit import TextBayes
+    from bayeskit._cli.output import note
+    from bayeskit._comparison.candidates import make_model
+
+    names = common.listed(map(repr, texts))
+    if model == "text" or (model == "nb" and set(parameters) <= set(TextBayes().get_params())):
+        if model != "text":
+            note(common.say(WORDS["words"], names=names))
+        return make_model("text", {"text": list(texts), **parameters}), rows
+    estimator = make_model(model, parameters)
+    note(common.say(WORDS["no_words"], names=names, model=type(estimator).__name__))
+    return estimator, rows.without(texts)
 
 
 def _print_result(

@@ -25,6 +25,8 @@ WORDS = WordList(
         "numeric": "numbers",
         "intervals": "intervals",
         "block": "counts",
+        "text": "text",
+        "words": "{n:,} words",
     }
 )
 # So many values of an attribute are spelt out.
@@ -65,8 +67,9 @@ def described(estimator: CountClassifier) -> dict[str, Any]:
         "attributes": [
             {
                 "name": plain(v.name),
-                "kind": "intervals" if v.cuts is not None else v.kind,
+                "kind": "intervals" if v.cuts is not None else "text" if v.vocabulary is not None else v.kind,
                 "values": plain(v.states),
+                **({} if v.vocabulary is None else {"words": v.width}),
             }
             for v in schema.attributes
         ],
@@ -92,5 +95,7 @@ def _print(found: dict[str, Any], common: Common) -> None:
         values = attribute["values"]
         more = "…" if len(values) > MOST_VALUES else ""
         spelt = common.listed([*values[:MOST_VALUES], *([more] if more else [])])
+        if "words" in attribute:
+            spelt = common.say(WORDS["words"], n=attribute["words"])
         rows.append((str(attribute["name"]), common.say(WORDS[attribute["kind"]]), spelt))
     screen.print(table([common.say(WORDS[key]) for key in ("attribute", "kind", "values")], rows, 3))

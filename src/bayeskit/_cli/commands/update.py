@@ -129,7 +129,7 @@ def _change_store(
 
 def _as_learned(estimator: CountClassifier, rows: FileRows) -> Any:
     """Return the columns that the model has learned and its target, each read as it was then."""
-    from bayeskit._cli.saved_models import kinds_of
+    from bayeskit._cli.saved_models import kinds_of, learned_columns
 
     schema = estimator.schema_
     target = str(schema.target.name)
@@ -138,7 +138,7 @@ def _as_learned(estimator: CountClassifier, rows: FileRows) -> Any:
         return rows
     names = [str(name) for name in estimator.feature_names_in_]
     rows.need(*names)
-    kinds = kinds_of((*schema.attributes, schema.target))
+    kinds = kinds_of((*learned_columns(estimator), schema.target))
     # A class that is new may be a word where the others are numbers, so only words are insisted on.
     return rows.read_as([*names, target], {k: v for k, v in kinds.items() if k != target or v == "str"})
 

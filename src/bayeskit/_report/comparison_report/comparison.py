@@ -31,7 +31,7 @@ class Column:
     Attributes
     ----------
     family : str
-        How it is modelled, such as "table" or "gaussian"; empty if it is left out.
+        How it is modelled, such as "table", "gaussian" or "words"; empty if it is left out.
     states : int
         The number of values of a categorical column; 0 for numbers.
     missing : int

@@ -53,6 +53,7 @@ class Findings:
 
     Attributes
     ----------
+    information : what the attributes tell about the class; None if there are texts only
     structure : parents of each attribute, beside the class
     kind : str
         "own": that is the graph of the pick; "network": the class is in it; "tree": it is that of TAN instead.
@@ -61,7 +62,7 @@ class Findings:
     """
 
     comparison: Comparison
-    information: InformationTable
+    information: InformationTable | None
     structure: Mapping[Name, Sequence[Name]]
     kind: str
     uncut: tuple[Name, ...]
@@ -96,8 +97,7 @@ def as_page(findings: Findings) -> str:
         *_section(words["compare"], _compared(findings, notes)),
         *_section(words["confusion"], confusion_html(c)),
         *_section(words["reliability"], _reliability(c)),
-        *_section(words["attributes"], _attributes(findings, notes)),
-        *_section(words["structure"], _structure(findings)),
+        *_of_columns(findings, notes),
         *(_section(words["rows"], _rows(findings)) if findings.rows else ()),
         *_section(words["decisions"], decisions_html(c, notes.mark("risk"), findings.loss_path)),
         *(_section(words["next"], _next(findings)) if findings.next_lines else ()),
@@ -105,6 +105,17 @@ def as_page(findings: Findings) -> str:
         *_section(words["glossary"], notes.listed()),
     ]
     return document(title, "\n".join(["", *parts, ""]), STYLE, c.lang)
+
+
+def _of_columns(findings: Findings, notes: Footnotes) -> tuple[Html, ...]:
+    """What the columns tell, and how they depend on each other; nothing if there are texts only."""
+    words, told = findings.words, findings.information
+    if told is None:
+        return ()
+    return (
+        *_section(words["attributes"], _attributes(findings, told, notes)),
+        *_section(words["structure"], _structure(findings, told)),
+    )
 
 
 def _section(title: str, body: Html) -> tuple[Html, Html]:
@@ -178,8 +189,8 @@ def _reliability(c: Comparison) -> Html:
     return Html(reliability(truth, c.held.posterior.clip(0.0, 1.0), c.classes, lang=c.lang).svg())
 
 
-def _attributes(findings: Findings, notes: Footnotes) -> Html:
-    c, words, information = findings.comparison, findings.words, findings.information
+def _attributes(findings: Findings, information: InformationTable, notes: Footnotes) -> Html:
+    c, words = findings.comparison, findings.words
     said = {"fn": notes.mark("information"), "target": c.target, "entropy": f"{information.entropy:.3f}"}
     rows = information.rows[:MOST_ATTRIBUTES]
     most = max((row.information for row in rows), default=0.0) or 1.0
@@ -193,7 +204,7 @@ def _attributes(findings: Findings, notes: Footnotes) -> Html:
     return join([text_, numbers_table(headers, lines, 2)])
 
 
-def _structure(findings: Findings) -> Html:
+def _structure(findings: Findings, information: InformationTable) -> Html:
     c, words = findings.comparison, findings.words
     said = {"pick": c.picked.name, "target": c.target}
     if c.uncounted_pairs is not None:
@@ -207,7 +218,7 @@ def _structure(findings: Findings) -> Html:
         none = [filled(words[key], **said) for key in _without_arcs(findings)]
         return tag("p", Html(run_on([*none, *unseen], c.lang)), cls="faint")
     text = filled(words[f"structure_{findings.kind}"], **said)
-    telling = [row.name for row in findings.information.rows]
+    telling = [row.name for row in information.rows]
     svg, n = structure_svg(findings.structure, telling, words["structure"])
     less = [filled(words["structure_less"], n=n)] if n < len(findings.structure) else []
     return join(
@@ -232,7 +243,7 @@ def _rows(findings: Findings) -> Html:
     words = findings.words
     parts = [tag("p", filled(words["rows_text"], pick=findings.comparison.picked.name), cls="faint")]
     # Hundreds of attributes scroll in a box of their own, so that the rest of the page stays in reach.
-    tall = " tall" if len(findings.information.rows) > MOST_COLUMNS else ""
+    tall = " tall" if findings.comparison.attributes > MOST_COLUMNS else ""
     for row in findings.rows:
         said = {
             "row": f"{row.number:,}",

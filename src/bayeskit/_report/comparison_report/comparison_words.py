@@ -24,6 +24,7 @@ WORDS = WordList(
         "states": "{n} values",
         "table": "categories",
         "bernoulli": "yes or no",
+        "words": "words of a text",
         "identifier": "differs in (almost) every row: it names the row and tells nothing about others",
         "constant": "has one value: it tells nothing",
         "copy": "stands for {target} one to one: with it, nothing is left to predict",
