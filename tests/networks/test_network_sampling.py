@@ -241,7 +241,7 @@ def test_conditioning_agrees_with_the_exact_engine(seed):
     seen = {k: float(row[k]) for k in range(n) if rng.random() < 0.5}
     adapter = sampling_adapter_of(network._cache)
     found, known = adapter.read(seen, None, 2**30)
-    _, parts = adapter._given(found, known, 2**30)
+    _, parts = adapter._samplers(found, known, 2**30)
     exact_density = network.log_probability(seen)
     assert sum(float(p.log_density) for p in parts) == pytest.approx(exact_density, rel=1e-8, abs=1e-8)
     values = np.zeros((1, n))

@@ -141,10 +141,10 @@ def match_columns(table: Table, schema: Schema, names: tuple[Name, ...] | None, 
     return table
 
 
-def check_names(found: tuple[Name, ...], names: tuple[Name, ...]) -> None:
+def check_names(columns: tuple[Name, ...], names: tuple[Name, ...]) -> None:
     """Raise an error for columns that differ from those in training, in any order."""
-    missing = [n for n in names if n not in set(found)]
-    extra = [n for n in found if n not in set(names)]
+    missing = [n for n in names if n not in set(columns)]
+    extra = [n for n in columns if n not in set(names)]
     if missing or extra:
         said = [Message("missing: {names}", names=Joined(map(repr, missing[:5])))] if missing else []
         said += [Message("not known: {names}", names=Joined(map(repr, extra[:5])))] if extra else []

@@ -288,5 +288,5 @@ def _beyond(step: Callable[[Name], Iterable[Name]], starts: Iterable[Name]) -> s
     return found
 
 
-def _in_order(dag: Dag, found: set[Name]) -> tuple[Name, ...]:
-    return tuple(sorted(found, key=dag.position.__getitem__))
+def _in_order(dag: Dag, nodes: set[Name]) -> tuple[Name, ...]:
+    return tuple(sorted(nodes, key=dag.position.__getitem__))

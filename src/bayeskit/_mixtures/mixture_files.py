@@ -159,34 +159,37 @@ def rebuilt_gaussian(saved: SavedContent) -> GaussianMixture:
     mixture = unpacked(saved, GaussianMixture, _GAUSSIAN_FIELDS, _GAUSSIAN_ARRAYS, _GAUSSIAN_FACTS)
     names = from_plain(content["names"])
     columns = NumericColumns(content["width"], None if names is None else tuple(names))
-    found = Components(
+    components = Components(
         arrays["weights_"],
         arrays["means_"],
         arrays["covariances_"],
         content["covariance_type"],
         tuple(content["collapsed"]),
     )
-    _check_components(found, columns)
+    _check_components(components, columns)
     mixture.history_, mixture.starts_ = arrays["history_"], arrays["starts_"]
-    mixture._keep(found)
+    mixture._keep(components)
     mixture._keep_columns(columns)
     try_answers(mixture._log_joint, columns.schema)
     return mixture
 
 
-def _check_components(found: Components, columns: NumericColumns) -> None:
-    k, d = len(found.weights), columns.width
+def _check_components(components: Components, columns: NumericColumns) -> None:
+    k, d = len(components.weights), columns.width
     shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
     sound = (
-        found.means.shape == (k, d)
-        and found.covariances.shape == shapes[found.covariance_type]
-        and all(part.dtype == np.float64 for part in (found.weights, found.means, found.covariances))
-        and (np.abs(found.means) < LARGEST).all()
-        and np.isfinite(found.covariances).all()
-        and (found.weights >= 0.0).all()
-        and abs(found.weights.sum() - 1.0) < 1e-6
+        components.means.shape == (k, d)
+        and components.covariances.shape == shapes[components.covariance_type]
+        and all(
+            part.dtype == np.float64
+            for part in (components.weights, components.means, components.covariances)
+        )
+        and (np.abs(components.means) < LARGEST).all()
+        and np.isfinite(components.covariances).all()
+        and (components.weights >= 0.0).all()
+        and abs(components.weights.sum() - 1.0) < 1e-6
         and (columns.names is None or len(columns.names) == d)
-        and all(type(c) is int and 0 <= c < k for c in found.collapsed)
+        and all(type(c) is int and 0 <= c < k for c in components.collapsed)
     )
     if not sound:
         raise ModelFormatError(

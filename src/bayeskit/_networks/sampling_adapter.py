@@ -267,12 +267,12 @@ class SamplingAdapter(QueryAdapter):
         if log_scale == -math.inf:
             return log_scale
         try:
-            self._given(self._of_discrete(observed), values[self.continuous], limit)
+            self._samplers(self._of_discrete(observed), values[self.continuous], limit)
         except Contradiction:
             return -math.inf
         return 0.0
 
-    def _given(self, observed: Evidence, known: Floats, limit: float) -> tuple[Forward, list[Part]]:
+    def _samplers(self, observed: Evidence, known: Floats, limit: float) -> tuple[Forward, list[Part]]:
         """Return how to sample the discrete nodes and how to correct the continuous ones, given the evidence."""
         parts: list[Part] = []
         if self.numeric is not None:
@@ -299,7 +299,7 @@ class SamplingAdapter(QueryAdapter):
         """Return codes (rows × discrete nodes) and values (rows × continuous nodes) given the evidence."""
         observed, known = self.read(evidence, soft, limit)
         try:
-            forward, parts = self._given(observed, known, limit)
+            forward, parts = self._samplers(observed, known, limit)
         except Contradiction:
             raise self.impossible(evidence, soft, limit) from None
         width, more = len(self.discrete), len(self.continuous)

@@ -15,8 +15,8 @@ from bayeskit._inference.gaussian.regression import (
     Regression,
     Scope,
     columns,
+    reverse_arc,
     spread,
-    turned,
     union,
 )
 from bayeskit._inference.gaussian.weights import Weight
@@ -195,7 +195,7 @@ def eliminate(rows: Mapping[int, Regression], steps: Iterable[Step]) -> Eliminat
     for step in steps:
         pivot = rows.pop(step.node)
         for child in step.children:
-            pivot, rows[child] = turned(pivot, rows[child])
+            pivot, rows[child] = reverse_arc(pivot, rows[child])
         given_later[step.node] = pivot
     return EliminationResult(given_later, [weight(row) for row in rows.values()])
 

@@ -67,7 +67,7 @@ def columns(coefficients: Floats, variables: Sequence[int], wanted: Sequence[int
     return out
 
 
-def turned(pivot: Regression, row: Regression) -> tuple[Regression, Regression]:
+def reverse_arc(pivot: Regression, row: Regression) -> tuple[Regression, Regression]:
     r"""Reverse the arc from the pivot's child x to the row's child y: (x given y and the rest, y without x).
 
     With :math:`y = b_y + a x + c_y^\top z + N(0, v_y)` and :math:`x = b_x + c_x^\top z + N(0, v_x)`:

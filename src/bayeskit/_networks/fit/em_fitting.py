@@ -170,11 +170,11 @@ def fit_by_em(
     )
     with progress_of(em.progress, "steps") as show:
         on_step = None if show is None else lambda step, value: show(step)
-        found, values = run_em_from_starts(problem, starts, how, on_step)
-    _warn_not_converged(found, how, total)
-    _warn_of_saddles(found.parameters, columns)
-    notes = EmRecord(found.history, found.converged, tuple(values), total, found.fell)
-    return replace(found.parameters, name=network.name, notes=network.notes), notes
+        result, values = run_em_from_starts(problem, starts, how, on_step)
+    _warn_not_converged(result, how, total)
+    _warn_of_saddles(result.parameters, columns)
+    notes = EmRecord(result.history, result.converged, tuple(values), total, result.fell)
+    return replace(result.parameters, name=network.name, notes=network.notes), notes
 
 
 def _problem(
@@ -219,11 +219,11 @@ def _same_graph(network: Network, start: Network) -> Network:
     return start
 
 
-def _warn_not_converged(found: EmResult[Any], how: StoppingRule, total: float) -> None:
+def _warn_not_converged(result: EmResult[Any], how: StoppingRule, total: float) -> None:
     """Warn if EM stopped before convergence."""
-    if found.converged or (how.tol == 0.0 and found.stopped is None):
+    if result.converged or (how.tol == 0.0 and result.stopped is None):
         return  # with a tolerance of 0, all steps were requested and made
-    gain = found.history[-1] - found.history[-2] if found.n_iter else math.nan
+    gain = result.history[-1] - result.history[-2] if result.n_iter else math.nan
     ended = {
         None: f"after max_iter={how.max_iter} steps",
         "time": "when its time was up",
@@ -234,8 +234,8 @@ def _warn_not_converged(found: EmResult[Any], how: StoppingRule, total: float) -
             "EM ended {ended}, before it had converged: the last of {n_iter} steps changed the value "
             "by {gain:.3g} a row (tol={tol:.3g}). The best network found is kept; raise max_iter or "
             "tol, or go on with warm_start=True. history_ has the value after every step.",
-            ended=ended[found.stopped],
-            n_iter=found.n_iter,
+            ended=ended[result.stopped],
+            n_iter=result.n_iter,
             gain=gain / total,
             tol=how.tol / total,
         ),

@@ -30,7 +30,7 @@ class PartialGraph:
     @cached_property
     def children(self) -> tuple[int, ...]:
         """For each variable, its children."""
-        return turned(self.parents)
+        return children_of(self.parents)
 
     @cached_property
     def joined(self) -> tuple[int, ...]:
@@ -55,10 +55,10 @@ class PartialGraph:
         return False
 
 
-def turned(parents: Sequence[int]) -> tuple[int, ...]:
+def children_of(parents: Sequence[int]) -> tuple[int, ...]:
     """Return the children of each variable.
 
-    >>> turned((0, 0b1, 0b1))
+    >>> children_of((0, 0b1, 0b1))
     (6, 0, 0)
     """
     children = [0] * len(parents)
@@ -89,7 +89,7 @@ def complete(parents: Sequence[int]) -> PartialGraph:
 
     Examples
     --------
-    >>> complete((0, 0b1, 0b10))  # 0 → 1 → 2 may be turned round
+    >>> complete((0, 0b1, 0b10))  # 0 → 1 → 2 may be reversed
     PartialGraph(parents=(0, 0, 0), near=(2, 5, 2))
     >>> complete((0, 0b101, 0))  # 0 → 1 ← 2 may not
     PartialGraph(parents=(0, 5, 0), near=(0, 0, 0))
@@ -318,15 +318,15 @@ def cliques(partial: PartialGraph, among: int) -> Iterator[int]:
 
 def _directed(
     partial: PartialGraph,
-    turned: list[tuple[int, int]],
+    now_directed: list[tuple[int, int]],
     new: list[tuple[int, int]],
     gone: tuple[int, int] | None,
 ) -> PartialGraph:
     parents, near = list(partial.parents), list(partial.near)
-    for a, b in [*turned, *([gone] if gone else [])]:
+    for a, b in [*now_directed, *([gone] if gone else [])]:
         near[a] &= ~(1 << b)
         near[b] &= ~(1 << a)
-    for a, b in [*turned, *new]:
+    for a, b in [*now_directed, *new]:
         parents[b] |= 1 << a
     if gone:
         parents[gone[1]] &= ~(1 << gone[0])
@@ -403,7 +403,7 @@ class Classes:
         seen: list[Any] = [None] * n
         while True:
             # Only variables whose neighbourhood changed in the last step are evaluated again.
-            now = [self._surroundings(y) for y in range(n)]
+            now = [self._neighbourhood(y) for y in range(n)]
             changed = [y for y in range(n) if seen[y] != now[y]]
             seen = now
             moves = [steps(self.partial, y, self.arcs.max_parents) for y in changed]
@@ -425,7 +425,7 @@ class Classes:
                     return True
         return False
 
-    def _surroundings(self, y: int) -> tuple[int, ...]:
+    def _neighbourhood(self, y: int) -> tuple[int, ...]:
         """Return everything that the steps at y depend on, except paths."""
         now = self.partial
         return (now.parents[y], now.near[y], now.joined[y], *(now.joined[u] for u in members(now.near[y])))

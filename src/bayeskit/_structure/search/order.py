@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit._structure.arcs import Arcs
-from bayeskit._structure.search.equivalence import DIGITS, TIE, Classes, topological, turned
+from bayeskit._structure.search.equivalence import DIGITS, TIE, Classes, children_of, topological
 from bayeskit._structure.search_protocol import Family, Graph, Question, Search, Stop, members
 
 
@@ -194,7 +194,7 @@ class Orders:
         self._parents = arcs.required
         self._score = -np.inf
         self._chooser = GrowShrink(arcs)
-        self._must_follow = turned(arcs.required)
+        self._must_follow = children_of(arcs.required)
 
     def begin(self) -> Steps:
         """Request the scores that every search starts from. Must be called first."""
@@ -222,7 +222,7 @@ class Orders:
 
     def _shuffled(self, centre: int) -> list[int]:
         """Return the order with a variable and some of its neighbours permuted."""
-        around = list(members(self._parents[centre] | turned(self._parents)[centre]))
+        around = list(members(self._parents[centre] | children_of(self._parents)[centre]))
         some = [centre, *self.rng.permutation(around)[:NEIGHBOURS].tolist()]
         order = list(self._order)
         places = sorted(order.index(int(v)) for v in some)
