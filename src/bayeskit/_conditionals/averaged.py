@@ -181,7 +181,7 @@ class SuperParentAverage(Conditional):
         return scores
 
     def log_given(self, codes: NDArray[Any], i: int) -> Floats:
-        """Return log P(x_j | c, x_i) of all attributes j of one row, 0 where they say nothing: shape (d, K)."""
+        """Return log P(x_j | c, x_i) of all attributes j of one row, 0 where they are left out: shape (d, K)."""
         width, table = self._padded
         places = self.starts[:-1].astype(np.intp) + codes.astype(np.intp)
         blocks = table.reshape(int(self.starts[-1]), -1, width)
@@ -234,7 +234,7 @@ class SuperParentAverage(Conditional):
     def sample_all(self, n: int, rng: np.random.Generator, given: int | None) -> DrawnRows | None:
         """Draw a super-parent i by its weight with P(c, x_i), then the others by P(x_j | c, x_i).
 
-        Values that were seen too seldom to be those of a super-parent are drawn as those of other attributes only;
+        Values that are too rare for a super-parent are drawn only as values of other attributes;
         where there are such values the average is no distribution that adds up to one, and this is close to it. None
         where no value was seen often enough.
         """
@@ -406,7 +406,7 @@ def joint_mass(cells: PairCells, schema: Schema, smoothing: Smoothing) -> Floats
 
 
 def _log_weights(information: Floats) -> Floats:
-    """Logarithms of weights; where no attribute tells anything they weigh the same."""
+    """Return the logarithms of the weights; they are equal if no attribute is informative."""
     # What is left of nothing by rounding is nothing.
     information = np.where(information > _ROUNDING, information, 0.0)
     with np.errstate(divide="ignore"):

@@ -149,7 +149,7 @@ class BernoulliBlock(Conditional):
         """Return one where a word is in a text, zero where it is not."""
         if not is_sparse(block):
             return (block > self.binarize).astype(np.float64)
-        if self.binarize < 0:  # a word that is not stored is there too
+        if self.binarize < 0:  # a word that is not stored counts as present
             return (block.toarray() > self.binarize).astype(np.float64)
         kept = csr_array(block)
         there = (kept.data > self.binarize).astype(np.float64)
@@ -160,7 +160,7 @@ class BernoulliBlock(Conditional):
         without = np.maximum(self.totals.rows - with_word, 0.0)
         counts = np.stack([without + alpha, with_word + alpha], axis=-1)
         whole = counts.sum(axis=-1, keepdims=True)
-        # A class without rows or prior says nothing.
+        # A class without rows or prior has no factor.
         nodes.add_words(np.where(whole > 0.0, counts / np.where(whole > 0.0, whole, 1.0), 0.5))
 
     def log_prior(self, mean: Floats, alpha: float) -> float:
@@ -215,6 +215,6 @@ def estimate_bernoulli_block(totals: Totals, alpha: ArrayLike = 1.0, binarize: f
 
 
 def _zeros_apart(logs: Floats) -> tuple[Floats | None, Floats]:
-    """Return where log 0 stands (None: nowhere) and the logs with 0 in its place."""
+    """Return where the logarithm is −inf (None: nowhere), and the logarithms with 0 there."""
     zero = np.isneginf(logs)
     return (zero.astype(np.float64), np.where(zero, 0.0, logs)) if zero.any() else (None, logs)

@@ -342,7 +342,7 @@ def estimate_tables(
 ) -> TableConditional:
     """Estimate every table from the flat counts n(v, c) of shape (Σ(r + 1), K).
 
-    ``counts_low`` is what their doubles have lost; it tells only where a row is left out again.
+    ``counts_low`` is the rounding error of their doubles; it matters only when a row is left out.
     """
     sizes = np.array([v.size for v in schema.categorical], dtype=np.intp)
     d, k = len(sizes), counts.shape[1]

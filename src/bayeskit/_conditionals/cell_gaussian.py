@@ -203,7 +203,7 @@ def estimate_cell_gaussian(
         Of the same rows, for all numeric attributes of the schema.
     alpha : float
         How many imaginary rows with the mean and variance of its class a cell gets. With 0 a cell of n > 0
-        rows stands for itself; one of no rows is always the Gaussian of the class.
+        rows is not smoothed; a cell without rows always has the Gaussian of the class.
     unbiased : bool
         Divide by n − 1 in the variance of a class (that of a cell is the mean of real and imaginary rows).
     missing : "ignore" or "state"

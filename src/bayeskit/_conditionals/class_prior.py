@@ -181,7 +181,7 @@ def given_class_prior(class_prior: ClassPriorLike, target: Variable) -> Floats:
 def class_factors(class_weight: ClassWeight, counts: Floats, target: Variable) -> Floats | None:
     """Return the factor of each class's weight, or None where there is nothing to do.
 
-    Weighting the rows of a class is scaling its sums, so it needs no second look at the rows.
+    Weighting the rows of a class scales its sums, so the rows are not read again.
     """
     if class_weight is None:
         return None

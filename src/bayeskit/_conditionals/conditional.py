@@ -68,8 +68,8 @@ class DrawnRows:
 class DrawRule(NamedTuple):
     """The settings for drawing tables from their posteriors.
 
-    ``above_mode`` and ``by_rows`` say of each categorical attribute whether its estimate is a mode (1 or 0), and
-    whether rows chose its back-off; ``class_above_mode`` says the first of the class.
+    ``above_mode`` and ``by_rows`` hold for each categorical attribute whether its estimate is a mode (1 or 0), and
+    whether its back-off was chosen from rows; ``class_above_mode`` is the former for the class.
     """
 
     who: str
@@ -175,7 +175,7 @@ class Workings(Protocol):
         ...
 
     def add_log_linear(self, score: LogLinearScore) -> None:
-        """Add sets of attributes, each with its weight, and what is added to each class beside them."""
+        """Add sets of attributes, each with its weight, and what else is added to each class."""
         ...
 
     def add_stack(self, stack: StackedPosterior) -> None:
@@ -318,7 +318,7 @@ class DiscreteConditional(Conditional):
     """Categorical attributes with one table each, given the class and other categorical attributes."""
 
     has_tables: ClassVar[bool] = True
-    # Whether attributes may have parents beside the class.
+    # Whether attributes may have parents other than the class.
     takes_parents: ClassVar[bool] = True
 
     @abstractmethod
@@ -331,7 +331,7 @@ class DiscreteConditional(Conditional):
 
     @abstractmethod
     def parents_of(self, j: int) -> list[int]:
-        """Return the parents of an attribute beside the class, in the model's order."""
+        """Return the parents of an attribute other than the class, in the model's order."""
 
     @abstractmethod
     def codes_of(self, j: int) -> tuple[int, ...]:
@@ -341,7 +341,7 @@ class DiscreteConditional(Conditional):
     def table_of(self, j: int, parents: Sequence[int], codes: Sequence[Sequence[int]]) -> Floats:
         """Return P(x_j | c, parents) of these codes of the parents and of the child: axes parents, child, class.
 
-        ``parents`` are the first of its parents; the others are taken for missing.
+        ``parents`` are the first of its parents; the others are treated as missing.
         """
 
     @abstractmethod
@@ -375,14 +375,14 @@ class LatentTables(Protocol):
 
 
 class Profiles(Protocol):
-    """What hidden classes are like, as a conditional tells it; attributes are numbered."""
+    """A description of hidden classes that a conditional fills in; attributes are numbered."""
 
     def add_table(self, column: int, values: Floats) -> None:
         """Add a categorical attribute: P(state) in each class, shape (K, states)."""
         ...
 
     def add_numbers(self, column: int, family: str, rows: tuple[str, ...], values: Floats) -> None:
-        """Add a numeric attribute: what is told of it, and the values in each class, shape (K, rows)."""
+        """Add a numeric attribute: the names of its values, and the values in each class, shape (K, rows)."""
         ...
 
     def add_missing(self, kind: Literal["categorical", "numeric"], column: int, share: Floats) -> None:
@@ -394,7 +394,7 @@ class Component(Conditional):
     """A conditional that can be one of a hidden class: EM moves its parameters.
 
     ``parameters`` names the fields that hold them, the first being what components of equal weight are ordered by;
-    ``class_axis`` is their axis of classes. ``saved`` names the fields that a file keeps beside the sums.
+    ``class_axis`` is their axis of classes. ``saved`` names the fields that a file stores in addition to the sums.
     """
 
     parameters: ClassVar[tuple[str, ...]]
@@ -432,7 +432,7 @@ class Component(Conditional):
         """How many numbers are free in each class."""
 
     def flat(self, pooled: Moments | None) -> list[Floats]:
-        """The parameters without constraints: logarithms, unless said otherwise."""
+        """The parameters without constraints; by default their logarithms."""
         with np.errstate(divide="ignore"):
             return [np.log(getattr(self, name)) for name in self.parameters]
 
@@ -445,11 +445,11 @@ class Component(Conditional):
         return self
 
     def with_floor(self, floor: float) -> Self:
-        """Return the conditional as it is, to be held above this share from now on: its parameters are already."""
+        """Return the conditional with this share as the lower bound of later steps; its parameters are above it."""
         return self
 
     def on_floor(self, pooled: Moments) -> list[tuple[int, int]]:
-        """Return (class, column) where a variance stands on its floor."""
+        """Return (class, column) where a variance equals its floor."""
         return []
 
     def is_sound(self) -> bool:

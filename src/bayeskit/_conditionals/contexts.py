@@ -29,9 +29,9 @@ class Layout:
     owner : int array of shape (Σ(r + 2),)
         The attribute of each cell.
     counted : bool array of shape (Σ(r + 2),)
-        The cells that stand for a state.
+        The cells that are states.
     alike : array of shape (Σ(r + 2),)
-        P(x_k | ·) where neither rows nor prior say anything: 1/r.
+        P(x_k | ·) if there are neither rows nor a prior: 1/r.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Layout:
         self._known: dict[int, Floats] = {}
 
     def counts_of(self, k: int) -> NDArray[np.bool_]:
-        """Tell which codes of an attribute stand for a state."""
+        """Return which codes of an attribute are states."""
         return self.counted[self.offsets[k] : self.offsets[k + 1]]
 
     def imaginary(self, i: int, j: int) -> Floats:
@@ -63,7 +63,7 @@ class Layout:
         return self._known[contexts]
 
     def joint(self, i: int, j: int) -> Floats:
-        """Return the imaginary count of every two codes of two super-parents: shape (r_i + 2, r_j + 2)."""
+        """Return the imaginary count of each pair of codes of two super-parents: shape (r_i + 2, r_j + 2)."""
         both = [self.variables[i], self.variables[j]]
         cells = joint_cells(self.smoothing.of(both[0]), both, self.n_classes)
         return self._extended(self._extended(cells, i).T, j).T
@@ -76,7 +76,7 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class Contexts:
-    """Every two codes of every two super-parents, and those that count, which have a row in the look-up table.
+    """All pairs of codes of all pairs of super-parents. Pairs that count have a row in the look-up table.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Contexts:
     joint_total : array of shape (p,)
         The denominator of P(c, x_i, x_j).
     alike : array of shape (p,)
-        The logarithm of vote × P(c, x_i, x_j) where neither rows nor prior say anything.
+        The logarithm of vote × P(c, x_i, x_j) if there are neither rows nor a prior.
     votes : array of shape (p,)
     pair, source, own : int arrays of shape (rows,)
         For each row of the look-up table its pair, its place in the triples (−1: an unseen state), and the cell
@@ -119,7 +119,7 @@ class Contexts:
 
 
 def find_contexts(triples: Triples, layout: Layout, which: Ints, votes: Floats, least: float) -> Contexts:
-    """Estimate P(c, x_i, x_j) of the pairs ``which`` for every two states that weigh at least so much."""
+    """Estimate P(c, x_i, x_j) of the pairs ``which`` for each pair of states with at least this weight."""
     pairs, k = triples.pairs[which].astype(np.intp), layout.n_classes
     shapes = layout.sizes[pairs] + 2
     cells = np.concatenate([[0], np.cumsum(shapes.prod(axis=1))]).astype(np.intp)
@@ -135,7 +135,7 @@ def find_contexts(triples: Triples, layout: Layout, which: Ints, votes: Floats, 
         n[:-1, :-1] = triples.joint(p)
         n[~valid] = 0.0
         weight, total = n.sum(axis=2), n.sum() + k * imaginary.sum()
-        # Without a prior an unseen state is impossible in every class, and says nothing.
+        # Without a prior an unseen state is impossible in every class, so it has no factor.
         valid[-1] &= imaginary[-1] > 0
         valid[:, -1] &= imaginary[:, -1] > 0
         v, u = np.nonzero(valid & (weight >= least) & (votes[q] > 0))
@@ -192,12 +192,12 @@ def look_up(triples: Triples, layout: Layout, contexts: Contexts, imaginary: Flo
         cells /= np.where(empty, 1.0, totals[some])[:, layout.owner]
         if empty.any():
             cells = np.where(empty[:, layout.owner], layout.alike[:, None], cells)
-        # Silent are what is no state, an unseen state without a prior, and a super-parent about itself.
+        # No factor: codes that are no state, an unseen state without a prior, and a super-parent given itself.
         silent = ~layout.counted | (unseen & (imaginary[pair] <= 0))
         silent |= (layout.owner == contexts.pairs[pair][:, :, None]).any(axis=1)
         cells[silent] = 1.0
         table[some, :, :k] = _log(cells)
-        # Classes that are none are impossible, so that nothing is spent on their sums.
+        # Padding classes are impossible, so nothing is spent on their sums.
         table[np.arange(n)[some], contexts.own[some], k:] = -np.inf
         table[np.arange(n)[some], contexts.own[some], :k] = contexts.log_joint[some]
     return table, totals

@@ -39,7 +39,7 @@ def add_with_gaps(
     are the degrees of freedom of each class, infinite where it is normal.
     """
     gaps = np.isnan(x)
-    # Rows with the same gaps stand together, so each sub-matrix is factorised once.
+    # Rows with the same missing cells are grouped, so each sub-matrix is factorised once.
     order = np.lexsort(np.packbits(gaps, axis=1).T)
     d, groups = len(unit), len(standard)
     factor, log_norm = np.empty((groups, d, d)), np.empty(groups)
@@ -138,9 +138,9 @@ class GaussianClasses(Conditional):
     Attributes
     ----------
     columns : array of shape (d,)
-        Where the attributes stand among the values of a chunk.
+        The positions of the attributes among the values of a chunk.
     varying : array of indices into ``columns``
-        The attributes that are not constant overall; the others say nothing and are left out.
+        The attributes that are not constant overall; the others are left out.
     mean : array of shape (K, d)
     unit : array of shape (v,)
         The pooled standard deviation of each varying attribute.
@@ -315,7 +315,7 @@ def estimate_covariance(
     """
     pooled, within = scatter.pooled(), scatter.within()
     everyone, centre = np.diagonal(pooled.covariance()[0]), pooled.mean()[0]
-    # No double tells values apart that differ by less than their last bit.
+    # Doubles cannot represent differences below their last bit.
     varying = np.flatnonzero(everyone > (4 * np.finfo(np.float64).eps * centre) ** 2)
     inside = np.diagonal(within.covariance()[0])
     unit = np.sqrt(np.where(inside > 1e-24 * everyone, inside, everyone))[varying]

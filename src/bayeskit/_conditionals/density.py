@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bayeskit._statistics.grids import Grids
     from bayeskit._statistics.moments import Moments
 
-# Beyond 2**53 a float no longer tells a count from the next.
+# Beyond 2**53 a float cannot distinguish a count from the next.
 LARGEST_COUNT = 2.0**53
 # Below the smallest normal double 1/σ overflows.
 SMALLEST_DEVIATION = 2.0**-1022
@@ -183,7 +183,7 @@ class Density(Component):
 
     family: ClassVar[str]
     words: ClassVar[FamilyWords]
-    # What is counted of an attribute, beside its moments.
+    # What is counted of an attribute, in addition to its moments.
     pattern: ClassVar[Literal["moments", "grids"]] = "moments"
     # Whether its values are counts: probabilities instead of densities, nothing below 0.
     of_counts: ClassVar[bool] = False
@@ -368,7 +368,7 @@ register_family("negative-binomial", "bayeskit._conditionals.negative_binomial:N
 
 
 def shapes_of(names: Iterable[Name], values: Floats) -> dict[Name, Shape]:
-    """Return what the columns of some rows look like, those apart that are constant or have hardly a value.
+    """Summarise columns of some rows, except those that are constant or have hardly any values.
 
     ``values`` has the shape (n, d).
     """
@@ -405,7 +405,7 @@ def hinted_families(shapes: Mapping[Name, Shape]) -> dict[Name, str]:
         if shape.is_whole and shape.top <= 1:
             hints[name] = "bernoulli"
             continue
-        # What is a count is told by its values; of any other family only its shape speaks.
+        # Counts are recognised by their values; other families only by their shape.
         found = sorted((f for f in families() if f.hinted(shape)), key=lambda f: not f.of_counts)
         if found:
             hints[name] = found[0].family

@@ -42,7 +42,7 @@ class Shares(Protocol):
     Attributes
     ----------
     children, parents : lists
-        The attribute of each table, and those it depends on beside the class.
+        The attribute of each table, and those it depends on in addition to the class.
     above_mode : array over the attributes
         What to add to every count where the estimate is the mode of the posterior, not its mean.
     """
@@ -108,7 +108,7 @@ class PlainShares:
 
 
 class PairShares:
-    """The tables of SPODE and TAN: at most one parent beside the class."""
+    """The tables of SPODE and TAN: at most one parent in addition to the class."""
 
     def __init__(self, pairs: OneParent, above_mode: Floats, by_rows: Flags) -> None:
         self.pairs, self.above_mode, self._by_rows = pairs, above_mode, by_rows
@@ -275,7 +275,7 @@ def add_table_draws(shares: Shares, codes: Codes, draws: Draws, first_row: int, 
 
 
 def _needed(shares: Shares, holes: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which missing attributes have a descendant that is there."""
+    """Return which missing attributes have a descendant that is present."""
     needed = np.zeros_like(holes)
     while True:
         before = needed.sum()
@@ -310,12 +310,12 @@ def _completed(
 
 
 def _add_whole(shares: Shares, codes: Codes, holes: NDArray[np.bool_], draws: Draws, out: Floats) -> None:
-    """Add rows in which every parent of an attribute that is there is there too."""
+    """Add rows in which all parents of every present attribute are present."""
     for f, (child, parents) in enumerate(zip(shares.children, shares.parents, strict=True)):
         states = np.asarray(shares.codes(child))
         place = np.full(int(max(codes[:, child].max(initial=0), states.max(initial=0))) + 1, -1)
         place[states] = np.arange(len(states))
-        # A code without a share (a value never seen, where nothing is kept for such) says nothing.
+        # A code without a share (an unseen value without imaginary counts) has no factor.
         there = np.flatnonzero(~holes[:, child] & (place[codes[:, child]] >= 0))
         if not len(there):
             continue

@@ -41,7 +41,7 @@ from bayeskit.typing import Codes, Floats
 
 # Rows scored at a time: their products stay in the second cache while the families pass over them.
 _BLOCK_ROWS = 4096
-# Cells of a table looked up at a time, so that what stands between stays small beside it.
+# Cells of a table looked up at a time, so that intermediate arrays stay small.
 _BLOCK_CELLS = 65_536
 # Numbers of one table that SQL, ONNX and JSON are given: all joint states of the parents, seen or not.
 MOST_WRITTEN = 2**22
@@ -113,16 +113,16 @@ class FamilyTries(DiscreteConditional):
         there: NDArray[np.bool_] | None = None,
         families: Sequence[int] | None = None,
     ) -> None:
-        """Add rows in which every parent of a child that is there is there, too.
+        """Add rows in which all parents of every present child are present.
 
         Parameters
         ----------
         target, own : arrays of shape (n,), optional
             The class to leave weight out of, and how much.
         there : bool array of shape (n, d), optional
-            Whether a code is the row's own; only then does the row stand in a count.
+            Whether a code is the row's own; only then is the row part of a count.
         families : sequence of int, optional
-            Those that are wanted; all unless said otherwise.
+            The families to add; by default all.
         """
         n = len(codes)
         classes = np.zeros(n, np.uint32) if target is None else target
@@ -319,14 +319,14 @@ def estimate_families(
         No attribute may be the child of two of them.
     schema : Schema
     smoothing : Smoothing
-        The prior of each child. Under an ordinary one only the counts with all parents speak.
+        The prior of each child. Under an ordinary prior only the counts with all parents are used.
     constants : array over the levels, optional
         c of back-off where the prior gives none; without it they are chosen by
         :func:`~bayeskit._conditionals.back_off.choose_constants`.
     missing : "ignore" or "state"
     unseen : "ignore" or "smooth"
     is_state : bool array over the categorical attributes, optional
-        Where missing is a state, if other families tell it besides these.
+        Where missing is a state, if that depends on other families too.
 
     Examples
     --------
@@ -362,7 +362,7 @@ def make_rule(
     constants: Floats | None = None,
     unseen: bool = False,
 ) -> Rule:
-    """Say how each family is smoothed; ``unseen`` tells whether a state never seen counts as one more.
+    """Return how each family is smoothed; ``unseen`` is whether an unseen value counts as one more state.
 
     The imaginary counts of level l are those of K·r₁·…·r_l parent configurations. One more state, be it
     missing or unseen, has the mean of the imaginary counts of the others.

@@ -213,9 +213,9 @@ class Gaussian(CentredDensity):
     used : bool array of shape (d,)
         False for an attribute that is left out because it is constant.
     columns : int array of shape (d,)
-        Where the attributes stand in ``chunk.values``.
+        The positions of the attributes in ``chunk.values``.
     counted : Counted, optional
-        What they were estimated from, with ``unbiased``, ``floor`` and ``floor_share`` as said there.
+        What they were estimated from, with ``unbiased``, ``floor`` and ``floor_share`` as described there.
     """
 
     mean: Floats
@@ -424,7 +424,7 @@ def estimate_gaussian(
     ----------
     moments : Moments
     columns : int array of shape (d,)
-        Where the attributes stand in ``chunk.values``.
+        The positions of the attributes in ``chunk.values``.
     unbiased : bool
         Divide by n − 1 instead of n. A class of weight 1 or less then has the variance of all classes.
     floor : float
@@ -467,7 +467,7 @@ def estimate_gaussian(
     with np.errstate(over="ignore", under="ignore"):
         variance = np.minimum(np.ldexp(variance, 2 * moments.exponent), np.finfo(np.float64).max)
     places = np.asarray(columns, dtype=np.intp)
-    # A floor given as a number says nothing of what it would be without a row.
+    # A floor given as a number does not change when a row is left out.
     counted = CountedMoments(moments, pooled) if absolute_floor is None or floor_share is not None else None
     return Gaussian(
         *(mean, mean_low, variance, deviation, used, places, counted),

@@ -131,7 +131,7 @@ class KernelDensity(Density):
     Attributes
     ----------
     columns : array of shape (d,)
-        Where the attributes stand among the numeric ones.
+        The positions of the attributes among the numeric ones.
     mean, sd : arrays of shape (d,)
         Over all classes; z = (x − mean)/sd. An attribute with sd 0 is left out of the density.
     offsets : array of shape (d + 1,)
@@ -168,7 +168,7 @@ class KernelDensity(Density):
     family: ClassVar[str] = "kernel"
     parameters: ClassVar[tuple[str, ...]] = ()
     pattern: ClassVar[Literal["moments", "grids"]] = "grids"
-    # The moments of shares of rows say nothing of where in a class its rows lie.
+    # Moments of shares of rows do not contain where the rows of a class lie.
     can_be_hidden: ClassVar[bool] = False
     words: ClassVar[FamilyWords] = FamilyWords(
         *("a kernel density", "numbers (kernel density)"),
@@ -267,7 +267,7 @@ def estimate_kernel(
     ----------
     grids : Grids
     columns : sequence of int
-        Where the attributes of the grids stand among the numeric columns of a chunk.
+        The positions of the grids' attributes among the numeric columns of a chunk.
     bandwidth : "silverman" or float
         A number multiplies Silverman's h: 0.5 halves it. The bounds hold all the same.
 

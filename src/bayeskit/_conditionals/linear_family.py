@@ -30,7 +30,7 @@ LEAST_VARIANCE = 1e-9
 _ROUNDING = 1e-14
 # Rows whose regressions are solved without them at a time.
 _BLOCK_ROWS = 4096
-# Singular directions of the parents' scatter below this share of the largest say nothing of the slopes.
+# Singular directions of the parents' scatter below this share of the largest do not determine the slopes.
 _NO_SPREAD = 1e-12
 # The first number of the key of a draw: tables have 0 and 1, other normals 2 to 5.
 _DRAWS = 6
@@ -111,7 +111,7 @@ class LinearFamily:
 
     @property
     def n_classes(self) -> int:
-        """How many classes are told apart: 1 where the class is no parent."""
+        """The number of classes with their own regressions: 1 if the class is no parent."""
         return self.radices[-1]
 
     @property
@@ -148,7 +148,7 @@ class LinearFamily:
         return float(sums.n @ np.log(estimate_lines(sums, self.whole, False).variance))
 
     def keys_of(self, codes: Codes) -> Ids:
-        """Return the key of each row's configuration in each class that is told apart: shape (n, K or 1).
+        """Return the key of each row's configuration in each class with its own regression: shape (n, K or 1).
 
         One with a state that was never seen has a key below zero.
         """
@@ -169,7 +169,7 @@ class LinearFamily:
         return np.where(self.keys[place] == keys, place, last).astype(np.int64)
 
     def cells_of(self, codes: Codes) -> Ids:
-        """Return the cell of each row in each class that is told apart."""
+        """Return the cell of each row in each class with its own regression."""
         return self.cell_of(self.keys_of(codes))
 
     def log_prob(self, codes: Codes, values: Floats) -> Floats:
@@ -190,7 +190,7 @@ class LinearFamily:
         return out
 
     def _without(self, codes: Codes, values: Floats, target: NDArray[np.intp], own: Floats) -> Floats:
-        """Solve anew: each row's own cell, and with it all that goes by the spread of the column."""
+        """Solve each row's own cell again, and everything that depends on the spread of the column."""
         z, cell, each = values[:, self.columns], self.cells_of(codes), np.arange(len(codes))
         mine = np.zeros(cell.shape, np.bool_)
         mine[each, target if self.n_classes > 1 else 0] = True

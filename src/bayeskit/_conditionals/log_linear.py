@@ -1,4 +1,4 @@
-r"""A log-linear model of the class: a weighed sum of logarithms of count ratios.
+r"""A log-linear model of the class: a weighted sum of logarithms of count ratios.
 
 .. math:: \log P(y \mid x) = \log P(y) + b_y + \sum_i u_i F_i(x, y) + \sum_{ij} w_{ij} G_{ij}(x, y)
           + \sum_{ijk} w_{ijk} H_{ijk}(x, y) + \text{const}
@@ -101,7 +101,7 @@ def cell_log(
     t: Any, v: Any, u: Any, s: Any, c: Any, own: Any, counts: Any, tables: Any, widths: Any, starts: Any, used: Any,
     margin_starts: Any, totals: Any, margins: Any, strengths: Any,
 ) -> Any:  # fmt: skip
-    """Return the term of one cell in one class, with ``own`` taken out of every count that the cell stands in."""
+    """Return the term of one cell in one class, with ``own`` taken out of every count that contains the cell."""
     a, b, e = tables[t, 0], tables[t, 1], tables[t, 2]
     c1, c2, c3 = strengths[0], strengths[1], strengths[2]
     total = max(totals[t, c] - own, 0.0)
@@ -129,7 +129,7 @@ def fill_logs(
     which: Any, weights: Any, new_starts: Any, counts: Any, tables: Any, widths: Any, starts: Any, used: Any,
     margin_starts: Any, totals: Any, margins: Any, strengths: Any, out: Any,
 ) -> None:  # fmt: skip
-    """Write the weighed term of every cell in use of some tables, in every class."""
+    """Write the weighted term of every used cell of some tables, in every class."""
     k = counts.shape[1]
     for place in range(which.shape[0]):
         t = which[place]
@@ -148,7 +148,7 @@ def fill_logs(
 
 @kernel
 def add_scores(axes: Any, which: Any, tables: Any, widths: Any, new_starts: Any, logs: Any, out: Any) -> None:
-    """Add the weighed logarithms of every row's cells to ``out`` of shape (n, K).
+    """Add the weighted logarithms of every row's cells to ``out`` of shape (n, K).
 
     ``which`` are the tables that have a weight; theirs begin at ``new_starts`` in ``logs``.
     """
@@ -227,7 +227,7 @@ class InteractionTerms:
     ----------
     schema : Schema
     counts : Interactions
-        Of classes that are weighed already.
+        Of classes whose weights are already applied.
     term_starts : array of shape (terms + 1,)
         The first table of each term: its tables lie one after the other.
     strengths : array of shape (3,)
@@ -360,7 +360,7 @@ class LogLinearScore(Conditional):
 
     @cached_property
     def _weighted_tables(self) -> tuple[Ints, Ints, Floats]:
-        """The tables that have a weight, where they begin, and their logarithms, weighed."""
+        """The tables with a nonzero weight, where they begin, and their weighted logarithms."""
         terms, n_tables = self.terms, np.diff(self.terms.term_starts)
         of_table = np.repeat(self.chosen.terms / np.maximum(n_tables, 1), n_tables)
         which = np.flatnonzero(of_table).astype(np.int64)
@@ -389,7 +389,8 @@ class LogLinearScore(Conditional):
     ) -> Floats:
         """Return log P(c | x) of rows left out of counts and, to first order, of weights: shape (n, K).
 
-        ``log_prior`` is log P(c) without each row, of shape (n, K); ``had_a_part`` says which rows chose the weights.
+        ``log_prior`` is log P(c) without each row, of shape (n, K);
+        ``had_a_part`` marks the rows that chose the weights.
         """
         assert chunk.target is not None
         out = np.zeros((chunk.n_rows, self.terms.schema.n_classes))
@@ -411,7 +412,7 @@ class LogLinearScore(Conditional):
         return out
 
     def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
-        """Attributes of one term share it evenly; the bias of a class stands with its prior."""
+        """Divide each term evenly among its attributes; the bias of a class belongs to its prior."""
         schema = self.terms.schema
         places = {
             v.name: place

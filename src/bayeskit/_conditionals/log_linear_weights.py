@@ -347,7 +347,7 @@ def choose_weights(losses: RowLosses, kinds: Ints, own: Floats, path: tuple[floa
 
 
 def _of_kinds(losses: RowLosses, kinds: Ints) -> Floats:
-    """Return the one weight that serves all terms of each kind best; 0 of a kind that has none."""
+    """Return the best common weight of the terms of each kind; 0 for a kind without terms."""
     there, n_biases = np.unique(kinds), len(losses.features) - len(kinds)
     start = [0.5 if kind == 0 else 1.0 / max(int((kinds == 0).sum()), 1) for kind in there]
     bounded = np.arange(len(there) + n_biases) < len(there)

@@ -32,7 +32,7 @@ class Multinomial(Conditional):
     table : array of shape (V, K)
         log θ, the classes of a word side by side; 0 in place of log 0.
     impossible : float array of shape (V, K), or None
-        One where θ = 0, kept apart because 0·log 0 is 0: a word a document lacks does not matter.
+        One where θ = 0, kept apart because 0·log 0 is 0: a word absent from a document does not matter.
     mean_length : array of shape (K,)
         The mean Σ_v x_v of the class's documents.
     include_coefficient : bool

@@ -24,7 +24,7 @@ from bayeskit.typing import Floats
 _LEAST = 1e-12
 # A difference of sums that is no more than its rounding is nothing.
 _ROUNDING = 1e-14
-# Of sums that a row leaves less than this share of, more digits are asked for.
+# If leaving a row out leaves less than this share of a sum, it is computed with more digits.
 _HEAVY = 1e-3
 
 
@@ -40,7 +40,7 @@ class NegativeBinomial(CountDensity):
     Attributes
     ----------
     columns : array of shape (d,)
-        Where the attributes stand among the numeric ones.
+        The positions of the attributes among the numeric ones.
     names : tuple of length d
         What to call them in messages.
     rates, dispersion : arrays of shape (K, d)

@@ -73,7 +73,7 @@ def add_by_messages(
     Attributes that are missing are summed over on the tree, children before parents: ``work[j, v, c]`` is the log
     of what the children of a missing x_j say of its state v. ``slots`` counts the states of each attribute, one
     more where a value never learned has a share. In classes other than its own a row takes nothing away, so ``table``
-    holds what is looked for.
+    already holds the result.
     """
     counts, offsets, real, sizes, mode, mass, extra, total_mass, alike, first, scale, constants = cells
     n_classes = out.shape[1]
@@ -133,10 +133,10 @@ def _message(
     mine: float,
     work: Any,
 ) -> Any:
-    """Return the log of what x_j and everything under it say of its parent's state u and class c."""
+    """Return the log of the message from x_j and its descendants to its parent's state u and class c."""
     counts, offsets, real, sizes, mode, mass, extra, total_mass, alike, first, scale, constants = cells
     if here:
-        # The row stands in n(x_j, c), and in n(x_j, x_parent, c) if it has a parent's state too.
+        # The row is part of n(x_j, c), and of n(x_j, x_parent, c) if its parent's state is present.
         p = cell(
             counts, offsets, real, sizes, mode, mass, extra, total_mass, alike, first, scale, constants,
             j, _U(row[j]), parent, u, c, mine, mine if above else 0.0,
@@ -147,7 +147,7 @@ def _message(
         if work[j, v, c] > best:
             best = work[j, v, c]
     if best == -np.inf or best == 0.0:
-        # Either nothing is possible, or nothing present hangs under it: the probabilities of its states add to 1.
+        # Either nothing is possible, or it has no present descendant: the probabilities of its states add to 1.
         idle = True
         for v in range(slots[j]):
             if work[j, v, c] != 0.0:
@@ -236,7 +236,7 @@ class OneParent(DiscreteConditional):
         )
 
     def codes(self, j: int) -> list[int]:
-        """The codes that a missing value may stand for: its states, and unseen where that has a share."""
+        """Return the possible codes of a missing value: its states, and unseen where that has a share."""
         states = list(range(int(self.cells.sizes[j])))
         return states + [int(self.cells.real[j]) + 1] * (int(self._slots[j]) - len(states))
 

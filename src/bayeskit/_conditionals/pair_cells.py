@@ -98,7 +98,7 @@ def _distinct(
 def fill_children(cells: Any, parents: Any, starts: Any, table: Any) -> None:
     """Write log P(x_j | c, x_parent) of every child: blocks of (parent's codes) × (child's codes) × classes.
 
-    Codes are the states, the spare cell and unseen; a hole has the logarithm 0, so that it says nothing.
+    Codes are the states, the spare cell and unseen; a missing value has the logarithm 0, so it has no effect.
     """
     counts, offsets, real, sizes, mode, mass, extra, total_mass, alike, first, scale, constants = cells
     d, n_classes = len(parents), counts.shape[2]

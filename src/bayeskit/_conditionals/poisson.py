@@ -63,13 +63,13 @@ class Poisson(CountDensity):
     Attributes
     ----------
     columns : array of shape (d,)
-        Where the attributes stand among the numeric ones.
+        The positions of the attributes among the numeric ones.
     names : tuple of length d
         What to call them in messages.
     rates : array of shape (K, d)
         λ_c. An attribute whose rates are all 0 was never above 0 and is left out.
     counted, alpha : Counted and float, optional
-        What they were estimated from, where a row is to be left out of it.
+        What they were estimated from, needed to leave a row out.
     """
 
     columns: NDArray[np.intp]
@@ -242,7 +242,7 @@ def estimate_poisson(
     weight, total : arrays of shape (K, d)
         Σ w and Σ w·x over the rows of each class where the attribute is present.
     columns : sequence of int
-        Where the attributes stand among the numeric columns of a chunk.
+        The positions of the attributes among the numeric columns of a chunk.
     names : tuple of length d
         What to call them in messages.
     alpha : float

@@ -1,7 +1,7 @@
 """Draws model parameters from their posteriors: Dirichlet for tables, normal-inverse-gamma for normals.
 
-Every draw has a key of its own (seed, table, context), so the interval of a row does not depend on the rows that it
-was asked together with.
+Every draw has its own key (seed, table, context), so the interval of a row does not depend on the other rows of a
+call.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bayeskit._conditionals.density import SMALLEST_DEVIATION
 from bayeskit._data.encoded import Chunk
 from bayeskit.typing import Floats
 
-# A logarithm in the place of −∞ where it may be multiplied by 0.
+# Used instead of −∞ where a logarithm may be multiplied by 0.
 NEVER = -1e300
 
 
@@ -32,12 +32,12 @@ def keyed(seed: int, *key: int) -> np.random.Generator:
     >>> bool(keyed(0, 1).random() == keyed(0, 1).random()), bool(keyed(0, 1).random() == keyed(0, 2).random())
     (True, False)
     """
-    # The length stands first: SeedSequence takes (1,) and (1, 0) for the same.
+    # The length comes first: SeedSequence treats (1,) and (1, 0) alike.
     return np.random.default_rng((seed, len(key), *key))
 
 
 class Draws:
-    """Draws by their keys, made when first asked for; those that fit are remembered.
+    """Draws by key, made on first use; they are cached as far as memory allows.
 
     >>> draws = Draws(seed=0, n=2)
     >>> draws.get((1, 2), lambda rng: rng.random(2)) is draws.get((1, 2), lambda rng: rng.random(2))
@@ -80,7 +80,7 @@ def _log_gamma(rng: np.random.Generator, shape: Floats) -> Floats:
     fraction, exponent = np.frexp(shape)
     shape = np.ldexp(np.round(np.ldexp(fraction, 40)), exponent - 40)
     small = shape < 1.0
-    with np.errstate(divide="ignore", over="ignore"):  # −∞ stands for what is smaller than any number
+    with np.errstate(divide="ignore", over="ignore"):  # −∞ means smaller than any number
         logs: Floats = np.log(rng.standard_gamma(shape + small))
         if small.any():
             logs = np.where(small, logs - rng.standard_exponential(shape.shape) / shape, logs)
@@ -165,7 +165,7 @@ def normal_draws(
     (0.1, 1.01)
     """
     size = (draws, len(deviation))
-    # χ² is twice a gamma of half the freedom; by logarithms, since that of a small freedom is 0 now and then.
+    # χ² is twice a gamma of half the freedom; by logarithms, since with few degrees of freedom it may be 0.
     log_half = log_gamma_draws(rng, 0.5 * freedom, draws)
     sigma = deviation * np.exp(0.5 * (np.log(0.5 * freedom) - log_half))
     return sigma / np.sqrt(rows) * rng.standard_normal(size), sigma

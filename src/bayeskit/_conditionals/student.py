@@ -111,7 +111,7 @@ class Student(CentredDensity):
     used : bool array of shape (d,)
         False for an attribute that is left out because it is constant.
     columns : int array of shape (d,)
-        Where the attributes stand in ``chunk.values``.
+        The positions of the attributes in ``chunk.values``.
     counted, prior : Counted, tuple of arrays of shape (d,)
         What they were estimated from: moments, and μ0, κ0, α0, β0 in their units, NaN where left open.
     """

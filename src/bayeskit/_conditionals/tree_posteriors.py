@@ -3,7 +3,7 @@ r"""Posteriors of trees: those of a node back off to the node above it, and tree
 .. math:: p_v(c) = \frac{n_v(c) + s\, p_{u}(c)}{N_v + s}, \qquad
     P(c \mid x) \propto \Bigl(\frac{1}{T} \sum_t p_{v_t(x)}(c)\Bigr)^\gamma
 
-u is the node above v, and P(c) stands above the root.
+u is the parent of v; the parent of the root is P(c).
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ def add_back_off(
 ) -> Any:  # fmt: skip
     """Add each row's posterior at its node, times its share, to ``sums``, but for P(c), whose share goes to ``rests``.
 
-    Of row i ``own[i]`` is taken out of class ``target[i]`` on the whole way. Return the least that a cell then holds.
+    Of row i ``own[i]`` is taken out of class ``target[i]`` at every node on the path. Return the
+    least count of any cell then.
 
-    The sum is taken from the node upwards: N grows on the way, so a few nodes say all.
+    The sum is taken from the node upwards: N grows with every step, so a few nodes suffice.
     """
     least = 0.0
     for i in range(stops.shape[0]):
@@ -135,7 +136,7 @@ class TreePosteriors(Conditional):
     schema : Schema
         Whose codes the rows have.
     constant : float
-        s: how many rows the node above stands for.
+        s: the weight of the parent node, in rows.
     prior : ClassPrior
     """
 
@@ -168,7 +169,7 @@ class TreePosteriors(Conditional):
         chunk, own
             As in ``add_left_out``.
         shares : array of shape (n, trees), optional
-            How much each tree has to say of each row. Rows of which none has anything to say get P(c).
+            The weight of each tree for each row. Rows for which all weights are 0 get P(c).
         """
         assert chunk.target is not None
         log_prior = self.prior.log_left_out(chunk.target, own)

@@ -29,7 +29,7 @@ class Trie(NamedTuple):
     first_context : array over the levels
         The contexts of level g are numbered from first_context[g] to first_context[g + 1].
     shift, key_start, node_start : arrays over the levels
-        Where the look-up table of the level stands. A shift of −1 says that a key is itself the address.
+        Where the look-up table of the level begins. A shift of −1 means that the key itself is the address.
     hash_keys, node_of : arrays
         An open hash from the key of a context to its number, −1 where there is none.
     up : array over the contexts
@@ -116,7 +116,7 @@ def fill_hash(keys: Any, first: Any, shift: Any, hash_keys: Any, node_of: Any) -
 def find_context(shift: Any, hash_keys: Any, begin: Any, node_of: Any, start: Any, key: Any) -> Any:
     """Return the number of a context, −1 where it was never seen.
 
-    ``begin`` and ``start`` say where the table of its level begins in ``hash_keys`` and ``node_of``.
+    ``begin`` and ``start`` are where the table of its level begins in ``hash_keys`` and ``node_of``.
     """
     if shift < 0:
         return np.int64(node_of[start + key])
@@ -134,7 +134,7 @@ def find_cell(cell_start: Any, cell_state: Any, node: Any, x: Any) -> Any:
     """Return the number of the cell of state x in a context, −1 where it was never seen."""
     low, end = cell_start[node], cell_start[node + 1]
     high = end
-    # States ascend, so x stands at its own place or before; there, where all below it were seen too.
+    # States ascend, so x is at position x if all smaller states were seen too, and before it otherwise.
     if low + x < end:
         if cell_state[low + x] == x:
             return np.int64(low + x)
@@ -169,7 +169,7 @@ def lay_tries(
     missing : "ignore" or "state"
         With "state", missing is one more state of every attribute that was ever missing.
     is_state : bool array over the categorical attributes, optional
-        Which these are, where more families than these tell it.
+        Which these are, if that depends on other families too.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def lay_tries(
 
 
 def states_of_missing(families: Families, schema: Schema) -> NDArray[np.bool_]:
-    """Tell which attributes were ever missing, as far as some family has them."""
+    """Return which attributes were ever missing, for attributes in some family."""
     found, k = np.zeros(len(schema.categorical), bool), len(families.margin)
     for f in range(len(families)):
         rest = families.cells(f)[0] // max(k, 1)

@@ -51,7 +51,7 @@ def add_two_parents(
     out: Any,
     fallen: Any,
 ) -> None:
-    """Add log P(c, x) of every row, and tell the rows that no pair spoke for.
+    """Add log P(c, x) of every row, and mark the rows without a pair that counts.
 
     One pair after the other over a tile of rows, so that its part of the look-up table stays in the cache.
     ``row_of`` gives the row of the table for each two codes of a pair, −1 where they do not count.
@@ -119,7 +119,7 @@ def absorb(scores: Any, taken: Any, best: Any, total: Any) -> None:
 
 @kernel
 def close_rows(begin: Any, taken: Any, best: Any, total: Any, votes: Any, out: Any, fallen: Any) -> None:
-    """Add the logarithm of the mean to ``out``, −inf where it is 0; tell the rows without a vote."""
+    """Add the logarithm of the mean to ``out``, −inf where it is 0; mark the rows without a vote."""
     for r in range(taken):
         fallen[begin + r] = votes[r] <= 0.0
         if votes[r] > 0.0:
@@ -136,7 +136,7 @@ _ROUNDED = 1.0 - 1e-9
 
 @kernel
 def left(held: Any, own: Any) -> Any:
-    """Return what is left of a cell; what is left by rounding alone is nothing."""
+    """Return the rest of a cell, 0 if it is rounding alone."""
     rest = held - own
     return rest if rest > 4e-15 * held else 0.0
 
@@ -359,7 +359,7 @@ def estimate_two_parents(
     unseen: str = "ignore",
     weights: ArrayLike | None = None,
 ) -> TwoParents:
-    """Estimate P(c, x_i, x_j) and P(x_k | c, x_i, x_j) for every two super-parents.
+    """Estimate P(c, x_i, x_j) and P(x_k | c, x_i, x_j) for each pair of super-parents.
 
     Parameters
     ----------
@@ -371,7 +371,7 @@ def estimate_two_parents(
     min_count : float
         A pair of states counts where n(x_i, x_j), over all classes, is at least this.
     weights : array of shape (pairs,), optional
-        The vote of each pair of ``attributes``, pairs in schema order; one without weight is not heard.
+        The vote of each pair of ``attributes``, pairs in schema order; pairs with weight 0 are ignored.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from bayeskit._numba import kernel
 
 _U = np.uintp
 
-# Below these a product, or a factor of it, is told by its logarithm: the least double is 1e-308.
+# Below these a product, or a factor of it, is represented by its logarithm: the least double is 1e-308.
 _SMALL_PRODUCT, _SMALL_FACTOR = 1e-200, 1e-100
 
 
@@ -109,7 +109,7 @@ def sum_parents(scores: Any, log_weights: Any, by_row: bool, out: Any, alone: An
 
 @kernel
 def _multiply(products: Any, c: Any, p: float) -> Any:
-    """Multiply a product by a probability; return the logarithm of what had to be taken out of it, 0 mostly."""
+    """Multiply a product by a probability; return the logarithm of the scale factor taken out, mostly 0."""
     if p < _SMALL_FACTOR:
         return np.log(p)
     products[c] *= p

@@ -103,7 +103,7 @@ def add_product(block: Any, table: Floats, out: Floats, above: float | None = No
         else:
             _add_sparse_above(*entries, float(above), locked(table.reshape(-1)), out)
     elif above is None:
-        with np.errstate(invalid="ignore", over="ignore"):  # the caller looks at what came out
+        with np.errstate(invalid="ignore", over="ignore"):  # the caller checks the result
             out += block @ table
     else:
         step = max(1, _SLICE // max(1, block.shape[1]))
@@ -137,7 +137,7 @@ def _scaled_product(block: Any, table: Floats) -> Floats:
     """Return X · table, of each row's largest class at most so far out, and of the others what they are below it.
 
     Rows are divided by their largest number before they are multiplied. Only the differences between classes matter,
-    and these are multiplied with it again: a class that is further below than a double can tell has −inf.
+    and these are multiplied with it again: a class too far below for a double has −inf.
     """
     if is_sparse(block):
         data, lengths = np.abs(block.data), np.diff(block.indptr)

@@ -122,7 +122,7 @@ HIGH, LOW, SPREAD, SHRUNK = range(4)
 def remaining(cells: Any, known: Any, c: Any, m: Any, x: float, own: float) -> Any:
     """Return n, mean (high and low) and centred sum of a cell without ``own`` of the value x.
 
-    ``known`` holds the mean and the centred sum of all of it. A negative n says that x was never there.
+    ``known`` holds the mean and the centred sum of all of it. A negative n means that x was never counted.
     """
     w, high, low, spread = cells[WEIGHT, c, m], known[HIGH, c, m], known[LOW, c, m], known[SPREAD, c, m]
     n = (w - own) + cells[WEIGHT_LOW, c, m]
@@ -184,7 +184,7 @@ def leave_classes(
 ) -> Any:  # fmt: skip
     """Write the mean and variance of x_m in each class without the row to ``after`` (3, K).
 
-    ``fresh`` says which of them differ from those of the tables, whose floor is ``before``. Returned is the
+    ``fresh`` marks those that differ from the tables, whose floor is ``before``. Returned is the
     floor without the row: 0 if the attribute is then constant, negative if the row was never counted.
     """
     n, high, low, spread = remaining(pooled, of_pooled, np.uintp(0), m, x, own)

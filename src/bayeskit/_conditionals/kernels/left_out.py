@@ -24,7 +24,7 @@ DUST_ABOVE = 1e-12
 
 @kernel
 def sum_states(counts: Any, counts_low: Any, offsets: Any, spare: Any, high: Any, low: Any) -> None:
-    """Add up the states of each attribute, and its spare cell where ``spare`` says so, in two doubles."""
+    """Add up the states of each attribute, and its spare cell where ``spare`` is set, in two doubles."""
     for j in range(np.uintp(offsets.shape[0] - 1)):
         last = offsets[j + np.uintp(1)] - (np.uintp(0) if spare[j] else np.uintp(1))
         for c in range(np.uintp(counts.shape[1])):
@@ -89,7 +89,7 @@ def add_tables(
 
 @kernel
 def remainder(held: float, taken: float) -> float:
-    """Return held − taken, 0 where one double cannot tell it from 0; a whole number is never rounding."""
+    """Return held − taken, or 0 if it is zero up to rounding of one double; integers are never rounding."""
     rest = held - taken
     if rest >= -DUST * held and rest <= DUST_ABOVE * held and rest != np.rint(rest):
         return 0.0

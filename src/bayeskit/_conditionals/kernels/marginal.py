@@ -14,7 +14,7 @@ MOST_CONFIGURATIONS = 4_096
 
 
 class Order(NamedTuple):
-    """How the families hang together.
+    """How the families depend on each other.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Order(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What rows need beside their answers; one for each call, so that calls do not share it.
+    """Working arrays for rows; each call has its own, so that calls do not share them.
 
     Attributes
     ----------

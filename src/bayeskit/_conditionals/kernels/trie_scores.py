@@ -45,7 +45,7 @@ class Rule(NamedTuple):
 def left_over(held: Any, own: Any) -> Any:
     """Return what a count holds without a row's own weight; what is left by rounding alone is nothing.
 
-    A result below zero says that the row was never counted.
+    A result below zero means that the row was never counted.
     """
     left = held - own
     if left < -1e-9 * held:
@@ -71,14 +71,14 @@ def family(
 ) -> Any:
     """Multiply P(child | class, parents) of family f to ``product`` for n rows, and return the least count.
 
-    A result below 0 says that a row was never counted. A missing child has the factor 1; the parents from the
+    A result below 0 means that a row was never counted. A missing child has the factor 1; the parents from the
     first missing one on are left out. Before a product would underflow, its logarithm goes to ``out``.
 
     Parameters
     ----------
     codes : array of shape (≥ n, d)
     there : bool array of shape (≥ n, d) or (1, d)
-        Whether a code is the row's own: only then did the row stand in a count.
+        Whether a code is the row's own: only then is the row part of a count.
     target, own : arrays of shape (≥ n,)
         The class to take weight out of, and how much.
     p : array of shape (K,)
