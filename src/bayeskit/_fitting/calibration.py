@@ -43,7 +43,7 @@ def pool_violators(share: Any, weight: Any, size: Any) -> None:
             length += size[runs]
         share[runs], weight[runs], size[runs] = mean, mass, length
         runs += 1
-    # Runs stand at the front, so they are laid out from the back.
+    # Runs are stored at the front, so they are expanded from the back.
     stop = n
     for run in range(runs - 1, -1, -1):
         mean = share[run]
@@ -193,12 +193,12 @@ class Isotonic:
         for c, label in enumerate(labels):
             order = rows[np.argsort(posterior[rows, c], kind="stable")]
             p, w = posterior[order, c], weights[order]
-            # Posteriors that rounding alone tells apart are one: else a curve would hang on the last bit.
+            # Posteriors that differ by rounding alone are one: otherwise a curve would depend on the last bit.
             place = np.cumsum(np.diff(p, prepend=p[:1]) > _TIE * p)
             weight = np.bincount(place, weights=w)
             at = np.bincount(place, weights=w * p) / weight
             share = isotonic(np.bincount(place, weights=w * (target[order] == c)) / weight, weight)
-            # The ends of each level run say all.
+            # The ends of each level run suffice.
             turn = np.diff(share) != 0.0
             end = np.concatenate([[True], turn]) | np.concatenate([turn, [True]])
             knots[label] = (tuple(at[end].tolist()), tuple(share[end].tolist()))
@@ -280,7 +280,7 @@ def spread_left_out(
 ) -> tuple[Floats, Codes, Floats]:
     """Return the log-posteriors, classes and weights of rows spread evenly over chunks, each row left out.
 
-    Of at most so many rows; unless told, of fewer where each takes an estimate anew.
+    The largest number of rows; by default fewer if each needs a new estimate.
     """
     if most is None:
         most = MOST_ROWS if left_out.fast and not left_out.balanced else MOST_REFITS
@@ -295,10 +295,10 @@ def spread_left_out(
 
 
 def _wanted_shares(fitted: FittedState, target: Codes, weights: Floats) -> Floats:
-    """What to multiply the weight of each row with, so that classes weigh as the model was told they do.
+    """Return the factor of each row's weight, so that classes have the weights that the model was given.
 
     Class weights and a class prior that was given say that the classes of the rows to come are mixed in
-    another way; judged by the mixture of these rows, a correction would undo them. The sum stays the same.
+    another way; a correction fitted to the mixture of these rows would undo them. The sum stays the same.
     """
     assert fitted.spec is not None
     weighted = weighted_classes(fitted.statistics, fitted.spec)

@@ -20,7 +20,7 @@ from bayeskit.errors import NeedsRows, SettingError
 
 Cuts = dict[Name, tuple[float, ...]]
 
-# Rows of a source of many batches that are looked at: every row, then every second, fourth, …
+# Rows that are read of a source of many batches: every row, then every second, fourth, …
 MOST_ROWS = 2**20
 
 
@@ -68,16 +68,16 @@ class _Sample:
 def choose_cut_points(
     source: Source, reading: Reading, given: Cuts, numeric: str | int | Mapping[Any, str | int] = "mdl"
 ) -> Cuts:
-    """Return the cut points of numeric columns: as given, or as ``numeric`` says.
+    """Return the cut points of numeric columns: as given, or chosen by ``numeric``.
 
-    Rows in memory are all looked at. Of a source in batches at most about a million are, evenly spread, so that memory
+    All rows in memory are used. Of a source in batches at most about a million are, evenly spread, so that memory
     does not grow with it.
 
     Parameters
     ----------
     source, reading, given
     numeric : "mdl", "gaussian", int, or mapping from column to one of these
-        Cut where the classes are told apart (MDL), do not cut, or cut into so many intervals of about equally many
+        Cut where the classes differ (MDL), do not cut, or cut into this number of intervals of about equally many
         rows. What a mapping does not name is not cut.
     """
     schema: Schema | None = None
@@ -169,7 +169,7 @@ def _absorb(
     table = match_columns(rows.table, schema, names, "the first batch")
     grown, codes = encode_labels(as_labels(rows.y, table.n_rows), target, "grow")
     if grown.size != target.size and sample.parts:
-        # New classes may stand between the old ones: move the codes that were kept.
+        # New classes may lie between the old ones: move the codes that were kept.
         moved = np.array([grown.codes[label] for label in target.states], dtype=np.int64)
         sample.parts = [(columns, moved[c], w) for columns, c, w in sample.parts]
     columns = [table.numbers(schema.position[v.name]) for v in wanted]

@@ -20,7 +20,7 @@ from bayeskit._schema import Name
 from bayeskit.errors import DataError, InfiniteValue, SettingError, UnseenClass
 from bayeskit.typing import Floats
 
-# What a sorted row says of the gap after it.
+# The kind of gap after a sorted row.
 CLOSED, OPEN, CUT = 0, 1, 2
 
 # 3^k fits a float without loss up to here; beyond, the 2 of log₂(3^k − 2) is below the last digit.
@@ -48,7 +48,7 @@ def fill_information(unit: Any, scale: Any, empty: Any, table: Any) -> None:
 
 @kernel
 def description_length(k: Any) -> Any:
-    """Return log₂(3^k − 2): the bits that say which classes go to which side."""
+    """Return log₂(3^k − 2): the bits that encode which classes are on which side."""
     return math.log2(3.0**k - 2.0) if k <= _LARGEST_POWER else k * _LOG2_3
 
 
@@ -228,14 +228,14 @@ def mdl_cut_points(
     *,
     name: Name = "values",
 ) -> Floats:
-    r"""Cut where it tells the classes apart by more than it costs to say so (Fayyad and Irani).
+    r"""Cut where the gain in information about the class exceeds the cost of the cut (Fayyad and Irani).
 
     An interval S of N rows is cut in two where the class entropy of the parts is least, as long as
 
     .. math::
         Ent(S) - E > \frac{\log_2(N - 1) + \log_2(3^k - 2) - [k\,Ent(S) - k_1 Ent(S_1) - k_2 Ent(S_2)]}{N}
 
-    with k, k₁, k₂ the classes present in S and its parts; then each part is cut likewise.
+    with k, k₁, k₂ the classes present in S and its parts; then each part is cut in the same way.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def frequency_cut_points(
     """Cut into intervals of about equal numbers of rows.
 
     The k-th cut goes between the two neighbouring values where the weight below comes nearest to k/n_bins
-    of the whole; cuts that fall together are one, so that there may be fewer intervals than asked for.
+    of the whole; equal cuts are one, so there may be fewer intervals than requested.
 
     Examples
     --------

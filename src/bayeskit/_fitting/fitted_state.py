@@ -23,7 +23,7 @@ from bayeskit.typing import Floats
 def without_idle_states(
     encoded: EncodedTable, before: Schema, plan: Plan, n_jobs: int | None
 ) -> EncodedTable:
-    """Let states go that stand in no row (a column of whole numbers has all of its span for now).
+    """Remove states that occur in no row (a column of integers has all values of its span until then).
 
     Naive Bayes does so after the counting; a table of pairs or triples would first have to be made for all of them.
     """
@@ -35,7 +35,7 @@ def without_idle_states(
     return encoded.moved_to(before.union(alive) if known else alive)
 
 
-# Enough rows to tell a count from a measurement; a suggestion is not worth a pass over millions.
+# Enough rows to distinguish counts from measurements; a suggestion is not worth a pass over millions.
 ROWS_LOOKED_AT = 1_000
 
 
@@ -181,7 +181,7 @@ class FittedState:
         self._model = None
 
     def complete(self, statistics: Statistics) -> None:
-        """Put statistics in place of those counted: the same rows, and expected ones beside them."""
+        """Replace the statistics by those of the same rows plus expected ones."""
         assert self.tally is not None
         self.tally.statistics = statistics
         self._model = None
@@ -223,7 +223,7 @@ class FittedState:
 
     @property
     def hints(self) -> dict[Name, str]:
-        """What numeric columns might be beside what they are taken for, as their first rows look."""
+        """Other families that might fit numeric columns, judging by the shape of their first rows."""
         return hinted_families(self.shapes) if self._hints is None else self._hints
 
     @hints.setter

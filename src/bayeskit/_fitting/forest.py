@@ -1,4 +1,4 @@
-"""The form of trees whose splits are held, how rows choose these, and what trees say of rows they had not seen."""
+"""The form of trees whose splits are held, how rows choose them, and predictions for out-of-bag rows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CountTrees(ModelForm):
     ----------
     forest : Forest
     constant : float
-        How many rows the node above stands for in the posterior of a node.
+        The weight of the parent node in the posterior of a node, in rows.
     """
 
     forest: Forest
@@ -60,7 +60,7 @@ class CountTrees(ModelForm):
 
 
 def joined(chunks: Iterable[Chunk], most: int = sys.maxsize) -> Chunk:
-    """Join the rows of chunks, at most so many of them, evenly spread."""
+    """Join the rows of chunks, up to a maximum number, evenly spread."""
 
     def columns(chunk: Chunk) -> tuple[NDArray[Any], ...]:
         assert chunk.target is not None
@@ -121,9 +121,9 @@ def grown_forest(rows: Chunk, schema: Schema, growth: Growth) -> Forest:
 def out_of_bag_shares(
     rows: Chunk, schema: Schema, forest: Forest, some: slice | NDArray[np.intp] = slice(None)
 ) -> Floats:
-    """Return how much each tree has to say of rows it was grown from: all where it had not seen them, else nothing.
+    """Return the weight of each tree for training rows: 1 for out-of-bag rows, otherwise 0.
 
-    ``rows`` are all that it was grown from, ``some`` those that are asked for; the shape is (some, trees).
+    ``rows`` are all that it was grown from, ``some`` those to predict; the shape is (some, trees).
     """
     sample, trees = sample_of(rows, schema, forest), trees_of(forest)
     return np.column_stack([sample.out_of_bag(trees.seed, t)[some] for t in range(trees.n_trees)])
@@ -134,7 +134,7 @@ def log_out_of_bag(
 ) -> Floats:
     """Return log P(c | x) of rows by the trees that had not seen them, and without their own counts: shape (n, K).
 
-    ``own`` is the weight that each row has in the counts, ``shares`` what :func:`out_of_bag_shares` says.
+    ``own`` is the weight that each row has in the counts, ``shares`` the result of :func:`out_of_bag_shares`.
     """
     out, power = np.empty((rows.n_rows, len(conditional.prior.log))), conditional.trees.power
 
@@ -169,5 +169,5 @@ def calibrated_forest(
     assert rows.target is not None
     posterior = log_out_of_bag(conditional, rows, np.minimum(rows.row_weights, 1.0), shares, n_jobs)
     temperature = Temperature.fitted(posterior, rows.target.astype(np.intp), rows.row_weights)
-    # Four digits: the order of the rows must not tell in the last.
+    # Four digits: the order of the rows must not change the last one.
     return with_power(forest, round(1.0 / temperature.t, 4))

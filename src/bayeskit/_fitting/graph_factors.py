@@ -60,7 +60,7 @@ class GraphFactors(DiscreteConditional):
     tables : FamilyTries
         The categorical children of the class.
     apart : FamilyTries of one class
-        All other categorical attributes: these say the same in every class.
+        All other categorical attributes: their factors are the same in every class.
     class_family : ClassFamily, or None where the class has no parents
     numbers : tuple of LinearFamily
         The numeric attributes, parents before children.
@@ -78,7 +78,7 @@ class GraphFactors(DiscreteConditional):
     anew: Callable[[Statistics], GraphFactors]
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is derived is made anew: engines hold locks, which cannot be copied.
+        # Derived values are computed again: engines hold locks, which cannot be copied.
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
@@ -97,7 +97,7 @@ class GraphFactors(DiscreteConditional):
         """Of which categorical attributes missing is a state."""
         return np.asarray(self.tables.trie.is_state)
 
-    # -- what a row lacks ------------------------------------------------------------------------------
+    # -- missing cells ---------------------------------------------------------------------------------
 
     @cached_property
     def places(self) -> dict[Name, tuple[bool, int]]:
@@ -138,7 +138,7 @@ class GraphFactors(DiscreteConditional):
         self._add(chunk, np.asarray(own, np.float64), out)
 
     def _add(self, chunk: Chunk, own: Floats | None, out: Floats, summed: Flags | None = None) -> None:
-        """Add rows; ``summed`` tells of nodes that are to be summed over whatever the rows have there."""
+        """Add rows; ``summed`` marks nodes to sum over even if the rows have a value."""
         known = self.known(chunk)
         if summed is not None:
             known &= ~summed
@@ -173,7 +173,7 @@ class GraphFactors(DiscreteConditional):
         there: Flags | None = None,
         numbers: Sequence[LinearFamily] | None = None,
     ) -> None:
-        """Add rows in which every parent of what is there is there, too.
+        """Add rows in which all parents of every present node are present.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class GraphFactors(DiscreteConditional):
 
     @cached_property
     def exact(self) -> Exact:
-        """The engine of rows that lack many cells, where all nodes are discrete."""
+        """The engine for rows with many missing cells, if all nodes are discrete."""
         from bayeskit._inference.exact import Exact
         from bayeskit._inference.potentials import Potentials
 

@@ -44,7 +44,7 @@ def network_of_graph(graph: GraphFactors) -> Network:
 def _variable(graph: GraphFactors, name: Name) -> Variable:
     j = graph.places[name][1]
     variable = graph.schema.categorical[j]
-    # With its cut points a node of intervals can be told numbers.
+    # With its cut points a node of intervals accepts numbers as evidence.
     return replace(discrete(name, state_labels(variable, graph.codes_of(j))), cuts=variable.cuts)
 
 

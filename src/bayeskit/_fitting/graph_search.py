@@ -44,7 +44,7 @@ LIMITS = ("required", "forbidden", "tiers", "max_parents")
 
 @dataclass(frozen=True)
 class GraphSearch:
-    """How a graph is looked for.
+    """The settings of a graph search.
 
     Attributes
     ----------

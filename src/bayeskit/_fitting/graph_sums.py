@@ -33,9 +33,9 @@ Codes = NDArray[np.int64]
 # Joint states of missing nodes that are gone through; beyond that inference is quicker: by far where all nodes are
 # discrete and one tree takes all rows, and less where each row is an elimination of its own.
 MOST_STATES, MOST_MIXED_STATES = 64, 256
-# So many rows of discrete nodes go through one tree, whatever they lack.
+# Rows of discrete nodes with any missing cells that share one tree.
 MANY_ROWS = 256
-# Joint states where a row is left out of the counts: there the other way is to estimate anew for each row.
+# Joint states when a row is left out of the counts; the alternative is a new estimate for each row.
 MOST_LEFT_OUT = 4_096
 # Rows, each once for each joint state, that are looked up at a time.
 _BLOCK_ROWS = 65_536
@@ -274,7 +274,7 @@ def _log_prob(factors: GraphFactors, codes: Codes, values: Floats, sizes: Codes)
     out, missing = np.empty(len(codes)), codes >= sizes
     left = np.ones(len(codes), np.bool_)
     while left.any():
-        # A batch does not look at its target: any variable that is missing in a row will do for it.
+        # A batch ignores its target: any variable that is missing in a row can be the target.
         target = int(missing[left].sum(axis=0).argmax())
         now = left & missing[:, target]
         out[now] = factors.exact.batch(codes[now], target, get_max_memory())[1]

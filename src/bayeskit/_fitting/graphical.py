@@ -175,7 +175,7 @@ class _Counted:
 
     @cached_property
     def is_state(self) -> Flags:
-        """Of which categorical attributes missing is a state: those that were ever missing."""
+        """Return for which categorical attributes missing is a state: those that were ever missing."""
         schema = self.statistics.schema
         families: Any = self.statistics.parts.get("families")
         if self.spec.missing != "state" or families is None:
@@ -259,6 +259,6 @@ def check_graph(dag: Dag, schema: Schema) -> None:
 
 
 def as_graph(structure: Mapping[Name, Any], schema: Schema) -> Dag:
-    """Read a mapping from node to parents, the class among them, as it is held."""
+    """Read a held mapping from node to parents, which includes the class."""
     names = [class_node(schema), *schema.position]
     return Dag.of(structure, [name for name in names if name in structure])

@@ -23,7 +23,7 @@ _LARGEST_MEAN = 500.0
 
 
 def row_words(columns: list[NDArray[Any]], n_rows: int) -> Words:
-    """Return a word for each row that tells rows apart by what they hold, wherever they stand."""
+    """Return a hash of each row's values, which does not depend on its position."""
     words = np.zeros(n_rows, np.uint64)
     for column in columns:
         words = mixed_words(words + np.uint64(0x9E3779B97F4A7C15) + column.astype(np.uint64))
@@ -89,7 +89,7 @@ class Sample:
     n_classes: int
 
     def class_order(self) -> NDArray[np.intp]:
-        """Return the classes in an order that goes by their rows: their names must not change what chance does."""
+        """Return the classes in an order that depends on their rows: their names must not change random choices."""
         words = row_words([*self.numbers.T, *self.codes.T], len(self.target))
         sums = [np.unique(words[self.target == c]).sum(dtype=np.uint64) for c in range(self.n_classes)]
         return np.argsort(np.array(sums, np.uint64), kind="stable")
@@ -114,7 +114,7 @@ class Sample:
         return weight * min(max(1.0, np.count_nonzero(weight) / total), _MOST_DRAWS / total)
 
     def draws(self, seed: int, t: int) -> NDArray[np.int64]:
-        """Return how often each cell stands in the bootstrap of tree t."""
+        """Return how often each cell occurs in the bootstrap sample of tree t."""
         return poisson_draws(self._cells[0], self._means, seed, t)
 
     def out_of_bag(self, seed: int, t: int) -> Floats:
@@ -138,7 +138,7 @@ class Sample:
 _FEW = 24
 # Columns of more states are ordered by chance: by classes, the order itself would be fitted to the rows.
 _MOST_ORDERED = 30
-# How many rows of the mean stand behind the class share by which a state is ordered.
+# Imaginary rows with the mean share; they smooth the class share by which states are ordered.
 _ORDER_ROWS = 5.0
 
 
@@ -230,7 +230,7 @@ def best_bound(
     for i in range(present, n):
         holes[target[ordered[i]]] += draws[ordered[i]]
         n_holes += draws[ordered[i]]
-    if not by_missing:  # rows without a value stay at the node: only the others are parted
+    if not by_missing:  # rows without a value stay at the node: only the others are split
         total -= n_holes
         for c in range(n_classes):
             whole[c] -= holes[c]
@@ -424,7 +424,7 @@ def _order(
     n_classes: int,
     rng: Any,
 ) -> NDArray[np.uint8]:
-    """Number the states of a column by how often a class, drawn by chance, goes with them."""
+    """Number the states of a column by how often a randomly drawn class occurs with them."""
     chance, label = rng.random(size), rng.integers(max(n_classes, 1))
     if size > _MOST_ORDERED:
         order = np.argsort(chance)
@@ -448,7 +448,7 @@ def _grown(
     total = int(draws.sum())
     counts = np.arange(total + 1, dtype=np.float64)
     table = counts * np.log(np.maximum(counts, 1.0))
-    # A split parts rows that are unlike, so there are at most as many leaves as rows.
+    # A split separates different rows, so there are at most as many leaves as rows.
     features, bounds, ways = np.zeros(2 * n + 1, np.uint16), *np.zeros((2, 2 * n + 1), np.uint8)
     deepest = 2**62 if growth.max_depth is None else growth.max_depth
     limits = np.array([max(1, round(n_attributes**0.5)), growth.min_rows, deepest], np.int64)

@@ -38,7 +38,7 @@ class LazyCounts:
 
 
 class LazyState:
-    """Counts asked for when they are needed, and remembered within a budget.
+    """Counts that are computed when needed, and cached within a memory budget.
 
     All counts of one prediction come from one state of the source: when a later pass finds other class
     counts (or another file time) than the remembered ones were taken under, those are dropped and
@@ -102,7 +102,7 @@ class LazyState:
         skeleton = self.skeleton()
         assert self.fitted.spec is not None
         spec = self.fitted.spec
-        # Only in naive Bayes do attributes speak for themselves, so that those absent need not be counted.
+        # Only in naive Bayes are attributes independent, so that absent ones need not be counted.
         whole = skeleton.block is not None or spec.missing == "state" or not spec.form.is_naive
         if whole:
             return frozenset(v.name for v in skeleton.attributes)
@@ -177,7 +177,7 @@ class LazyState:
         assert self.fitted.spec is not None
         backend = backend_of(self.source)
         if backend is not None:
-            # The states are found anew: there may be others by now.
+            # The states are read again: there may be others by now.
             found = backend.schema(self.source, self.fitted.reading, self.fitted.target).restricted(names)
             counted = backend.count(self.source, found, plan_for(found, self.fitted.spec)).pruned()
             return LazyCounts(counted, estimate(counted, self.fitted.spec))

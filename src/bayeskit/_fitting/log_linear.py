@@ -46,15 +46,15 @@ Names = tuple[Name, ...]
 MOST_TERMS, LEAST_ROWS, MOST_ROWS = 20_000_000, 2_000, 30_000
 # Numbers that these rows may take in all, whatever the least is: 240 MB.
 MOST_NUMBERS = 60_000_000
-# Numbers of a sample that the choice of cut points and sets of attributes looks at, and its rows.
+# The numbers, and the rows, of the sample by which cut points and sets of attributes are chosen.
 _SAMPLE_CELLS, _SAMPLE_LEAST, _SAMPLE_MOST = 2**23, 2**13, 2**17
 # Views in which pairs, and triples, are ranked; and additions that the ranking of pairs may cost.
 _RANKED_IN, _TRIPLES_RANKED_IN, _RANKING_COST = 4, 2, 400_000_000
-# Attributes beyond which those that tell least of the class are left out.
+# If there are more attributes, the least informative ones are left out.
 MOST_ATTRIBUTES = 300
 # Triples are looked for among so many attributes, of so many codes at most.
 _TRIPLES_AMONG, _TRIPLE_CODES = 14, 13
-# Cells of a table of two attributes, beyond which its rows are too few to tell anything.
+# If a table of two attributes has more cells, its rows are too few to be informative.
 _LARGEST_TABLE = 2**20
 # Bytes that all tables may take.
 BUDGET = 2**28
@@ -114,7 +114,7 @@ class LogLinear(ModelForm):
         return (LogLinearScore(self.terms(statistics, spec), self.names, weights),)
 
     def terms(self, statistics: Statistics, spec: ModelSpec) -> InteractionTerms:
-        """Return the terms, from statistics whose classes are weighed already."""
+        """Return the terms, from statistics whose class weights are already applied."""
         counts: Any = statistics.parts["interactions"]
         starts, strengths = np.array(self.term_starts, dtype=np.int64), np.array(self.strengths)
         used = used_codes(counts, spec.missing)
@@ -400,7 +400,7 @@ def sum_n_log_n(axes: Any, target: Any, weights: Any, sets: Any, widths: Any, sc
 
 
 class _Ranking:
-    """Ranks attributes, pairs and triples of a sample by what they tell, less what they would tell by chance."""
+    """Ranks attributes, pairs and triples of a sample by their information, corrected for chance."""
 
     def __init__(self, sample: RowSample, schema: Schema, missing: str) -> None:
         self.schema, self.missing = schema, missing
@@ -408,7 +408,7 @@ class _Ranking:
         self.weights = sample.weight
 
     def attributes(self, views: Views) -> Names:
-        """Return the attributes that have more than one value, at most so many, those that tell most of the class."""
+        """Return the attributes that have more than one value, up to a maximum number, the most informative ones."""
         names = [v.name for v in self.schema.attributes if self._varies(v.name)]
         if len(names) <= MOST_ATTRIBUTES:
             return tuple(names)
@@ -433,7 +433,7 @@ class _Ranking:
         return [found[p] for p in np.argsort(-np.asarray(information), kind="stable")]
 
     def triples(self, views: Views, names: Names, most: int) -> list[Names]:
-        """Return triples that depend on each other beyond their pairs, among the attributes that tell most."""
+        """Return triples that depend on each other beyond their pairs, among the most informative attributes."""
         if not most or len(names) < 3:
             return []
         view = _View(self, views.cuts[0], names)
@@ -504,14 +504,14 @@ class _View:
         return np.asarray((information - 0.5 * self._chance(pairs)) / self.total)
 
     def triple_information(self, triples: NDArray[np.int64]) -> Floats:
-        """Return what three attributes tell of each other within the classes that no two of them tell."""
+        """Return the interaction information of three attributes within the classes, beyond their pairs."""
         singles = self._sums(np.arange(len(self.widths))[:, None])[triples].sum(axis=1)
         pairs = sum(self._sums(triples[:, two]) for two in ([0, 1], [0, 2], [1, 2]))
         information = self._sums(triples) - pairs + singles - self._of_class()
         return np.asarray((information - 0.5 * self._chance(triples)) / self.total)
 
     def _chance(self, sets: NDArray[np.int64]) -> Floats:
-        """Return the degrees of freedom of sets of axes, twice the mean of n times what they seem to tell."""
+        """Return the degrees of freedom of sets of axes: twice the mean of n times their information by chance."""
         codes = np.array([max(int(axis.max(initial=0)), 1) for axis in self.axes], dtype=np.float64)
         return np.asarray(codes[sets].prod(axis=1) * self.n_classes)
 

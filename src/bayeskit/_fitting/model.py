@@ -68,7 +68,7 @@ def _naive() -> ModelForm:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """How an estimator wants its model to be estimated.
+    """The settings by which a model is estimated.
 
     Attributes
     ----------

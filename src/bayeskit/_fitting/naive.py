@@ -127,7 +127,7 @@ class Candidates:
 
     @property
     def best(self) -> str:
-        """The family of least loss; the Gaussian where there is nothing to tell them apart."""
+        """The family of least loss; the Gaussian in case of a tie."""
         return (
             min(self.losses, key=lambda f: (self.losses[f], f != "gaussian")) if self.losses else "gaussian"
         )

@@ -42,7 +42,7 @@ class OneDependence(ModelForm):
     Attributes
     ----------
     dag : Dag
-        Over all attributes, with at most one parent each; a numeric attribute is nobody's parent.
+        Over all attributes, with at most one parent each; a numeric attribute is never a parent.
     constants : back-off constants of levels 0 and 1, or None where they are still to be chosen
     """
 
@@ -147,7 +147,7 @@ def pair_constants(statistics: Statistics, spec: ModelSpec, families: list[tuple
     chosen = choose_pair_constants(
         pairs, statistics.schema, families, missing=spec.missing, unseen=spec.unseen
     ).tolist()
-    # Where nobody has a parent the second level is never asked for.
+    # If no attribute has a parent, the second level is never used.
     return tuple([*chosen, *chosen[-1:], 1.0, 1.0][:2])
 
 
@@ -170,7 +170,7 @@ def numeric_places(dag: Dag, schema: Schema) -> Any:
 
 
 def _parent_numbers(dag: Dag, schema: Schema, children: tuple[Variable, ...]) -> Any:
-    # A column that is missing in every row has no states, so nothing could be summed over: it is nobody's parent.
+    # A column that is missing in every row has no states, so it cannot be summed over: it is never a parent.
     number = {v.name: j for j, v in enumerate(schema.categorical) if v.size}
     above = dict(zip(dag.nodes, dag.parents, strict=True))
     parents = [[number[p] for p in above[v.name] if p in number] for v in children]

@@ -84,24 +84,24 @@ class View:
 
     @cached_property
     def schema(self) -> Schema:
-        """The schema with intervals in the place of numbers."""
+        """The schema with intervals instead of numbers."""
         return self.whole.with_variables(
             cut_variable(v.name, self.cuts[v.name]) if v.kind == "numeric" else v
             for v in self.whole.attributes
         )
 
     def spec(self, spec: ModelSpec) -> ModelSpec:
-        """Return the spec of the view's model, whose classes are weighed already."""
+        """Return the spec of the view's model, whose class weights are already applied."""
         return replace(spec, form=self.form, class_weight=None)
 
     def tables(self, spec: ModelSpec) -> Iterator[tuple[Term, tuple[tuple[Any, ...], ...]]]:
-        """Give the terms of attributes that the form asks for, and the axes of each."""
+        """Yield the terms of attributes that the form needs, and the axes of each."""
         for term in self.form.plan(self.schema, self.spec(spec)).terms(self.schema):
             if len(term.cells) > 1:
                 yield term, tuple((name, *self.cuts.get(name, ())) for name in term.cells[1:])
 
     def statistics(self, statistics: Statistics, spec: ModelSpec) -> Statistics:
-        """Return what the form asks for, from the tables of all views."""
+        """Return the statistics that the form needs, from the tables of all views."""
         part: Any = statistics.parts["interactions"]
         pattern: Any = next(p for p in statistics.plan.patterns if p.kind == "interactions")
         axes, tables = pattern.attributes

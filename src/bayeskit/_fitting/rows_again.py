@@ -32,7 +32,7 @@ def chunks_with_weight(encoded: EncodedTable) -> Iterator[Chunk]:
 def spread(
     chunks: Iterable[Chunk], score: Callable[[Chunk], tuple[NDArray[Any], ...]], most: int
 ) -> list[NDArray[Any]]:
-    """Score at most so many rows, spread evenly: every row, or every second, every fourth, …
+    """Score up to a maximum number of rows, spread evenly: every row, or every second, every fourth, …
 
     Parameters
     ----------

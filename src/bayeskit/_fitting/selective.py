@@ -47,7 +47,7 @@ def number_kinds(
     first: Any,
     keys: Any,
 ) -> Any:
-    """Number the rows by the cell of a family that they stand in, and return how many kinds there are.
+    """Number the rows by their cell of a family, and return how many different cells there are.
 
     Rows of one cell and one weight to be left out have the same probabilities. ``table`` of 2^(64 − shift) places
     is full of −1 and becomes a hash from cells to their kind, ``kind`` are the numbers of the rows, ``first`` is
@@ -415,7 +415,7 @@ class _HeldTries:
         self.room = _MOST_BYTES
 
     def of(self, family: tuple[Name, ...], level: int) -> tuple[Trie, Floats]:
-        """Return the counts of a family with so many parents at least, and n(c)."""
+        """Return the counts of a family with at least this many parents, and n(c)."""
         if family in self.held:
             return self.held[family]
         deep = family if self.room > 0 else family[: level + 1]

@@ -40,19 +40,19 @@ from bayeskit.typing import Floats
 
 # The weights that are tried. Unlabelled rows are many, so small weights differ more than large ones.
 CANDIDATES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
-# Where leaving a row out takes an estimate anew, milliseconds each, so many labelled rows judge each weight.
+# If leaving a row out needs a new estimate, milliseconds each, this many labelled rows evaluate each weight.
 MOST_REFITS = 300
 
 
 # Shares are still when they change by less than this in the mean over unlabelled rows, of which each shares out 1.
 STILL = 1e-4
-# A posterior of 0 counts as this: one row must not outweigh all others for ever.
+# A posterior of 0 counts as this: one row must not outweigh all others.
 LEAST_POSTERIOR = 1e-300
 
 
 @dataclass(frozen=True)
 class TaughtModel:
-    """What a model makes of all rows: their counts, the value of the labelled ones, the shares of the others."""
+    """A model applied to all rows: their counts, the value of the labelled ones, the shares of the others."""
 
     statistics: Statistics
     value: float
@@ -102,7 +102,7 @@ def self_train(rows: SplitRows, weight: float, most: int = MOST_STEPS) -> EmResu
 
 
 def taught(rows: SplitRows, model: Model, weight: float) -> TaughtModel:
-    """Share the unlabelled rows by a model, and count them beside the labelled ones."""
+    """Share the unlabelled rows among the classes by a model, and count them with the labelled ones."""
     plan = rows.statistics.plan
 
     def shared(chunk: Chunk) -> tuple[Statistics, Floats]:

@@ -136,7 +136,7 @@ class SemiSupervised:
     ----------
     rows : Parted
     weight : float
-        λ: what an unlabelled row weighs beside a labelled one.
+        λ: the weight of an unlabelled row relative to a labelled one.
     """
 
     rows: SplitRows
@@ -200,7 +200,7 @@ def _labelled_value(chunk: Chunk, model: Model) -> float:
 
 
 def _with_weight(pieces: list[EncodedTable], n_jobs: int | None) -> Schema:
-    """The schema of the states that stand in some row: a span of whole numbers may have been taken for now."""
+    """The schema of the states that occur in some row; a span of integers may have been assumed so far."""
     total: Statistics | None = None
     for piece in pieces:
         classes = replace(piece, target=np.zeros(piece.n_rows, dtype=np.uint32))

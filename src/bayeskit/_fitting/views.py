@@ -19,7 +19,7 @@ from bayeskit.typing import Floats
 
 # Rows up to which intervals must be few, and from which on they may be many.
 FEW_ROWS, MANY_ROWS = 1_000, 8_000
-# Rows that an interval beside a frequent value has at least.
+# The least number of rows of an interval next to a frequent value.
 _LEAST_ROWS = 5
 
 

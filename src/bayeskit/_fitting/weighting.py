@@ -44,7 +44,7 @@ def add_loss(
 
     with t = log P(x_j | c): of the categorical attributes by look-up, then of the numeric ones, where ``norm`` is of a
     value that is present and ``missing`` of one that is not. ``rows`` (n,) are the weights r of the rows, ``terms``
-    (numeric, K) and ``scores`` (K,) scratch. A row whose own class is impossible has no say. The second derivative of
+    (numeric, K) and ``scores`` (K,) scratch. A row whose own class is impossible is ignored. The second derivative of
     each weight, Σ_i r_i Var_c(t_jc), is wanted where ``curvature`` has a place for it.
     """
     d, m, k = _U(codes.shape[1]), _U(mean.shape[0]), _U(scores.shape[0])
@@ -115,7 +115,7 @@ class WeightedNaive(ModelForm):
     Attributes
     ----------
     weights : mapping from attribute to weight
-        An attribute that is not named weighs one.
+        By default the weight is 1.
     """
 
     weights: Mapping[Name, float]

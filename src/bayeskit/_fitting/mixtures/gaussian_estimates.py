@@ -30,7 +30,7 @@ class GaussianSums:
     first : array of shape (K, d)
         :math:`\sum r z`
     second : array of shape (K, d, d) or (K, d)
-        :math:`\sum r z z^T`, or its diagonal where no covariances are wanted.
+        :math:`\sum r z z^T`, or its diagonal if no covariances are needed.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def estimate(sums: GaussianSums, covariance_type: str, reg_covar: float, floor: 
 def _spread(
     covariances: Floats, reg_covar: float, floor: Floats, rounding: Floats, covariance_type: str
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Add to the diagonals what makes covariances usable; tell which were not."""
+    """Add to the diagonals what makes covariances usable; return which were not."""
     if covariance_type in ("diag", "spherical"):
         spherical = covariance_type == "spherical"
         least, rounding = (floor.mean(), rounding.mean(axis=1)) if spherical else (floor, rounding)

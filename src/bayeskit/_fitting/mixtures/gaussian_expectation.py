@@ -219,7 +219,7 @@ class _Shape:
 
 
 def _pieces(patterns: MissingPatterns, task: Callable[[int, int, int], T], n_jobs: int | None) -> Iterator[T]:
-    """Run a task over pieces of the rows; it is told the first row, the last and the first row's group."""
+    """Run a task over pieces of the rows; it gets the first row, the last and the first row's group."""
     n = patterns.X.shape[0]
     bounds = [(start, min(start + _PIECE, n)) for start in range(0, n, _PIECE)]
     groups = np.searchsorted(patterns.starts, [start for start, _ in bounds], side="right") - 1

@@ -171,7 +171,7 @@ class GaussianProblem:
         return self._coordinates(components.means.shape[0]).flat(components)
 
     def unflat(self, vector: Floats) -> Components:
-        """Return the components that a vector stands for."""
+        """Return the components that a vector encodes."""
         d = self.X.shape[1]
         per_component = (
             1 + d + {"full": d * (d + 1) // 2, "tied": 0, "diag": d, "spherical": 1}[self.covariance_type]
@@ -209,7 +209,7 @@ def shares_of(joint: Floats) -> tuple[Floats, Floats]:
 
 
 def column_moments(X: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
-    """Return mean and variance of the observed cells of each column, never zero: one stands in for no spread."""
+    """Return mean and variance of the observed cells of each column, never zero: 1 if there is no spread."""
     seen = ~np.isnan(X)
     w = seen.astype(np.float64) if weights is None else weights[:, None] * seen
     total = w.sum(axis=0)

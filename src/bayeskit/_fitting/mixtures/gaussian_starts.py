@@ -15,7 +15,7 @@ from bayeskit.typing import Floats
 
 Indices = NDArray[np.intp]
 _MOST_STEPS = 100
-# Centres that move less than this, in squares of the columns' spread, stand still (scikit-learn's).
+# Centres that move less than this, in squares of the columns' spread, have converged (scikit-learn's).
 _STILL = 1e-4
 
 
@@ -54,7 +54,7 @@ def spread_out(problem: GaussianProblem, n_centres: int, rng: np.random.Generato
 
 
 def lloyd(problem: GaussianProblem, centres: Floats) -> Floats:
-    """Move centres to the means of the rows nearest to them until they stand still.
+    """Move centres to the means of the rows nearest to them until they converge.
 
     A centre that is nearest to no row goes to the row that lies furthest from its centre.
     """

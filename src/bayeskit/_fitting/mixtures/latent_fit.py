@@ -47,7 +47,7 @@ class LatentFit:
         return match_columns(table, self.model.schema, self.names, "LatentClass")
 
     def joint(self, table: Table, n_jobs: int | None) -> Floats:
-        """Return log P(k, x) of each row; a value never learned is taken for missing."""
+        """Return log P(k, x) of each row; a value never learned is treated as missing."""
         encoded = encode(self.matched(table), self.model.schema, "ignore")
         return self.model.joint(encoded, n_jobs)
 

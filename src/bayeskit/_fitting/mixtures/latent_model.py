@@ -85,7 +85,7 @@ def flat(model: Model, pooled: Statistics) -> Floats:
 
 
 def unflat(vector: Floats, like: Model, pooled: Statistics) -> Model:
-    """Return the model that a vector stands for, with the attributes and states of another."""
+    """Return the model that a vector encodes, with the attributes and states of another."""
     place, moments = 0, moments_of(pooled)
 
     def take(shape: tuple[int, ...]) -> Floats:

@@ -91,7 +91,7 @@ def add_values(
 def share_rows(
     joint: Any, start: int, stop: int, weights: Any, k: int, width: int, hard: bool, out: Any
 ) -> int:
-    """Turn log P(k, x) into the weight that each component gets of each row; add the value climbed to ``out[0]``.
+    """Turn log P(k, x) into the weight that each component gets of each row; add the objective to ``out[0]``.
 
     That value is Σ w log Σ_k P(k, x), or with ``hard`` Σ w max_k log P(k, x), where the first of the best components
     gets the whole row. Return −1, or the first row that no component can have given.
@@ -274,7 +274,7 @@ class LatentProblem:
     .. math:: r_{ik} = w_i\, \frac{P(k) \prod_j P(x_{ij} \mid k)}{\sum_l P(l) \prod_j P(x_{ij} \mid l)}
 
     and the estimates are those of naive Bayes. With ``hard`` each row goes wholly to its most probable component, and
-    what is climbed is the log-likelihood of rows and components together. With smoothing, the logarithm of its prior
+    the objective is the log-likelihood of rows and components together. With smoothing, the logarithm of its prior
     is added. No variance is below a share of the attribute's own over all rows: the largest likelihood under that bound
     is what the estimates find, so the value still cannot fall.
 
@@ -312,12 +312,12 @@ class LatentProblem:
         return self.maximise(self.rows.pooled.embed(self.schema))
 
     def expect(self, parameters: Model) -> tuple[Statistics, float]:
-        """Return the expected statistics and the value of what is climbed, both at ``parameters``."""
+        """Return the expected statistics and the objective, both at ``parameters``."""
         statistics, value = self._expected(parameters, self.hard)
         return statistics, value + log_prior_density(parameters, self.spec.alpha, self.rows.pooled)
 
     def log_likelihood(self, parameters: Model) -> float:
-        """Return Σ w log P(x), whatever it is that is climbed."""
+        """Return Σ w log P(x), whatever the objective is."""
         return self._expected(parameters, False)[1]
 
     def _expected(self, parameters: Model, hard: bool) -> tuple[Statistics, float]:
@@ -357,9 +357,9 @@ class LatentProblem:
         return statistics, value
 
     def flat_cells(self, parameters: Model, statistics: Statistics) -> list[tuple[int, int]]:
-        """Return (component, numeric attribute) where a variance stands on its floor.
+        """Return (component, numeric attribute) where a variance equals its floor.
 
-        The likelihood has no bound there. Of attributes that a component has no value of, nothing is said.
+        The likelihood has no bound there. Attributes without values in a component are left out.
         """
         if "moments" not in self.rows.pooled.parts:
             return []
@@ -368,7 +368,7 @@ class LatentProblem:
         return [cell for cell in found if weight[cell] > self.rows.nothing]
 
     def sound(self, parameters: Model) -> bool:
-        """Whether no variance stands on its floor."""
+        """Whether no variance equals its floor."""
         if "moments" not in self.rows.pooled.parts:
             return True
         return not self.flat_cells(parameters, self._expected(parameters, self.hard)[0])
@@ -405,7 +405,7 @@ class LatentProblem:
         return flat(parameters, self.rows.pooled)
 
     def unflat(self, vector: Floats) -> Model:
-        """Return the model that a vector stands for."""
+        """Return the model that a vector encodes."""
         return unflat(vector, self.whole, self.rows.pooled)
 
     def _summed(

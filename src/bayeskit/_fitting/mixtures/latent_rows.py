@@ -25,7 +25,7 @@ Places = NDArray[np.intp]
 class LatentRows:
     """Distinct rows, in an order that only their cells decide.
 
-    So the answer of EM depends neither on the order of the rows, nor on whether equal rows stand there twice or
+    So the answer of EM depends neither on the order of the rows, nor on whether equal rows are there twice or
     have twice the weight.
 
     Attributes
@@ -36,7 +36,7 @@ class LatentRows:
     weights : array of shape (n,)
         All above zero.
     first : int array of shape (n,)
-        The number of the first row that each stands for.
+        The number of the first row equal to each.
     owner : int array of shape (N,)
         Which distinct row each of the rows given is; −1 for a row of no weight.
     given : array of shape (N,)
@@ -44,7 +44,7 @@ class LatentRows:
     pooled : Statistics
         Of all rows together, in a schema of one component.
     constant : float
-        What the value climbed holds that no parameter changes, such as −Σ w log x! of Poisson attributes.
+        The terms of the objective that no parameter changes, such as −Σ w log x! of Poisson attributes.
     """
 
     schema: Schema
@@ -104,7 +104,7 @@ def hidden_class(n_components: int) -> Variable:
 
 
 def latent_rows(encoded: EncodedTable, spec: ModelSpec, n_jobs: int | None = None) -> LatentRows:
-    """Make distinct rows of an encoded table; states that stand in no row of weight go, unless declared."""
+    """Make distinct rows of an encoded table; states without weight are removed unless declared."""
     weights = np.ones(encoded.n_rows) if encoded.weights is None else encoded.weights
     one = encoded.schema.with_variables(encoded.schema.attributes, hidden_class(1))
     encoded = replace(encoded, schema=one, target=np.zeros(encoded.n_rows, dtype=np.uint32))

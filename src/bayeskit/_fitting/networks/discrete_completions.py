@@ -24,12 +24,12 @@ class Completions:
     """The ways to fill the discrete cells of rows; rows with the same cells share them.
 
     Completions that agree in the *relevant* nodes, those that continuous ones depend on, stand side by side in one
-    *slot*: the numbers of a row cannot tell them apart.
+    *slot*: the numbers of a row cannot distinguish them.
 
     Parameters
     ----------
     network : Network
-        Its discrete nodes with their states; distributions are not looked at.
+        Its discrete nodes with their states; distributions are not used.
     codes : array of shape (rows, discrete nodes)
         The code after the last state where a cell is missing.
     relevant : names of discrete nodes
@@ -112,7 +112,7 @@ class Completions:
         return found
 
     def _refuse(self, missing: NDArray[np.bool_], sizes: Ints, max_memory: float) -> None:
-        """Refuse what would not fit, before it is laid out."""
+        """Raise an error for completions that would not fit, before they are allocated."""
         ways = np.exp2(missing @ np.log2(np.maximum(sizes, 1)))
         if not len(ways):
             return

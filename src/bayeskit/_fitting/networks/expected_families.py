@@ -23,14 +23,14 @@ Ints = NDArray[np.int64]
 _Rows = tuple[Ints, Floats, Floats]
 
 # Rows are worked on so many numbers at a time; their posteriors, and the tables counted, are kept while they take no
-# more bytes than this, and reckoned again beyond.
+# more bytes than this, and computed again beyond.
 AT_ONCE, KEPT = 2**22, 2**28
-# Configurations are told apart by one whole number.
+# Configurations are numbered by one integer.
 MOST_CELLS = 2**62
 
 
 class Extensions(NamedTuple):
-    """Expected n(base, v) of a set of variables and every variable beside, in the cells of the base that occur.
+    """Expected n(base, v) of a set of variables and every other variable, in the cells of the base that occur.
 
     Attributes
     ----------
@@ -182,7 +182,7 @@ class ExpectedFamilies:
             yield from self._filled(base, rows.codes[part], rows.weights[part], posteriors)
 
     def _filled(self, base: list[int], codes: Ints, weights: Floats, posteriors: Floats) -> Iterator[_Rows]:
-        """Yield rows in which the base is there, never many more than ``_most_rows`` at once."""
+        """Yield rows in which the base is present, never many more than ``_most_rows`` at once."""
         for k, v in enumerate(base):
             gone = codes[:, v] >= self.sizes[v]
             if not gone.any():
@@ -228,7 +228,7 @@ def _places(codes: Ints, base: list[int], strides: list[int]) -> tuple[Ints, Int
 
 
 def _summed(cell: Ints, weights: Floats, posteriors: Floats, n_cells: int) -> Floats:
-    """Add up rows by their cells, and their weights beside."""
+    """Add up rows, and their weights, by their cells."""
     rows = np.arange(len(cell))
     adder = csr_array((weights, (cell, rows)), shape=(n_cells, len(cell)))
     found = np.empty((n_cells, posteriors.shape[1] + 1))
@@ -238,14 +238,14 @@ def _summed(cell: Ints, weights: Floats, posteriors: Floats, n_cells: int) -> Fl
 
 
 class ExpectedScores:
-    """Answers what a search asks of discrete columns from expected counts, as if they were counts of rows.
+    """Answers the questions of a search on discrete columns from expected counts, as if they were counts of rows.
 
     Parameters
     ----------
     families : ExpectedFamilies
     score : Score
     n_rows : float
-        What the rows weigh together.
+        The total weight of the rows.
 
     Examples
     --------

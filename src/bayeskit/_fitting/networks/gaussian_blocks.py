@@ -206,7 +206,7 @@ class GaussianBlock:
         total_first, total_second = np.zeros(common.shape), np.zeros((*common.shape, len(places)))
         np.add.at(total_first, cell, parts.first.high)
         np.add.at(total_second, cell, parts.second.high)
-        # Numbers filled in at the same place are equal but for rounding, and have no slope to tell.
+        # Numbers filled in at the same place are equal but for rounding, and determine no slope.
         alike = np.sqrt(np.diagonal(total_second, axis1=1, axis2=2) / divisor[:, None])
         alike = alike <= NO_SPREAD * (np.abs(common) + self.spread[places])
         total_first[alike] = 0.0

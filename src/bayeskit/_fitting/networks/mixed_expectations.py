@@ -22,7 +22,7 @@ from bayeskit.typing import Floats
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-# Rows are weighed so many at a time, whatever the number of threads.
+# Rows weighted at a time, whatever the number of threads.
 ROWS_AT_ONCE = 2**14
 
 
@@ -40,7 +40,7 @@ class Group:
 class Pairs:
     """The rows of a part, each with the configurations of one block it may have.
 
-    ``of_slot`` tells which pair each of the part's slots is; ``row`` the row of each pair.
+    ``of_slot`` is the pair of each of the part's slots; ``row`` the row of each pair.
     """
 
     of_slot: Ints
@@ -59,7 +59,7 @@ class PartSums:
 
 
 class MixedRows:
-    """Rows as the E-step reads them: laid out once, weighed in every step.
+    """Rows as the E-step reads them: prepared once, weighted in every step.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class _Part:
         rows = self._all
         log = log_slots[self._slot]
         completed = []
-        # Numbers beyond the range of doubles make a row impossible, which is told below.
+        # Numbers beyond the range of doubles make a row impossible, which is an error below.
         with np.errstate(over="ignore", invalid="ignore"):
             for pairs, x, normal in zip(self._pairs, rows._numbers, normals, strict=True):
                 density, found = _densities(pairs, x, normal, hard)

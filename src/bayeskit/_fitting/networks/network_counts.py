@@ -133,7 +133,7 @@ def configurations(network: Network, name: Name) -> tuple[list[Name], list[Name]
 def estimated(
     network: Network, counts: NetworkCounts, prior: Prior, imaginary: Mapping[Name, Floats], variance: str
 ) -> Network:
-    """Return the network with every distribution estimated anew.
+    """Return the network with every distribution estimated again.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def _table(cells: Floats, network: Network, name: Name, prior: Prior, imaginary:
         imaginary = prior.cells(variable, math.prod(cells.shape[:-1]))
     smoothed = cells + imaginary
     totals = smoothed.sum(axis=-1, keepdims=True)
-    # A configuration that neither rows nor prior speak of tells nothing.
+    # A configuration with neither rows nor a prior has no estimate.
     return np.asarray(
         np.where(totals > 0.0, smoothed / np.where(totals > 0.0, totals, 1.0), 1.0 / variable.size)
     )

@@ -62,7 +62,7 @@ class NetworkProblem:
     where a are the imaginary counts of the prior. ``hard=True`` completes each row by its most probable states
     instead, and the value is the log-likelihood of the completed rows, and the same sum.
 
-    Rows without a missing cell are counted once, equal rows are joined, and rows without any cell say nothing. Nodes
+    Rows without a missing cell are counted once, equal rows are joined, and rows without any cell have no effect. Nodes
     that are a function of their parents (`Deterministic`) stay as they are.
 
     Parameters
@@ -169,7 +169,7 @@ class NetworkProblem:
         return TableCounts(self._counted + found, self._part), value
 
     def maximise(self, statistics: TableCounts) -> Network:
-        """Return the network that the counts speak for."""
+        """Return the network estimated from the counts."""
         counts: Any = statistics
         found = estimated(self.network, counts, self._prior, self._imaginary, "mle")
         return self._with(found, lambda values: np.where(values < LEAST, 0.0, values))
@@ -180,7 +180,7 @@ class NetworkProblem:
             return np.log(_tables(parameters))
 
     def unflat(self, vector: Floats) -> Network:
-        """Return the network that a vector of logarithms stands for; what is not −inf stays above zero."""
+        """Return the network that a vector of logarithms encodes; what is not −inf stays above zero."""
         if np.isnan(vector).any() or (vector == math.inf).any():
             raise ArithmeticError("The extrapolation left the range of numbers.")
 
@@ -206,7 +206,7 @@ class NetworkProblem:
         return replace(network, nodes=tuple(nodes))
 
     def _impossible(self, rows: RowPatterns, logs: Floats) -> DataError:
-        """Say which row it is, and which of its cells cannot stand together."""
+        """Return the error that names the row, and its cells that are impossible together."""
         impossible = np.flatnonzero(logs == -math.inf)
         i = int(impossible[rows.first[impossible].argmin()])
         left, sizes = rows.codes[i].copy(), self._engine.potentials.sizes
@@ -263,7 +263,7 @@ class RowPatterns:
     Attributes
     ----------
     codes : shape (different rows, variables), the code after a variable's last state where its cell is missing
-    weights : what each of them weighs
+    weights : the weight of each
     first : the number of the first row that is equal to each
     """
 
@@ -292,7 +292,7 @@ class RowPatterns:
 
 
 def family_counts(p: Potentials, codes: Ints, weights: Floats) -> Floats:
-    """Return n of every factor's cells over rows without a missing cell, laid out as the tables are.
+    """Return n of every factor's cells over rows without a missing cell, in the layout of the tables.
 
     >>> p = Potentials.laid_out([2], [[0]], [np.zeros(2)], [0], ("coin",))
     >>> family_counts(p, np.array([[0], [1], [1]]), np.ones(3))

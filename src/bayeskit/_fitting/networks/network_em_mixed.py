@@ -108,7 +108,7 @@ class MixedNetworkProblem:
         self._prior, self._imaginary, self._variance = prior or MLE(), dict(imaginary or {}), variance
         self._discrete = [node for node in network.nodes if node.is_discrete]
         each = np.ones(columns.n_rows) if weights is None else np.asarray(weights, np.float64)
-        # A row without weight says nothing, not even that it is impossible.
+        # A row without weight is ignored, even if it is impossible.
         kept = np.flatnonzero(each > 0.0)
         place = {name: j for j, name in enumerate(columns.names)}
         blocks = continuous_blocks(network)
@@ -144,7 +144,7 @@ class MixedNetworkProblem:
         return counts, value + self._log_prior(dict(zip(self._completions.names, logs, strict=True)))
 
     def maximise(self, statistics: ExpectedCounts) -> Network:
-        """Return the network that the counts and moments speak for."""
+        """Return the network estimated from the counts and moments."""
         counts: Any = statistics
         found = estimated(self.network, counts, self._prior, self._imaginary, self._variance)
         nodes = []
@@ -173,7 +173,7 @@ class MixedNetworkProblem:
         return np.concatenate([np.empty(0), *(part.reshape(-1) for part in parts)])
 
     def unflat(self, vector: Floats) -> Network:
-        """Return the network that a vector stands for; rows of tables are normalised."""
+        """Return the network that a vector encodes; rows of tables are normalised."""
         nodes, at = [], 0
 
         def take(shape: tuple[int, ...]) -> Floats:
@@ -241,7 +241,7 @@ def _codes(columns: NodeColumns, place: int | None, node: Node) -> NDArray[Any]:
 
 
 def _centre_and_spread(x: Floats) -> tuple[float, float]:
-    """Return mean and deviation of what is there; a column without spread has none to go by, and gets 1."""
+    """Return mean and deviation of the present values; the deviation is 1 for a column without spread."""
     seen = x[~np.isnan(x)]
     if not len(seen):
         return 0.0, 1.0
@@ -252,7 +252,7 @@ def _centre_and_spread(x: Floats) -> tuple[float, float]:
 
 
 def _impossible(network: Network, columns: NodeColumns, kept: NDArray[np.intp], row: int) -> DataError:
-    """Say which row it is, and what is in it."""
+    """Return the error that names the row and its cells."""
     row = int(kept[row])
     cells = []
     for variable, codes, numbers in zip(columns.variables, columns.codes, columns.numbers, strict=True):

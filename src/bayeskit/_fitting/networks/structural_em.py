@@ -182,7 +182,7 @@ class _Turns:
                 # Exact answers about the next graph, or about this one's neighbours, would not fit.
                 stopped = "memory"
                 break
-            # A smaller gain than EM looks for in one step is none.
+            # A gain below EM's tolerance for one step is none.
             if there.value > here.value + TOLERANCE * self.n_rows:
                 here = there
                 history.append(here.value)
@@ -247,7 +247,7 @@ class _Turns:
         return _Fit(parents, found.parameters, value, found.stopped)
 
     def _refuse_too_large(self, network: Network) -> None:
-        """Refuse tables that would not fit, before they are laid out."""
+        """Raise an error for tables that would not fit, before they are allocated."""
         cells = {node.name: math.prod(network.shape_of(node.name)) for node in network.nodes}
         # Counts, imaginary counts, their sum and the table itself.
         needed = 4 * 8 * sum(cells.values())
@@ -385,7 +385,7 @@ def start_graph(
 
 
 def with_cells(columns: NodeColumns, weights: Floats | None) -> tuple[NodeColumns, Floats | None]:
-    """Leave out rows without weight, and rows without any cell: they say nothing."""
+    """Leave out rows without weight, and rows without any cell: they have no effect."""
     idle = np.zeros(columns.n_rows, np.bool_) if weights is None else weights <= 0.0
     seen = np.zeros(columns.n_rows, np.bool_)
     for j in range(len(columns.variables)):

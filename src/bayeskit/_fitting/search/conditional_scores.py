@@ -31,7 +31,7 @@ from bayeskit.typing import Floats
 
 Ints = NDArray[np.int64]
 
-# What each family says of each row and class is kept up to so many bytes.
+# The factors of each family for each row and class are cached up to this many bytes.
 MOST_KEPT = 2**28
 
 
@@ -93,7 +93,7 @@ class ConditionalScores:
         scores = [best]
         for candidate in question[1:]:
             bound = -self._cost(candidate.families)
-            if bound <= best:  # the class cannot be told better than surely
+            if bound <= best:  # no prediction is better than certainty
                 scores.append(bound)
                 continue
             new = [f for f in candidate.families if f not in first]
@@ -234,7 +234,7 @@ def _continuous_tree(columns: NodeColumns, target: Name, weights: NDArray[np.flo
     scores = MixedScores(here, Score("loglik"), None if weights is None else weights[here.complete])
 
     def answer(question: Question) -> list[np.ndarray]:
-        # The tree of Chow and Liu asks for pairs alone; beside the class they are pairs given the class.
+        # The tree of Chow and Liu needs only pairs; with the class they are pairs given the class.
         return scores([Family(f.child, f.parents | 1 << at, f.more) for f in question])  # type: ignore[union-attr]
 
     graph = answer_all(chow_liu(at), answer)

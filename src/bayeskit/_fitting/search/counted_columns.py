@@ -113,7 +113,7 @@ class CountedTests(RememberedTests):
         r, s = int(self._sizes[a]), int(self._sizes[b])
         z = np.zeros(len(counts), np.int64)
         for v in members(given):
-            # Numbered anew after each, so that no number outgrows its type.
+            # Renumbered after each, so that no number exceeds its type.
             z = np.unique(z * int(self._sizes[v]) + digits[v], return_inverse=True)[1]
         q = int(z.max()) + 1
         table = np.zeros(q * r * s)
@@ -151,7 +151,7 @@ Count = Callable[[Schema, Plan], Statistics]
 
 @dataclass(frozen=True, eq=False)
 class CountedColumns:
-    """Discrete columns of a search that asks for counts; there is no row to look at.
+    """Discrete columns of a search that uses counts and reads no rows.
 
     Attributes
     ----------
@@ -315,7 +315,7 @@ class _Names:
 
 
 class CountedScores:
-    """Answers what a search asks of discrete columns by asking for counts in its turn.
+    """Answers the questions of a search on discrete columns by requesting counts.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ class CountedScores:
         Statistics of pieces may be added: that is all a source has to be able to do.
     score : Score
 
-    All families of a question are asked for at once. Rows must be complete: a family whose counts are fewer
+    All families of a question are requested at once. Rows must be complete: a family whose counts are fewer
     than the rows is refused, because scores of different rows cannot be compared.
     """
 

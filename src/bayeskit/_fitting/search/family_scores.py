@@ -33,7 +33,7 @@ from bayeskit.typing import Floats
 
 Ints = NDArray[np.int64]
 
-# More configurations than this, and than rows, are numbered anew: those that occur.
+# If there are more configurations than this, and than rows, those that occur are renumbered.
 SMALL_TABLE = 4096
 # With fewer cells in a table, 64 rows at a time by bits are faster than one row at a time.
 FEW_CELLS = 150
@@ -69,14 +69,14 @@ class PackedRows:
         return np.asarray(self.sizes[some] > MOST_PLANES)
 
     def split(self, more: Ints) -> NDArray[np.bool_] | None:
-        """Tell wide variables from others where there are both: one shall not keep the rest from their bits."""
+        """Separate wide variables from others if there are both: one must not keep the rest from bit counting."""
         if not self._any_wide or not self._with_bits:
             return None
         wide = self.is_wide(more)
         return wide if 0 < wide.sum() < len(more) else None
 
     def suits_bits(self, inside: Ints, more: Ints, configurations: float) -> bool:
-        """Tell whether tables of so many configurations with each of ``more`` are best counted by bits."""
+        """Return whether tables of this many configurations with each of ``more`` are best counted by bits."""
         few = self._with_bits and configurations * float(self.sizes[more].mean()) <= FEW_CELLS
         return few and not (self._any_wide and bool(self.is_wide(np.append(inside, more)).any()))
 
@@ -119,14 +119,14 @@ class PackedRows:
         return code, q
 
 
-# A table of more cells than this, and than a few for each row, is not laid out: the cells that occur are sorted.
+# A table of more cells than this, and than a few for each row, is not allocated: the cells that occur are sorted.
 MOST_CELLS, CELLS_A_ROW = 2**16, 8
 # More configurations than this are as good as infinitely many, and still a number.
 MOST_CONFIGURATIONS = 10**300
 
 
 class FamilyScores:
-    """Answers what a search asks of discrete columns.
+    """Answers the questions of a search on discrete columns.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class FamilyScores:
         The declared states of each variable.
     score : Score
     weights : float64 array, optional
-        What each row weighs: as many rows as that. One each where it is left out.
+        The weight of each row, which counts as this many rows. By default 1.
 
     Examples
     --------
@@ -271,7 +271,7 @@ IMPOSSIBLE = -1e300
 
 
 class MixedScores:
-    r"""Answers what a search asks of discrete and continuous columns together.
+    r"""Answers the questions of a search on discrete and continuous columns together.
 
     A continuous child with m numeric parents has in every configuration of its discrete parents the
     log-likelihood of its regression,
@@ -286,7 +286,7 @@ class MixedScores:
     columns : NodeColumns; its complete rows are used
     score : Score
     weights : float64 array, optional
-        What each complete row weighs: as many rows as that. One each where it is left out.
+        The weight of each complete row, which counts as this many rows. By default 1.
     """
 
     def __init__(self, columns: NodeColumns, score: Score, weights: Floats | None = None) -> None:
@@ -314,7 +314,7 @@ class MixedScores:
         self._of_states = sum(1 << int(v) for v in self._discrete)
         self._n_families: Counter[int] = Counter()
         self._room = LARGEST_SHARED
-        # Where no discrete parent parts the rows, one matrix of moments serves every family.
+        # Without discrete parents, one matrix of moments suffices for every family.
         self._moments_of = {0: self._moments(0, sorted(self._numbers))}
 
     @property
@@ -356,7 +356,7 @@ class MixedScores:
             )
 
     def _shared(self, given: int, n_families: int) -> tuple[Floats, Floats] | None:
-        """Return the moments of all columns in each configuration of ``given``, once enough families ask for them."""
+        """Return the moments of all columns in each configuration of ``given``, once enough families need them."""
         self._n_families[given] += n_families
         if given not in self._moments_of and self._n_families[given] >= ENOUGH_FAMILIES:
             cells = min(self.n_rows, math.prod(int(self._sizes[v]) for v in members(given)))
@@ -369,7 +369,7 @@ class MixedScores:
         """Return n and Σzzᵀ about the mean of some columns, in each configuration that occurs."""
         cell, size = np.zeros(self.n_rows, np.int64), 1
         for v in members(given):
-            # Numbered anew after each, so that no number outgrows its type.
+            # Renumbered after each, so that no number exceeds its type.
             wide = cell * int(self._sizes[v]) + self._codes[self._place[v]]
             seen, cell = np.unique(wide, return_inverse=True)
             size = len(seen)
@@ -403,7 +403,7 @@ class MixedScores:
 def _log_likelihood(n: Floats, m: int, residual: Floats, spread: float) -> Floats:
     """Return the log-likelihood of regressions on m columns, from their weights and residual sums of squares."""
     free = n - m - 1.0
-    # Too few rows to tell a variance: that of the column, or every cell of one row would be a certain one.
+    # Too few rows to estimate a variance: that of the column is used, or every cell of one row would be certain.
     known = free > 0.0
     variance = np.where(
         known, np.maximum(residual / np.where(known, free, 1.0), LEAST_SHARE * spread), spread

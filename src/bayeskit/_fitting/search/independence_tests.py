@@ -70,7 +70,7 @@ class IndependenceTests(RememberedTests):
         which is neither above a level nor below it. A search then does not take an arc away, nor add one. 0: all
         tests are made.
     weights : float64 array, optional
-        What each row weighs: as many rows as that. One each where it is left out.
+        The weight of each row, which counts as this many rows. By default 1.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class IndependenceTests(RememberedTests):
         self._largest = int(self._sizes.max(initial=1))
 
     def _make(self, tests: list[Test]) -> None:
-        # One pass over z and the first variable serves all the second ones.
+        # One pass over z and the first variable suffices for all second ones.
         groups: dict[tuple[int, int], list[int]] = defaultdict(list)
         for a, b, given in tests:
             groups[a, given].append(b)
@@ -177,7 +177,7 @@ class IndependenceTests(RememberedTests):
 
 
 def p_values(statistic: Floats, degrees: Floats) -> Floats:
-    """Return how likely χ² of so many degrees of freedom is at least as large; NaN where a test was not made."""
+    """Return the probability that χ² with these degrees of freedom is at least as large; NaN if there was no test."""
     # A variable of one state depends on nothing.
     p = np.where(degrees > 0, chdtrc(np.maximum(degrees, 1.0), np.maximum(statistic, 0.0)), 1.0)
     p[np.isnan(statistic)] = np.nan
@@ -209,7 +209,7 @@ class MixedTests(RememberedTests):
     min_rows : float
         With fewer rows for each degree of freedom the test is not made: p is NaN.
     weights : float64 array, optional
-        What each complete row weighs. One each where it is left out.
+        The weight of each complete row. By default 1.
 
     Examples
     --------
@@ -304,7 +304,7 @@ class MixedTests(RememberedTests):
                 scatter[:, i, j] = scatter[:, j, i] = np.bincount(cell, w * centred[i] * centred[j])
         floor = LEAST_SHARE * np.eye(m)
         covariance = scatter / n[:, None, None] + floor
-        # Too few rows to tell a covariance: that of all rows, or every cell of one row would be a certain one.
+        # Too few rows to estimate a covariance: that of all rows is used, or every cell of one row would be certain.
         few = n <= m + 1.0
         covariance[few] = (w * z) @ z.T / self.n_rows + floor
         determinant = np.linalg.slogdet(covariance)[1]

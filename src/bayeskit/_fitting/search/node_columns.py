@@ -169,7 +169,7 @@ def read_nodes(data: Any, *settings: Any, **more: Any) -> NodeColumns:
     (array([0, 1, 0], dtype=uint8), array([0.1, 3.5, 0.2]))
     """
     if in_pieces(data):
-        open_table(data)  # says which rows are taken
+        open_table(data)  # its error lists the accepted kinds of rows
     return read_source(data, *settings, **more)[0]
 
 
@@ -203,7 +203,7 @@ def read_source(
     Returns
     -------
     columns : NodeColumns
-    weights : array of shape (rows,), or None where every row weighs one
+    weights : array of shape (rows,), or None if every weight is 1
 
     Examples
     --------
@@ -233,7 +233,7 @@ def _reading(
     discretize: str | int | Mapping[Any, Any] | None,
     known: Mapping[Name, Variable],
 ) -> tuple[Reading, int | None]:
-    """Say to the reader of rows what was said of nodes; return also into how many intervals to cut all floats."""
+    """Translate settings of nodes for the reader of rows; return also into how many intervals to cut all floats."""
     check_states({} if states is None else states)
     measured = {name for name, given in (states or {}).items() if _is_float(given)}
     by_name = discretize if isinstance(discretize, Mapping) else {}
@@ -269,7 +269,7 @@ def _intervals(given: object) -> int:
 
 
 def _cut(rows: EncodedTable, reading: Reading, for_all: int | None) -> NodeColumns:
-    """Cut the numbers that are to be cut into so many intervals, now that all of them are known."""
+    """Cut numbers into the requested intervals, now that all of them are known."""
     coded, measured = iter(rows.codes), iter(rows.values)
     variables: list[Variable] = []
     codes: list[Codes | None] = []
@@ -302,7 +302,7 @@ def sealed(variable: Variable) -> Variable:
 
 
 def _note_gaps(rows: EncodedTable, reading: Reading) -> None:
-    """Say which columns of a file that nobody spoke of hold whole numbers and gaps only, a few values in all."""
+    """Return the columns of a file, without settings, that hold only a few different integers and missing cells."""
     for variable, numbers in zip(rows.schema.numeric, rows.values, strict=True):
         there = numbers[~np.isnan(numbers)]
         few = len(there) < len(numbers) and (there == np.rint(there)).all()

@@ -36,7 +36,7 @@ METHODS = ("auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How to search; what a method does not need it does not look at."""
+    """How to search; each method ignores the settings that it does not need."""
 
     method: str = "auto"
     score: Score = field(default_factory=Score)
@@ -221,7 +221,7 @@ def moved(arcs: Arcs, place: Codes, back: Codes) -> Arcs:
 
 
 def _with_weight(columns: NodeColumns, weights: Floats) -> tuple[NodeColumns, Floats]:
-    """Leave out the rows that weigh nothing."""
+    """Leave out the rows without weight."""
     rows = np.flatnonzero(weights)
     return columns.take(rows), weights[rows]
 
@@ -250,7 +250,7 @@ def find_distinct(
 
     ``table`` holds places in ``first``, −1 where free; its length is a power of two above ``most``. ``first`` and
     ``sums`` are, for each row that differs from those before it, where it stands and the weight of all its equals.
-    Without ``weights`` (an empty array) every row weighs one.
+    Without ``weights`` (an empty array) every row has weight 1.
     """
     mask = _U(table.shape[0] - 1)
     weighted = weights.shape[0] > 0
@@ -290,7 +290,7 @@ PAYS = 16
 
 
 class DistinctRows(NamedTuple):
-    """Columns in which every row differs from every other, and what each row weighs."""
+    """Columns in which all rows are different, and the weight of each row."""
 
     columns: NDArray[Any]
     weights: Floats
@@ -303,7 +303,7 @@ def distinct_rows(columns: NDArray[Any], weights: Floats | None, most: int) -> D
     ----------
     columns : unsigned integer array of shape (variables, rows)
     weights : float64 array, optional
-        What each row weighs; one where it is left out.
+        The weight of each row; by default 1.
     most : int
 
     Examples
@@ -343,7 +343,7 @@ class SearchAnswers:
     """Answers both kinds of question over the complete rows of some columns.
 
     ``weights`` are those of the complete rows. Rows that occur many times are joined where this pays. Scores and
-    tests are made ready when they are first asked for.
+    tests are prepared on first use.
     """
 
     def __init__(
