@@ -52,7 +52,7 @@ OURS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 ONLY_BY_NAME = ("spode", "net", "trees", "loglinear", "text")
 TEXT = "text"
 BASELINES = ("majority", "logistic", "forest", "boosting")
-# Counts of all pairs, or triples, of values may take so many bytes: at 216 MB TAN took six seconds for 2,400 rows.
+# Counts of all pairs, or triples, of values may take this many bytes: at 216 MB TAN took six seconds for 2,400 rows.
 MOST_PAIRS, MOST_TRIPLES = 100e6, 100e6
 # Models that are one graph over their attributes, and the network, in which the class is one of them.
 STRUCTURED = ("spode", "tan", "kdb", "skdb")

@@ -48,7 +48,7 @@ class ComparisonSource(Protocol):
         """Read some columns, some as "str" or "float64": numbers have NaN, texts None where missing."""
 
     def as_given(self, columns: Columns, rows: NDArray[np.intp]) -> Any:
-        """Return rows as anybody's estimator takes them: a frame, or an array where columns have no names.
+        """Return rows as any scikit-learn estimator takes them: a frame, or an array where columns have no names.
 
         ``columns`` holds these rows of the columns that are used, as they were read.
         """
@@ -168,7 +168,7 @@ def open_rows(
 ) -> tuple[ComparisonSource, Name]:
     """Open rows in memory or a file, and return them with the name of the class."""
     if isinstance(data, FileTableSource):
-        assert target is not None  # the command line asks for it
+        assert target is not None  # the command line requires it
         return data, target
     if target is not None and not isinstance(target, Hashable):
         raise DataTypeError(
@@ -262,7 +262,7 @@ def load(
     _check(given, target, drop, keep)
     order = tuple(name for name in given.names if name != target)
     why: dict[Name, str] = dict.fromkeys(drop, "dropped")
-    # A column of dates says so itself; it could not be read as anything else.
+    # A column of dates has its own type; it could not be read as anything else.
     typed = [name for name in given.dates if name not in {*keep, *drop}]
     if target in typed:
         raise DataError(

@@ -66,7 +66,7 @@ def _arcs(run: ComparisonRun, comparison: Comparison) -> tuple[Any, Mapping[Name
         return counts, run.fitted(pick).network_._network.dag.as_mapping(), "network"
     if comparison.uncounted_pairs is not None:
         return counts, {}, "tree"
-    # Without a penalty every attribute hangs on the one of the most values.
+    # Without a penalty every attribute would depend on the one with the most values.
     return counts, Tree(criterion="bic").graph(counts.statistics_).as_mapping(), "tree"
 
 

@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from bayeskit._report.comparison_report.comparison_page import Findings
     from bayeskit.typing import LabelsLike, RowSource
 
-# Loops are compiled on so many rows, so that no model is charged for it.
+# Loops are compiled on this many rows, so that compiling counts for no model's time.
 WARM = 500
-# Posteriors of all models are kept up to so many bytes; beyond that the winner is asked again.
+# Posteriors of all models are stored up to this many bytes; beyond that the winner predicts again.
 MOST_KEPT = 400_000_000
-# The models of all folds together are kept up to so many bytes, to explain rows with; larger ones are fitted again.
+# The models of all folds are stored up to this many bytes, to explain rows; larger ones are fitted again.
 MOST_MODEL = 20_000_000
 TOO_LARGE = "its counts would take {size}; models= tries it all the same"
 NO_MEMORY = "There is not enough memory for this. Use fewer columns (exclude=), or fewer rows."
@@ -229,7 +229,7 @@ class ComparisonSettings:
 
 @dataclass(frozen=True, eq=False)
 class _JudgedFolds:
-    """Which rows are judged in which fold, and what is true of them."""
+    """Which rows are evaluated in which fold, and their true classes."""
 
     parts: Folds
     rows: Rows

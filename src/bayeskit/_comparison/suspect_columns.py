@@ -101,7 +101,7 @@ def is_present(values: Values) -> NDArray[np.bool_]:
 
 
 def _is_copy(cells: Sequence[Any], classes: Sequence[Any], distinct: set[Any]) -> bool:
-    """Whether each value stands for one class and each class for one value."""
+    """Whether each value occurs with one class and each class with one value."""
     labels = set(classes)
     if len(labels) < 2 or len(labels) != len(distinct) or len(distinct) * 2 > len(cells):
         return False

@@ -72,7 +72,7 @@ def try_model(
     target : column name, optional
         What our models call the class.
     most_warm : int, optional
-        Loops are compiled on so many rows at most; by default on all of the first fold. A small table needs none
+        The most rows on which loops are compiled; by default all of the first fold. A small table needs none
         compiled.
     after_fold : called after each fold
     """
@@ -115,7 +115,7 @@ def _warm_up(
 
 
 def _check_answer(name: str, model: Any, answer: Any, classes: NDArray[Any], n: int) -> None:
-    """Refuse what a user's own estimator says if it is no posterior."""
+    """Raise an error if the output of a user's own estimator is no posterior."""
     known = getattr(model, "classes_", None)
     if known is None or not set(np.asarray(known).tolist()) <= set(classes.tolist()):
         raise SettingError(
@@ -183,7 +183,7 @@ def folds_of(y: NDArray[Any], most: int = 5, seed: int = 0, *, keep: bool = Fals
     least = int(counts.max() if keep else counts.min())
     split = StratifiedKFold(max(2, min(most, least)), shuffle=True, random_state=seed)
     with warnings.catch_warnings():
-        if keep:  # whoever keeps the folds says in words of their own that a class is rare
+        if keep:  # a caller that keeps the folds warns of rare classes itself
             warnings.simplefilter("ignore")
         return list(split.split(np.zeros(len(y)), y))
 

@@ -86,7 +86,7 @@ class Twofold:
         return _settled(raw.high, raw.low + self.low * factor)
 
     def cleared(self, where: NDArray[np.bool_]) -> Twofold:
-        """Put exact zeros where the mask, which broadcasts, says so."""
+        """Set exact zeros where the mask, which broadcasts, is true."""
         return Twofold(np.where(where, 0.0, self.high), np.where(where, 0.0, self.low))
 
     def total(self) -> Twofold:
@@ -280,7 +280,7 @@ def combine(a: Any, ca: Any, b: Any, cb: Any, sign: float, out: Any, co: Any, j:
 
 @kernel
 def combine_cells(a: Any, a_exponent: Any, b: Any, b_exponent: Any, sign: float, out: Any) -> int:
-    """Add (sign +1) or subtract (−1) all cells; TROUBLE asks for other exponents."""
+    """Add (sign +1) or subtract (−1) all cells; TROUBLE means that other exponents are needed."""
     status = FINE
     for j in range(np.uintp(a.shape[2])):
         if a_exponent[j] != b_exponent[j]:
@@ -292,7 +292,7 @@ def combine_cells(a: Any, a_exponent: Any, b: Any, b_exponent: Any, sign: float,
 
 
 def plainly_settled(cells: NDArray[np.float64]) -> bool:
-    """Say whether cells fresh from counting are in the form that is kept, as plain doubles can tell."""
+    """Return whether newly counted cells are in the stored form, as far as plain doubles show."""
     w, f, s = cells[WEIGHT], cells[FIRST], cells[SECOND]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         near = FAR_DEVIATIONS**2 * s >= (FAR_DEVIATIONS**2 + 1.0) * (f * (f / w))
@@ -302,7 +302,7 @@ def plainly_settled(cells: NDArray[np.float64]) -> bool:
 
 @kernel
 def settle_cells(cells: Any) -> int:
-    """Settle cells fresh from counting; FAR says that some pivot was far from its mean."""
+    """Settle newly counted cells; FAR means that some pivot was far from its mean."""
     status = FINE
     for c in range(np.uintp(cells.shape[1])):
         for j in range(np.uintp(cells.shape[2])):

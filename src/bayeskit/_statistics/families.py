@@ -145,7 +145,7 @@ class Families(Part):
         return table[:-1, :-1]
 
     def levels(self, f: int, is_state: NDArray[np.bool_] | None = None, lowest: int = 0) -> list[Cells]:
-        """Return the counts of the first l parents, l = 0, …, k, over the rows where those and the child are there.
+        """Return the counts of the first l parents, l = 0, …, k, over the rows where those and the child are present.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class Families(Part):
         is_state : bool array over the categorical attributes, optional
             Where missing is a state like any other.
         lowest : int
-            The first l that is wanted.
+            The first l to return.
 
         Returns
         -------

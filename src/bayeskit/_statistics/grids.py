@@ -110,7 +110,7 @@ class Grids(Part):
     merging coarsens the finer grid and is associative and commutative.
 
     Subtracting keeps the wider cells: after forgetting, the counts are exact but the grid does not refine
-    again, for what lay where inside a cell is not known. (A grid without any values starts again.)
+    again, since the positions inside a cell are not known. (A grid without any values starts again.)
 
     Attributes
     ----------

@@ -126,7 +126,7 @@ def pair_information(pairs: Pairs) -> Floats:
 
 
 def _blocks(offsets: NDArray[np.intp], cells_of_row: int) -> list[tuple[int, int]]:
-    """Cut the attributes into runs whose rows have about so many cells as fit the cache."""
+    """Cut the attributes into runs whose rows fit the cache."""
     d, most = len(offsets) - 1, max(1, _CELLS // max(cells_of_row, 1))
     cuts = [0]
     while cuts[-1] < d:

@@ -160,7 +160,7 @@ class Moments(Part):
         return (self.weight > 0.0) & (spread <= in_doubt), np.where(np.abs(mean) <= error, 0.0, mean)
 
     def _at(self, value: Floats, where: NDArray[np.bool_]) -> Self:
-        """Return the same weights, all of them at these values where the mask says so."""
+        """Return the same weights, all at these values where the mask is true."""
         cells = self.cells.copy()
         cells[double.PIVOT] = np.where(where, value, cells[double.PIVOT])
         cells[double.FIRST :, where] = 0.0
@@ -298,7 +298,7 @@ def put_moments(table: CellTable, planes: Floats) -> int:
 def _pooled_cells(cells: Floats) -> Floats:
     """Add the cells of all classes about the pivot of the heaviest, in double-double.
 
-    In NumPy: it is asked once for an estimate, and a kernel for it would double the time of a first fit.
+    In NumPy: it is called once for an estimate, and a kernel for it would double the time of a first fit.
     """
     weight, weight_low, pivot, first, first_low, second, second_low = cells
     pooled = np.zeros((double.PLANES, 1, cells.shape[2]))
@@ -317,7 +317,7 @@ def _pooled_cells(cells: Floats) -> Floats:
             total = total + sums[:, c]
         n, first_sum, second_sum = total[0], total[1], total[2]
         spread = n * second_sum - first_sum * first_sum
-        # Nothing but rounding: the attribute is constant, and must say so to the last bit.
+        # Nothing but rounding: the attribute is constant, and its variance must be exactly 0.
         constant = spread.high <= double.NO_SPREAD * n.high * np.abs(moved.high).sum(axis=0)
     pooled[[double.WEIGHT, double.FIRST, double.SECOND], 0] = total.high
     pooled[[double.WEIGHT_LOW, double.FIRST_LOW, double.SECOND_LOW], 0] = total.low

@@ -1,4 +1,4 @@
-"""n(class, x_i, x_j): the counts of every two categorical attributes in one array."""
+"""n(class, x_i, x_j): the counts of all pairs of categorical attributes in one array."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class Pairs(Part):
 
 
 def _blocks(schema: Schema, attributes: tuple[Name, ...]) -> Iterator[tuple[Term, slice, slice]]:
-    """The terms of two attributes, and where the states of either stand."""
+    """The terms of two attributes, and the positions of their states."""
     offsets = schema.offsets.tolist()
     place = {v.name: slice(*offsets[j : j + 2]) for j, v in enumerate(schema.categorical)}
     for term in Pairs.terms(schema, attributes):

@@ -21,7 +21,7 @@ from bayeskit.errors import DataError, NotCounted
 from bayeskit.typing import Floats
 
 # What is left of a weight is rounding where it is below this share of what was taken away: the weight 0.7·0.7 that
-# a row of weight 1 has after fading twice is not 0.49, and whoever forgets it can name it to one double only.
+# a row of weight 1 has after fading twice is not 0.49, and a call of forget can name it to one double only.
 ROUNDING = 2.0**-48
 # The same for sums that are kept in one double, which lose a little with every row.
 ROUNDING_OF_ONE = 2.0**-40
@@ -313,7 +313,7 @@ class CellTable:
                 term=term_text(self.term),
                 n=n[~np.isfinite(n)][0],
             )
-        cells = self.term.cells  # codes of a grid stand behind them
+        cells = self.term.cells  # codes of a grid follow them
         for name, column, size in zip(
             cells, codes.T[: len(cells)], shape_of(schema, self.term)[: len(cells)], strict=True
         ):

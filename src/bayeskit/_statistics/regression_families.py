@@ -32,7 +32,7 @@ from bayeskit.typing import Floats
 
 # Squares of larger values, summed over many rows, would leave the range of doubles.
 LARGEST = 1e100
-# The class stands among the members of a family as this number.
+# The class has this number among the members of a family.
 CLASS = -1
 _SUMS = ("weight", "first", "second")
 

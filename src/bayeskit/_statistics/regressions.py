@@ -29,7 +29,7 @@ def sum_products(
     second: Any,
     second_low: Any,
 ) -> None:
-    """Add w, w·d and w·d·dᵀ of every row, d = z − pivot of its cell, to what is there; only the lower triangles."""
+    """Add w, w·d and w·d·dᵀ of every row, d = z − pivot of its cell, to the sums; only the lower triangles."""
     for i in range(z.shape[0]):
         c = cell[i]
         n[c], n_low[c] = add(n[c], n_low[c], weights[i], 0.0)
@@ -85,7 +85,7 @@ class Regressions:
 
     @classmethod
     def of(cls, z: Floats, configuration: NDArray[np.int64], weights: Floats, size: int) -> Regressions:
-        """Count rows that are complete; ``configuration`` tells each row's cell."""
+        """Count complete rows; ``configuration`` is each row's cell."""
         z, configuration, weights = _with_weight(z, configuration, weights)
         pivot = _means(z, configuration, weights, size)
         m = z.shape[1]
@@ -129,7 +129,7 @@ class Regressions:
         return Regressions(self.pivot[which], self.weight[which], self.first[which], self.second[which])
 
     def placed(self, places: NDArray[np.intp], size: int) -> Regressions:
-        """Return as many cells as ``size`` says: these in their places, all others empty."""
+        """Return ``size`` cells: these in their places, all others empty."""
 
         def put(values: Floats) -> Floats:
             wide = np.zeros((size, *values.shape[1:]))
@@ -267,7 +267,7 @@ class Regressions:
         """The mean of each cell, and Σzzᵀ about it."""
         n = np.where(self.n > 0.0, self.n, 1.0)
         far = self.first.high**2 > 1e-2 * n[:, None] * _squares(self.second)
-        # Counted in one double, about the mean: there is no more to be had.
+        # Counted in one double, about the mean: there is no more precision.
         if not far.any() and not self.second.low.any():
             rest = self.first.high / n[:, None]
             scatter = self.second.high - n[:, None, None] * rest[:, :, None] * rest[:, None, :]

@@ -38,14 +38,14 @@ class RowSample(Part):
     Attributes
     ----------
     numbers : int64 array of shape (m,), ascending
-        Rows of equal values and other classes have the same number, and stand in the order of the classes.
+        Rows with equal values and different classes have the same number, and are sorted by class.
     codes : int64 array of shape (m, categorical attributes)
     bits : int64 array of shape (m, numeric attributes)
         The bits of the doubles: so NaN is equal to itself, and infinity is kept.
     target : int64 array of shape (m,)
     weight : array of shape (m,)
     unit : array of shape (K,)
-        What one row of each class weighs: 1, or what classes were weighed by.
+        The weight of one row of each class: 1, or the class weight.
     limit : int64 array of shape (1,)
     capacity : int64 array of shape (1,)
     """
@@ -97,7 +97,7 @@ class RowSample(Part):
 
     @property
     def is_whole(self) -> bool:
-        """Whether no row was ever let go: the sample is all there is."""
+        """Whether no row was dropped: the sample contains all rows."""
         return bool(self.limit[0] == _LARGEST)
 
     def holds(self, schema: Schema, codes: Any, values: Floats) -> NDArray[np.bool_]:
@@ -129,7 +129,7 @@ class RowSample(Part):
         return replace(some, weight=left)._take(np.flatnonzero(left > rounding))
 
     def _places_of(self, other: Self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return where the rows of another sample stand in this one, and which of them are there."""
+        """Return the positions of another sample's rows in this one, and which of them are present."""
         both = self._joined(other)
         order = np.lexsort((np.arange(len(both.numbers)), both.target, both.numbers))
         numbers, target, mine = both.numbers[order], both.target[order], order < len(self.numbers)
@@ -143,7 +143,7 @@ class RowSample(Part):
         return place, known
 
     def scale(self, factor: float | Floats) -> Self:
-        if np.ndim(factor):  # classes are weighed: a row of the class is worth so much
+        if np.ndim(factor):  # class weights: the weight of one row of the class
             by_class = np.asarray(factor, dtype=np.float64)
             scaled = replace(self, weight=self.weight * by_class[self.target], unit=self.unit * by_class)
         else:

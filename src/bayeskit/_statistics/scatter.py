@@ -48,7 +48,7 @@ class Scatter(Part):
         In order :math:`\sum w` of shape (K,), :math:`\sum w z_i` of shape (K, d), and of shape (K, d, d)
         :math:`\sum w z_i z_j`, :math:`\sum w z_i^2 z_j`, :math:`\sum w z_i^2 z_j^2`. Ledoit and Wolf's
         shrinkage is a function of the second and the fourth; the third lets the fourth change its pivot.
-        They are kept for pairs so that shrinkage can be had in any units of the columns.
+        They are stored for pairs so that shrinkage works in any units of the columns.
 
     Examples
     --------
@@ -241,7 +241,7 @@ class Scatter(Part):
     def within(self) -> Self:
         """Return the sums of all rows about the mean of their class, as one class about zero (K = 1)."""
         centred = self.centred()
-        # A mean of 1e8 lies up to 1e-8 beside the nearest double: that is still to be taken away.
+        # A mean of 1e8 is up to 1e-8 away from the nearest double: the rest is still to be subtracted.
         sums = _shifted(centred.sums, Twofold.exact(centred._mean_of_z(self.weight > 0)))
         n, s1, s2, s3, s4 = (s.total() for s in sums)
         return type(self)(np.zeros_like(self.pivot[:1]), (n, s1, s2, s3, s4))

@@ -206,7 +206,7 @@ class Statistics:
 
 
 def _merged(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
-    """Add parts of the same kind; one that the other side does not have stays as it is."""
+    """Add parts of the same kind; a part that the other side lacks is unchanged."""
     return {**a, **b, **{kind: a[kind].merge(b[kind]) for kind in a if kind in b}}
 
 

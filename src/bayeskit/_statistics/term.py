@@ -49,8 +49,8 @@ class Pattern:
     ``totals``: n and Σx in each class, for every column of a block.
     ``scatter``: n, Σz, Σzzᵀ and their third and fourth powers in each class, over the rows where all these attributes
     are present.
-    ``pairs``: n(class, x_i, x_j) for every two categorical attributes, and the counts of ``tables``.
-    ``triples``: n(class, x_i, x_j, x) for every two of these categorical attributes and every categorical one.
+    ``pairs``: n(class, x_i, x_j) for all pairs of categorical attributes, and the counts of ``tables``.
+    ``triples``: n(class, x_i, x_j, x) for all pairs of these categorical attributes and every categorical one.
     ``families``: n(class, x, parents); each of the attributes is a tuple (child, parent 1, …, parent k).
     ``cell_moments``: n, Σx, Σx² in each class and state of each categorical attribute, for every numeric one.
     ``regressions``: n, Σz and Σzzᵀ of z = (numeric parents, x) in each class and configuration of the categorical
@@ -102,7 +102,7 @@ class Plan:
 
     @classmethod
     def pairs(cls, schema: Schema) -> Plan:
-        """Return the plan of naive Bayes plus every two categorical attributes with the class."""
+        """Return the plan of naive Bayes plus all pairs of categorical attributes with the class."""
         names = tuple(v.name for v in schema.categorical)
         return cls((*cls.naive(schema).patterns, Pattern("pairs", names)))
 

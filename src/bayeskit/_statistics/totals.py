@@ -36,7 +36,7 @@ MOST_CELLS = 2**30
 class Totals(Part):
     """First-order statistics of a block.
 
-    Classes stand on the first axis because counting writes one class at a time: the row of a class
+    Classes are on the first axis because counting writes one class at a time: the row of a class
     (0.8 MB for 100,000 words) stays in the cache while its documents pass. Prediction wants the classes
     of a word side by side instead; estimation turns its finished table once, which costs a fiftieth of
     a count.

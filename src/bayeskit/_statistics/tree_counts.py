@@ -29,7 +29,7 @@ MOST_CODES, UNKNOWN, MISSING = 254, 254, 255
 MOST_COLUMNS = 2**16
 # What becomes of a row at a node. A leaf has no test; a row without a value stays, goes left or goes right.
 LEAF, STAYS, LEFT, RIGHT = 0, 1, 2, 3
-# Bounds of the power of a forest: few rows, all of them told right, would ask for any.
+# Bounds of the power of a forest: a few rows, all predicted correctly, would allow any.
 LEAST_POWER, LARGEST_POWER = 0.25, 4.0
 
 
@@ -37,7 +37,7 @@ LEAST_POWER, LARGEST_POWER = 0.25, 4.0
 def link_nodes(ways: Any, starts: Any, stack: Any, rights: Any, parents: Any) -> Any:
     """Find the right child and the parent of every node; return False where the nodes make no trees.
 
-    Nodes stand in the order of a walk, left before right, so a node with a test is followed by its left child.
+    Nodes are in depth-first order, left before right, so a node with a test is followed by its left child.
     """
     for t in range(starts.shape[0] - 1):
         waiting = 0
@@ -153,7 +153,7 @@ def _numbers(text: Any, dtype: str) -> NDArray[Any]:
 
 @lru_cache(maxsize=8)
 def trees_of(forest: Forest) -> Trees:
-    """Read splits; a :class:`~bayeskit.errors.DataError` says that they make no trees.
+    """Read splits; raise a :class:`~bayeskit.errors.DataError` if they are not trees.
 
     Examples
     --------
@@ -209,7 +209,7 @@ class TreeCounts(Part):
     margin : array of shape (K,)
         n(c): the weight of each class.
     starts : int64 array of shape (trees + 1,)
-        Where the nodes of each tree begin; trees of several forests stand one after the other.
+        Where the nodes of each tree begin; trees of several forests follow each other.
     keys, counts : arrays of shape (m,)
         node·K + c, ascending, and the weight there.
     """

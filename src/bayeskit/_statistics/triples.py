@@ -1,4 +1,4 @@
-"""n(class, x_i, x_j, x_k): the counts of every attribute with every two super-parents, in one array."""
+"""n(class, x_i, x_j, x_k): the counts of every attribute with all pairs of super-parents, in one array."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _CELLS = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Triples(Part):
-    r"""Counts of order 0 for every attribute together with every two of the super-parents S.
+    r"""Counts of order 0 for every attribute together with all pairs of the super-parents S.
 
-    The pairs (i, j) of super-parents, i < j, lie one after the other, each with a row for every two states,
+    The pairs (i, j) of super-parents, i < j, follow each other, each with a row for each pair of states,
     spare cells (missing) included: row ``starts[p] + v * (r_j + 1) + u`` is the context x_i = v, x_j = u.
     With g the flat row of state w of attribute k, as in :class:`Tables`, ``counts[row, g, c]`` is
     :math:`n(x_i = v, x_j = u, x_k = w, c)`. Where k is i and w is v that is :math:`n(v, u, c)` itself.
