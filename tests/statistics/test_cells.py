@@ -54,8 +54,23 @@ def test_every_kind_of_pattern_is_here():
             next(iter(PARTS[kind].terms(SCHEMA, ())))
 
 
-NOT_COLUMNS: list[tuple[Any, ...]] = [("nobody",), ("y",), (("x0",),), (0,), ("x0", "x0"), ("u", "u")]
-NOT_FAMILIES: list[tuple[Any, ...]] = [("x0",), ((),), (("x0", "x0"),), (("nobody",),), (("x1", "y"),)]
+NOT_COLUMNS: list[tuple[Any, ...]] = [
+    ("nobody",),
+    ("y",),
+    (("x0",),),
+    (0,),
+    (["x0"],),
+    ("x0", "x0"),
+    ("u", "u"),
+]
+NOT_FAMILIES: list[tuple[Any, ...]] = [
+    ("x0",),
+    ((),),
+    (["x0"],),
+    (("x0", "x0"),),
+    (("nobody",),),
+    (("x1", "y"),),
+]
 
 
 def test_a_pattern_names_columns_that_are_there():

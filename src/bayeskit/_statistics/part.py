@@ -120,7 +120,8 @@ class Part:
     def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
         """Return whether a pattern in a file may have these attributes; by default different columns of its kind."""
         columns = cls.columns_of(schema)
-        return len(set(attributes)) == len(attributes) and set(attributes) <= set(columns)
+        # First whether they are columns: what comes from a file may not be hashable.
+        return all(name in columns for name in attributes) and len(set(attributes)) == len(attributes)
 
     @classmethod
     def columns_of(cls, schema: Schema) -> tuple[Name, ...]:
@@ -199,12 +200,11 @@ class Part:
 
 def are_families(schema: Schema, attributes: tuple[Any, ...], child: Kind, parents: tuple[Kind, ...]) -> bool:
     """Return whether attributes are different families (child, parent 1, …) of columns of these kinds."""
-    if len(set(attributes)) < len(attributes):
+    if any(type(family) is not tuple or not family for family in attributes):
         return False
     kinds = {v.name: v.kind for v in schema.attributes}
-    return all(
-        type(family) is tuple
-        and len(set(family)) == len(family) > 0
+    return len(set(attributes)) == len(attributes) and all(
+        len(set(family)) == len(family)
         and kinds.get(family[0]) == child
         and all(kinds.get(name) in parents for name in family[1:])
         for family in attributes
