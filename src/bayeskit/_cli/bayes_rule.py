@@ -203,7 +203,7 @@ def _filled(i: int, above: int, last: bool) -> str:
 
 
 def as_svg(rule: Rule, lang: str = "en") -> str:
-    """Draw the square as a picture that stands alone: a column a class, filled up to its likelihood."""
+    """Draw the square as a picture of its own: a column for each class, filled up to its likelihood."""
     colours = {f"class-{i}": Style(fill=(each, each)) for i, each in enumerate(_COLOURS)}
     return write_svg(square_scene(rule, lang), colours)
 
@@ -220,7 +220,7 @@ def square_scene(rule: Rule, lang: str = "en") -> Scene:
         marks: list[Rectangle | Words | Line] = [
             Rectangle(x, base - height, width, height, style),
             Line((("M", ((x, TOP),)), ("L", ((x, base),))), "arc"),
-            # Posteriors stand in a list: a column may be too narrow for a word.
+            # Posteriors are a list: a column may be too narrow for a word.
             Rectangle(side, y - 11, 12, 12, style),
             Words(side + 18, y, text, "state"),
         ]

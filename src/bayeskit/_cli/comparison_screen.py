@@ -231,7 +231,7 @@ def _percent(measure: Measure) -> str:
 
 
 def _close(measure: Measure) -> str:
-    """Write a number and its spread in a few signs, so that all columns stand on one line.
+    """Write a number and its spread in a few characters, so that all columns fit on one line.
 
     >>> _close(Measure(0.3141, 0.002)), _close(Measure(1.5))
     ('0.314±.002', '1.500')
@@ -304,7 +304,7 @@ def next_lines(
     ----------
     pick : the key of the model to take
     left_out : columns that are not used
-    row : the number of a row worth looking at
+    row : the number of an interesting row
     unlabelled : whether rows without a class were left out, which ``fit`` does not do
     """
     model = request.save or "best.bayes"
@@ -335,7 +335,7 @@ def _using(model: str, request: CompareRequest, data: str, flags: list[str], row
 
 
 def _fit_flags(key: str) -> Sequence[str]:
-    """Return how ``fit`` is asked for a model.
+    """Return the command that fits a model.
 
     Examples
     --------

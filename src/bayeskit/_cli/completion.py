@@ -189,9 +189,9 @@ def _nodes(path: str) -> list[str]:
 
         from bayeskit._io.networks.registry import read_model
 
-        with warnings.catch_warnings(action="ignore"):  # the command itself will say them
+        with warnings.catch_warnings(action="ignore"):  # the command itself shows them
             found = read_model(path)
-    except Exception:  # whatever is wrong with the file, the command will say it
+    except Exception:  # whatever is wrong with the file, the command reports it
         return []
     variables = [node.variable for node in found.nodes] if hasattr(found, "nodes") else found.variables
     return [str(variable.name) for variable in variables]

@@ -6,7 +6,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-# A clearing up after Ctrl-C takes less; an interrupt that nobody heard of by then is sent again.
+# Cleaning up after Ctrl-C takes less; an interrupt that was not handled by then is sent again.
 PATIENCE = 0.5
 # So often it is tried whether an import has ended that must not be interrupted.
 MOMENT = 0.1
@@ -22,7 +22,7 @@ class Press:
 
 
 def listen() -> None:
-    """Hear Ctrl-C, unless it is to be ignored, as it is behind nohup."""
+    """Handle Ctrl-C, unless it is to be ignored, as under nohup."""
     import signal
 
     sys.unraisablehook = _unraisable
@@ -31,7 +31,7 @@ def listen() -> None:
 
 
 def leave_quietly() -> None:
-    """Let a Ctrl-C end the process at once: all is done, and Python would tell where in its clearing up it was."""
+    """Let Ctrl-C end the process at once: all is done, and Python would print a traceback of its cleaning up."""
     import signal
 
     if signal.getsignal(signal.SIGINT) is pressed:
@@ -39,9 +39,9 @@ def leave_quietly() -> None:
 
 
 def pass_the_last_stop() -> None:
-    """Raise ``KeyboardInterrupt`` if one came, and heed none after this: a file is put in the place of another.
+    """Raise ``KeyboardInterrupt`` if one came, and ignore all later ones: a file is about to be replaced.
 
-    What is left takes a moment, and whoever is told that no file was changed must be told the truth.
+    The rest takes a moment, and a message that no file was changed must be true.
     """
     _stop_if_pressed()
     Press.too_late = True
@@ -81,14 +81,14 @@ def is_imported_by_c(frame: FrameType | None) -> bool:
         begins = inner.f_code.co_filename.startswith("<frozen importlib") and (
             "importlib" not in frame.f_code.co_filename
         )
-        # Python code that imports stands at this very instruction.
+        # Python code that imports is at this very instruction.
         if begins and frame.f_code.co_code[frame.f_lasti] != opmap["IMPORT_NAME"]:
             return True
     return False
 
 
 def _insist(main_thread: int) -> None:
-    """Send an interrupt again until it is heard.
+    """Send an interrupt again until it is handled.
 
     Python throws away one that falls into a destructor, and so do libraries that try an import and go on without it.
     """
@@ -107,6 +107,6 @@ def _insist(main_thread: int) -> None:
 
 
 def _unraisable(unraisable: Any) -> None:
-    """Let Python tell errors in destructors, but not interrupts, which are sent again."""
+    """Let Python report errors in destructors, but not interrupts, which are sent again."""
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)

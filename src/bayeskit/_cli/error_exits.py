@@ -62,7 +62,7 @@ def set_debugging(wanted: bool) -> bool:
 
 
 class Command(TyperCommand):
-    """A command that says in our words what is wrong with what was typed."""
+    """A command that reports typing errors with our messages."""
 
     allow_extra_args = True  # they are refused here
 
@@ -74,7 +74,7 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A group of commands that says in our words what is wrong with what was typed."""
+    """A group of commands that reports typing errors with our messages."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return _parsed(super().parse_args, self, ctx, args)
@@ -110,7 +110,7 @@ class CommandGroup(Group):
 def _parsed(
     parse: Callable[[Any, list[str]], list[str]], command: Any, ctx: Any, args: list[str]
 ) -> list[str]:
-    """Let Typer read the arguments; where it refuses them, say why from what its error holds, not from its sentence."""
+    """Let Typer read the arguments; if it refuses them, build our message from the fields of its error."""
     typed = list(args)
     try:
         return parse(ctx, args)
@@ -190,11 +190,11 @@ def _expected(annotation: Any) -> Message:
 
 
 def guarded(run: Callable[[], Any]) -> int:
-    """Run a command and return its exit code; an error is told in one line, with ``--debug`` also where it arose."""
+    """Run a command and return its exit code; an error is one line, with ``--debug`` also a traceback."""
     DebugFlag.on = False
     try:
         code = run()
-        sys.stdout.flush()  # a disk that is full behind standard output says so only now
+        sys.stdout.flush()  # a full disk behind standard output fails only now
         code = code if isinstance(code, int) else 0
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
@@ -203,7 +203,7 @@ def guarded(run: Callable[[], Any]) -> int:
             Press.made and not Press.too_late
         ):  # a library left half imported by it, or what another made of it
             code = INTERRUPTED
-        elif type(error).__name__ == "NoArgsIsHelpError":  # whoever types a name alone asks what there is
+        elif type(error).__name__ == "NoArgsIsHelpError":  # a name alone asks for the list of commands
             typer.echo(str(error))
             return DONE
         else:
@@ -227,7 +227,7 @@ def _print_error(error: Exception) -> int:
 
 
 def is_foreseen(error: BaseException) -> bool:
-    """Whether an error is about what was asked, not about how it was done."""
+    """Whether an error is about the request, not about our code."""
     from bayeskit.errors import BayeskitError
 
     return isinstance(error, (BayeskitError, OSError, MemoryError)) or _is_usage(error)

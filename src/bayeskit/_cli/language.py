@@ -15,15 +15,15 @@ from bayeskit._messages import COMMAND_LINE, VARIABLE, speaking
 
 
 def in_requested_language(arguments: Sequence[str]) -> AbstractContextManager[None]:
-    """Speak the language that was asked for, until a command has ended.
+    """Use the requested language until a command has ended.
 
-    It is looked up before Typer reads the arguments: whoever mistypes one should be told so in their language.
+    It is read before Typer parses the arguments, so that typing errors are reported in that language, too.
     """
     return speaking(requested_language(arguments, os.environ.get(VARIABLE, "")), COMMAND_LINE)
 
 
 def requested_language(arguments: Sequence[str], otherwise: str = "") -> str:
-    """Return the language that the arguments ask for, the last one if there are several.
+    """Return the language that the arguments request, the last one if there are several.
 
     Examples
     --------

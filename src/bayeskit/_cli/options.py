@@ -83,7 +83,7 @@ class Common:
     ] = False
 
     def say(self, template: str, **values: object) -> str:
-        """Return a text in the language asked for.
+        """Return a text in the requested language.
 
         Examples
         --------
@@ -225,7 +225,7 @@ def _refuse_losses(files: Mapping[str, tuple[FileUse, str]], values: Mapping[str
 
 
 def _stat(path: str, stream: TextIO) -> os.stat_result | None:
-    """Return which file a path is, or the stream that ``-`` stands for; None where it is none, as a terminal."""
+    """Return the identity of a file, or of the stream for ``-``; None if it has none, as a terminal."""
     try:
         found = os.fstat(stream.fileno()) if path == "-" else os.stat(path)
     except (OSError, ValueError, AttributeError):

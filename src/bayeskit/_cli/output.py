@@ -35,14 +35,14 @@ def console() -> Any:
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON, Chinese as it is where the output can hold it."""
+    """Print a value as JSON, with Chinese characters if the output can encode them."""
     utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
     typer.echo(json_text(value, 2, ascii_only=not utf8))
 
 
 @contextmanager
 def noting_compilation(text: str) -> Iterator[None]:
-    """Say once that kernels are being compiled, when they are: a warm cache says nothing."""
+    """Print a note once if kernels are being compiled; with a warm cache there is none."""
     from numba.core import event
 
     class Once(event.Listener):
@@ -62,7 +62,7 @@ def noting_compilation(text: str) -> Iterator[None]:
 
 @contextmanager
 def noting_warnings() -> Iterator[None]:
-    """Turn the warnings raised inside into notes, each said once."""
+    """Turn the warnings raised inside into notes, each printed once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield

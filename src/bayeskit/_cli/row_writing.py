@@ -22,7 +22,7 @@ def replaced(path: str) -> Iterator[Path]:
     with replacing(path, pass_the_last_stop) as temporary:
         try:
             yield temporary
-        except BayeskitError as error:  # it names the file that was asked for
+        except BayeskitError as error:  # it names the requested file
             error.rename(temporary.name, Path(path).name)
             raise
 
@@ -66,7 +66,7 @@ class RowWriter:
 
     def write(self, rows: Iterable[Sequence[Any]]) -> None:
         if self.form == "csv":
-            # The header waits for the first rows: where these cannot be had, nothing is written at all.
+            # The header waits for the first rows: if they cannot be computed, nothing is written at all.
             self._write_csv(rows if self.began else [self.header, *rows])
             self.began = True
             return

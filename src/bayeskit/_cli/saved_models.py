@@ -44,7 +44,7 @@ class SavedPredictor:
     estimator: Any = None
 
     def columns_of(self, rows: FileRows) -> FileRows:
-        """Return the columns of a table that the model looks at, each read as it was learned."""
+        """Return the columns of a table that the model uses, each read as in training."""
         if not self.variables:
             return rows.without([self.target]) if self.target in rows.names else rows
         kinds = kinds_of(self.variables)
@@ -190,7 +190,7 @@ def _network_model(path: str, target: str | None) -> SavedPredictor:
 
 
 def need_network_suffix(path: str) -> None:
-    """Refuse a name that says no format to write, before an hour's work is done for it."""
+    """Raise an error for a name without a known format, before an hour's work is done for it."""
     from bayeskit._io.networks.registry import FORMATS
 
     known = [end for form in FORMATS.values() if form.write is not None for end in form.suffixes]
@@ -203,7 +203,7 @@ def need_network_suffix(path: str) -> None:
 
 
 def refuse_network_suffix(path: str) -> None:
-    """Refuse to give a model the name of a network's file: whoever reads it would be told nonsense."""
+    """Raise an error for a model with the suffix of a network file, which readers of networks would misread."""
     if _has_network_suffix(path):
         model = f"{path.removesuffix(Path(path).suffix)}.bayes"
         raise SettingError(

@@ -22,7 +22,7 @@ def main() -> None:
         from bayeskit._cli.main import app
 
         app(prog_name="bayeskit")
-    except KeyboardInterrupt:  # while modules were imported; or a second one, while the first was told
+    except KeyboardInterrupt:  # while modules were imported; or a second one, while the first was reported
         Press.heard = True
         _print_interruption()
         sys.exit(INTERRUPTED)

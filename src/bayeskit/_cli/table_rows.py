@@ -25,7 +25,7 @@ from bayeskit._data.file_set import open_files
 from bayeskit._messages import Message, did_you_mean
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SourceNote
 
-# A wider table takes minutes to look at; it is rather a matrix than a table.
+# A wider table takes minutes to read; it is rather a matrix than a table.
 MOST_COLUMNS = 4_096
 
 
@@ -64,7 +64,7 @@ def _spooled(path: str) -> Iterator[str]:
             shutil.copyfileobj(pipe, copy)
         try:
             yield file
-        except BayeskitError as error:  # nobody has heard of the copy
+        except BayeskitError as error:  # users do not know the copy
             error.rename(repr(file), shown)
             raise
 
@@ -135,7 +135,7 @@ def cut_points(rows: FileRows, target: str | None, method: str, bins: int) -> Cu
 def write_cut(
     rows: FileRows, points: CutPoints, codes: bool, output: str | None, form: str, spreadsheet: bool
 ) -> int:
-    """Write the table with intervals in the place of numbers; return how many rows there were."""
+    """Write the table with intervals instead of numbers; return the number of rows."""
     from bayeskit._classifiers.discretizer import intervals_of
     from bayeskit._data.reading import interval_labels
 

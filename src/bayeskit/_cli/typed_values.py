@@ -100,7 +100,7 @@ def read_given(network: BayesianNetwork | MarkovNetwork, given: Sequence[str] | 
 
 
 def number_of(name: str, text: str, option: str) -> float:
-    """Read a number, or say that it is none."""
+    """Read a number; raise an error for anything else."""
     try:
         return float(text)
     except ValueError:

@@ -97,7 +97,7 @@ class Contributions:
         from bayeskit._display_table import DisplayTable, as_html
 
         n = len(self)
-        # One row in full; of many the mean size, which tells what weighs.
+        # One row in full; for many rows the mean size, which shows what matters.
         shown = (
             self.values[0] if n == 1 else np.abs(self.values).mean(axis=0) if n else self.values.sum(axis=0)
         )
@@ -225,6 +225,6 @@ def _average(out: Floats, place: Mapping[Name, int], page: Explanation) -> None:
 
 
 def _times(weight: Floats, logs: Floats) -> Floats:
-    """Weigh logarithms; what has no weight says nothing, even if it is impossible."""
+    """Multiply logarithms by weights; with weight 0 even an impossible value has no effect."""
     with np.errstate(invalid="ignore"):
         return np.where(weight > 0.0, weight * logs, 0.0)

@@ -89,7 +89,7 @@ def _sum(real: float, imaginary: float) -> str:
     return f"({text})" if "+" in text or "/" in text else text
 
 
-# A double that is so large has no digits left for the fraction, which would tell the leading ones.
+# A double this large has no digits left for the fraction.
 _WITHOUT_DIGITS = 1e12
 
 
@@ -140,7 +140,7 @@ def short(x: float, digits: int = 4) -> str:
 
 
 def centre(mean: float, spread: float) -> str:
-    """Write a mean with 4 digits, or as many as tell it from its neighbours a hundredth of the spread away.
+    """Write a mean with 4 digits, or as many as distinguish it from neighbours a hundredth of the spread away.
 
     Examples
     --------

@@ -199,7 +199,7 @@ def _numeric(statistics: Statistics) -> list[AttributeInformation]:
     rows = []
     for m, variable in enumerate(schema.numeric):
         of_class = float(entropy(weight[:, m]))
-        # The Gaussian has the largest entropy of all, so that this may say more than there is to know.
+        # The Gaussian has the largest entropy of all, so this may exceed the entropy of the class.
         information = float(min(max(gain[m], 0.0), of_class))
         height = float(spread[m]) if varies[m] else -np.inf
         rows.append(
@@ -242,7 +242,7 @@ def _nats(x: float) -> str:
     return "−∞" if x == -np.inf else f"{x:.4f}".replace("-", "−")
 
 
-# Where so many rows are expected in a cell, half a degree of freedom over N is exact enough.
+# With this many expected rows in a cell, half a degree of freedom over N is exact enough.
 MANY = 50.0
 
 

@@ -74,7 +74,7 @@ def _page(e: Explanation, shown: int, lang: str) -> DisplayTable:
     gap = [""] * len(share_head)
     end = [odds_text(e.log_odds)] if compare else []
     none = [""] if compare else []
-    # With nothing beside it the sum of the blocks is the answer; else it is one factor of it.
+    # Without other factors the sum of the blocks is the answer; otherwise it is one factor of it.
     joint = "sum" if e.average is not None and not e.attributes else "joint"
     totals = (
         (words[joint], "", *(magnitude(e.log_joint[k]) for k in order), *gap, *end),
@@ -110,7 +110,7 @@ def _lines(e: Explanation, order: Sequence[int], words: WordList) -> tuple[list[
 
 
 def _decided(e: Explanation, order: Sequence[int], words: WordList) -> list[tuple[str, str, tuple[str, ...]]]:
-    """What stands under the posterior: the calibrated one, and the risks."""
+    """The lines below the posterior: the calibrated one, and the risks."""
     found = []
     if e.calibrated is not None:
         cells = tuple(share(e.calibrated[k], 1.0 - e.calibrated[k]) for k in order)
@@ -192,7 +192,7 @@ def _posterior(e: Explanation, k: int) -> str:
 # How many rows of factors are shown; the first super-parent always has its own.
 MOST_ROWS = 24
 
-# Name, value, what stands under each class shown, the share of the sum, the log-odds.
+# Name, value, the cell of each class shown, the share of the sum, the log-odds.
 Row = tuple[str, str, tuple[str, ...], str, float | None]
 
 

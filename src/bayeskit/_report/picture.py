@@ -107,7 +107,7 @@ class Picture:
         self.scene = scene
 
     def _styles(self) -> Mapping[str, Style]:
-        """Return the styles that it has beside those of every picture."""
+        """Return its styles in addition to those of every picture."""
         return {}
 
     @cached_property

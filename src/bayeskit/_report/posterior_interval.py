@@ -14,7 +14,7 @@ from bayeskit._schema import Label
 
 Floats = NDArray[np.float64]
 
-# A notebook shows so many rows.
+# The number of rows that a notebook shows.
 MOST_ROWS = 20
 
 

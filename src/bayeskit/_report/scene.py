@@ -38,7 +38,7 @@ def _width(character: str) -> float:
 
 
 def shortened(text: str, width: float, size: float) -> str:
-    """Cut a text to a width, an ellipsis in the place of what is left out.
+    """Cut a text to a width, with an ellipsis for the rest.
 
     >>> shortened("a_very_long_name_of_a_node", 90, 10)
     'a_very_long_n…'
@@ -55,7 +55,7 @@ def shortened(text: str, width: float, size: float) -> str:
 
 
 def xml(text: str) -> str:
-    """Escape a text for XML; quotes too, so that it may stand in an attribute.
+    """Escape a text for XML; quotes too, so that it may be an attribute.
 
     >>> xml('<script>"')
     '&lt;script&gt;&quot;'

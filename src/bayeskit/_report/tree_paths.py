@@ -1,4 +1,4 @@
-r"""The ways of one row through trees: the tests, the counts at the nodes, and how they back off.
+r"""The paths of one row through trees: the tests, the counts at the nodes, and how they back off.
 
 .. math:: p_v(c) = \frac{n_v(c) + s\, p_u(c)}{N_v + s}
 """
@@ -43,7 +43,7 @@ _MOST_STATES = 6
 
 @dataclass(frozen=True)
 class TreeStep:
-    """A node on the way: the test that led to it, n(c) of all rows that passed it, and its posterior."""
+    """A node on a path: the test that led to it, n(c) of all rows that passed it, and its posterior."""
 
     test: str
     counts: tuple[float, ...]
@@ -52,7 +52,7 @@ class TreeStep:
 
 @dataclass(frozen=True)
 class TreePath:
-    """The way of a row through one tree, from the root to the node at which it stops."""
+    """The path of a row through one tree, from the root to the node at which it stops."""
 
     tree: int
     steps: tuple[TreeStep, ...]
@@ -64,15 +64,15 @@ class TreePath:
 
 @dataclass(frozen=True)
 class TreePaths:
-    """What trees say of one row: some ways in full, the others together; they add up to the mean.
+    """The paths of one row through trees: some in full, the others together; they add up to the mean.
 
     Attributes
     ----------
     classes : labels
     paths : tuple of TreePath
-        Those that speak most for the class chosen, the strongest first.
+        Those with the largest posterior of the predicted class, in descending order.
     n_trees : int
-    others : what the other trees say in the mean; None where there are none
+    others : the mean posterior of the other trees; None if there are none
     mean : the mean of all trees
     power : what it is raised to
     posterior : the answer
@@ -121,7 +121,7 @@ def _shares(shares: Sequence[float]) -> str:
 def tree_paths(
     conditional: TreePosteriors, row: Chunk, labels: Sequence[Label], most: int, lang: str
 ) -> TreePaths:
-    """Follow one row through every tree, and write the strongest ways down."""
+    """Follow one row through every tree, and return the strongest paths."""
     words_of(lang)
     trees, k = conditional.trees, len(labels)
     rows, stop = binned(row, conditional.schema, trees), np.empty(1, np.int64)
@@ -172,7 +172,7 @@ def _test(trees: Trees, t: int, node: int, rows: Any, child: int, lang: str) -> 
         if rows.numbers[0, column] == MISSING:
             return words["missing"].format(name=name)
         cuts = trees.cuts[column]
-        # All values there are: the test parts rows that have one from those that have none.
+        # All values: the test separates rows with a value from rows without one.
         if bound >= len(cuts):
             return words["present"].format(name=name)
         return f"{name} {'≤' if left else '>'} {cuts[bound]:g}"

@@ -155,9 +155,9 @@ def cache_folder() -> Path:
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether a file can be made there: rights alone do not tell, a disk may be mounted for reading only.
+    """Return whether a file can be created there. Permissions are not enough: a disk may be mounted read-only.
 
-    Numba makes a folder that is not there yet, so the one above that is there tells.
+    Numba creates a missing folder, so the nearest existing parent decides.
     """
     folder = next((place for place in (folder, *folder.absolute().parents) if place.exists()), folder)
     try:
@@ -168,9 +168,9 @@ def is_writable(folder: Path) -> bool:
 
 
 def strangers_access(folder: Path) -> str | None:
-    """Say by which folder of the cache somebody else could make us run their code; None where nobody could.
+    """Return the cache folder through which other users could make us run their code; None if there is none.
 
-    Compiled loops are machine code, and Numba unpickles what it finds beside them. A folder that belongs to root is as
+    Compiled loops are machine code, and Numba unpickles the files next to them. A folder that belongs to root is as
     safe as the system itself.
     """
     if os.name != "posix" or not folder.is_dir():
@@ -179,7 +179,7 @@ def strangers_access(folder: Path) -> str | None:
     for place in (folder, *(Path(top) / name for top, names, _ in os.walk(folder) for name in names)):
         with contextlib.suppress(OSError):  # it has gone meanwhile
             found = place.stat()
-            # Beside the sources they belong to whoever installed them, and so does the code itself.
+            # Next to the sources they have the owner of the installation, and so does the code itself.
             foreign = is_set and found.st_uid not in (0, os.geteuid())
             if foreign or found.st_mode & stat.S_IWOTH:
                 return str(place)

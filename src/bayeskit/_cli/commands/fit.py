@@ -86,7 +86,7 @@ def fit(
         if texts and "text" not in parameters:
             estimator, rows = _with_texts(model, parameters, texts, rows, common)
         with noting_compilation(common.say(WORDS["compiling"])):
-            # A search over networks looks at all rows at once.
+            # A search over networks needs all rows at once.
             by_batch = model != "net"
             estimator.fit(rows.for_learning() if by_batch else rows.columns(), target=target)
         estimator.save(temporary)

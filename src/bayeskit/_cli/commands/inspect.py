@@ -46,7 +46,7 @@ def inspect(model: ModelFile, common: Common) -> None:
 
 
 def described(estimator: CountClassifier) -> dict[str, Any]:
-    """Return what there is to tell, as plain values."""
+    """Return the content as plain values."""
     from bayeskit._visible import plain
 
     schema = estimator.schema_

@@ -97,7 +97,7 @@ def _lines(
     costs: LossLike,
     reject: float | None,
 ) -> Iterator[list[Any]]:
-    """Give the cells of each row: its number, its class, and what was asked for besides."""
+    """Yield the cells of each row: its number, its class, and what the options request."""
     from bayeskit._decision.choice import prepare, settle
     from bayeskit._decision.loss import read_loss
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from bayeskit._cli.demos.demo_page import DemoPage
 
-# Each has a module, imported when it is asked for: only some of them need scikit-learn.
+# Each has a module, imported on demand: only some of them need scikit-learn.
 NAMES = ("spam", "grass", "asia", "mixture", "news")
 
 

@@ -16,7 +16,7 @@ from bayeskit._messages import text_in
 
 # The first posts of the table are for training, the others were written later.
 TRAINING, MOST_WORDS = 800, 8
-# A word in every second post tells nothing, one in a single post cannot be checked.
+# A word in every second post is not informative, one in a single post cannot be checked.
 LEAST_POSTS, LARGEST_SHARE = 2, 0.5
 
 
@@ -125,7 +125,7 @@ def _telling(model: Any, vocabulary: NDArray[Any]) -> dict[str, list[str]]:
 
     logs = model.feature_log_prob_
     lift = logs - np.log(np.exp(logs).mean(axis=0))
-    # A rare word has a large lift by accident: its own share weighs it.
+    # A rare word may have a large lift by chance: it is multiplied by the word's own share.
     weight = lift * np.exp(logs)
     best = np.argsort(-weight, axis=1)[:, :MOST_WORDS]
     return {

@@ -24,7 +24,7 @@ class Story:
     reject : float or None
         What it costs not to decide.
     likely : class or None
-        A row of which this is the most probable class is shown, because there the loss speaks against it.
+        A row of which this is the most probable class is shown, because there the loss leads to another decision.
     stake, why_left_out : str
         In English; the catalogue has other languages.
     """

@@ -356,7 +356,7 @@ def _name(score: Score, words: WordList) -> str:
 
 
 def winner(scores: Sequence[Score], words: WordList, separator: str = ", ") -> str:
-    """Say which models err least, which has the best probabilities, and where ours stands."""
+    """Write which models err least, which has the best probabilities, and the rank of ours."""
     least = min(s.error for s in scores)
     best = sorted((s for s in scores if s.error == least), key=lambda s: s.log_loss)
     names = [_name(s, words) for s in best]

@@ -28,7 +28,7 @@ def around(values: Iterable[float], room: float = 0.04) -> tuple[float, float]:
 
 
 def round_numbers(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round numbers between two, at most so many.
+    """Return round numbers between two, up to a maximum number of them.
 
     >>> round_numbers(0.0, 1.0), round_numbers(-3.0, 17.0, 5)
     ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 5.0, 10.0, 15.0])
@@ -55,7 +55,7 @@ def written(value: float) -> str:
 
 
 def written_alike(values: Sequence[float]) -> list[str]:
-    """Write evenly spaced numbers with as many digits as tell them apart; very large and small ones by powers of ten.
+    """Write evenly spaced numbers with as many digits as distinguish them; very large and small ones by powers of ten.
 
     >>> written_alike([-0.5, 0.0, 0.5]), written_alike([10_000.0, 20_000.0]), written_alike([0.0, 2e9])
     (['−0.5', '0.0', '0.5'], ['10,000', '20,000'], ['0', '2e+09'])
@@ -134,7 +134,7 @@ def frame(
     grid: tuple[bool, bool] = (True, True),
     upright: bool = False,
 ) -> list[Mark]:
-    """Draw grid lines and the numbers at them; what runs along stands below, what runs up above.
+    """Draw grid lines and the numbers at them; horizontal lines are drawn below vertical ones.
 
     ``grid`` says whether the numbers along and upwards have grid lines, ``upright`` whether the line that everything
     stands on is the left one.
@@ -225,7 +225,7 @@ def dot(x: float, y: float, radius: float, style: str) -> Rectangle:
 
 
 def moved(mark: Mark, x: float, y: float) -> Mark:
-    """Return a mark so much further to the right and down."""
+    """Return a mark moved to the right and down."""
     if isinstance(mark, Line):
         steps = tuple((verb, tuple((a + x, b + y) for a, b in points)) for verb, points in mark.steps)
         return Line(steps, mark.style)

@@ -22,7 +22,7 @@ from bayeskit.errors import ColumnError, SettingError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Bars of two classes are as tall as the number beside each.
+# Bars of two classes are as tall as the number next to each.
 BAR, TALL_BAR, CURVE, MOST_STATES = 7.0, 11.0, 74.0, 8
 # How much of the height that a state has its bars take.
 FILLED = 0.8

@@ -74,7 +74,7 @@ class CostCurve(Chart):
         curves = tuple(
             Curve(self.share, values, k, name, name, dashed=k in (7, 4)) for k, name, values in self._curves()
         )
-        # The lines of doing without a model rise far above what anybody would pay: they are cut.
+        # The lines without a model rise far above realistic costs: they are cut.
         most = max(float(self.cost.max()), float(np.minimum(self.always, self.never).max())) * 1.15
         x = Axis(words["cost_axis"], 0.0, 1.0)
         y = Axis(words["cost"], 0.0, most if most > 0 else 1.0, most=5)
@@ -197,7 +197,7 @@ class RejectCurve(Chart):
         return Plot(words["reject_title"], (words["reject_note"].format(**said),), listed, (panel,))
 
     def _marked_points(self, most: float) -> Points:
-        """Where posteriors that somebody might ask for lie; those whose numbers would touch something are left out."""
+        """Return the points of commonly used posteriors, except those whose labels would overlap something."""
         kept: list[tuple[float, float, str]] = []
         end = -np.inf
         for posterior in _MARKED:

@@ -71,7 +71,7 @@ CHART_STYLES = {
 
 
 LINE = 19.0
-# What a name stands for: the style of a square, a mark within 11 pixels either way, or nothing; and the name.
+# The mark of a name: the style of a square, a mark within 11 pixels either way, or nothing; and the name.
 Sample = tuple[str | Mark | None, str]
 
 

@@ -232,7 +232,7 @@ class Nomogram(Chart):
         return min(max((read.log_odds - ruler.least) / self.unit, 0.0), 100.0)
 
     def _totals(self) -> Conversion:
-        """The sum of points and, under it, the probability that it stands for."""
+        """The sum of points and, below it, its probability."""
         words, total = chart_words(self.lang), self.total
         most = max(sum(ruler.spread for ruler in self.rulers) / self.unit, 1.0)
         above = Axis(words["total"], 0.0, most, most=7)
@@ -364,7 +364,7 @@ def _near(odds: Floats, finite: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _odds(logs: Floats, start: Floats, mine: int, others: list[int]) -> Floats:
-    """What values add to the log-odds; several classes speak together as their mixture does."""
+    """Return what values add to the log-odds; several classes count as their mixture."""
     with np.errstate(invalid="ignore"):
         rest = np.logaddexp.reduce(logs[:, others] + start[others], axis=1) - np.logaddexp.reduce(
             start[others]

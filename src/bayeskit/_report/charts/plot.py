@@ -105,7 +105,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Marks of one shape and colour (None: ink), with a rim or without; ``texts`` stand to the right of them."""
+    """Marks of one shape and colour (None: ink), with a rim or without; ``texts`` are to the right of them."""
 
     x: Floats
     y: Floats
@@ -172,13 +172,13 @@ class Panel:
     series : tuple
         What is drawn later lies on top.
     title : str
-        Of this panel; empty where that of the chart says it.
+        Of this panel; empty if the title of the chart suffices.
     height : float
         In pixels, without what stands around the axes; beside that of other panels, the share of a figure.
     beneath : bool
         Whether it belongs to the panel above.
     direct : bool
-        Whether the names of curves stand at their ends.
+        Whether the names of curves are at their ends.
     """
 
     x: Axis
@@ -190,7 +190,7 @@ class Panel:
     direct: bool = False
 
     def named_ends(self) -> list[tuple[Curve, float]]:
-        """Return curves whose names stand at their ends, and how high, so that no name covers another."""
+        """Return curves whose names are at their ends, and the heights of the names, so that none covers another."""
         if not self.direct:
             return []
         named = [one for one in self.series if isinstance(one, Curve) and one.name]
@@ -230,7 +230,7 @@ class Lane:
     description: str = ""
 
     def placed_texts(self, across: Scale) -> list[tuple[float, int, str]]:
-        """Return where the texts of a level line stand so that none covers another: middle, row and text.
+        """Return the places of the texts of a level line so that none covers another: middle, row and text.
 
         Middles are in the pixels of the scale. Rows 0 and 2 are over the line, 1 and 3 under it; what finds no room
         in them is left out.

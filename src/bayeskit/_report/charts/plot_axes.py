@@ -82,7 +82,7 @@ def _in_free_colours(panel: Panel, axes: Axes) -> Panel:
 def _panel(axes: Axes, panel: Panel) -> None:
     x, y = (panel.x.low, panel.x.high), (panel.y.low, panel.y.high)
     if axes.has_data() and not (panel.x.states or panel.y.states):
-        # What somebody has drawn there before stays in sight.
+        # What was drawn there before stays visible.
         x, y = _both(x, axes.get_xlim()), _both(y, axes.get_ylim())
     axes.set_xlim(*x)
     axes.set_ylim(*y)
@@ -110,7 +110,7 @@ def _both(ours: tuple[float, float], there: tuple[float, float]) -> tuple[float,
 def _write(
     axes: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], colour: str, **style: Any
 ) -> None:
-    """Write a small text beside a place; ``offset`` is in points."""
+    """Write a small text next to a place; ``offset`` is in points."""
     ha = "center" if not offset[0] else "left" if offset[0] > 0 else "right"
     va = "center" if not offset[1] else "bottom" if offset[1] > 0 else "top"
     style = {"ha": ha, "va": va, "fontsize": "small", "color": colour, "parse_math": False, **style}
@@ -118,7 +118,7 @@ def _write(
 
 
 def _ticks(axis: Any, described: Axis) -> None:
-    """Write what the description gives; round numbers are left to Matplotlib, so that they follow whoever zooms."""
+    """Write what the description gives; round numbers are left to Matplotlib, so that they adapt when a user zooms."""
     ticker = import_module("matplotlib.ticker")
     if described.ticks:
         places, texts = zip(*described.ticks, strict=True)
@@ -246,7 +246,7 @@ def _shades() -> Any:
 
 
 def _legend(axes: Axes, keys: Sequence[Key], title: str) -> None:
-    """Name what is drawn, by artists on the axes, so that whoever calls ``legend`` again finds them."""
+    """Name what is drawn, by artists on the axes, so that another call of ``legend`` finds them."""
     for key in keys:
         if plain(key.name) not in axes.get_legend_handles_labels()[1]:
             words_only = key.colour is None and key.shape is None

@@ -42,7 +42,7 @@ from bayeskit._report.scene import Group, Line, Rectangle, Scene, Words, shorten
 
 # A line of more points than the picture has pixels shows no more.
 MOST_POINTS = 400
-# Names at the ends of curves are cut to this; numbers after horizontal bars need so much.
+# Names at the ends of curves are cut to this; this much is reserved for numbers after horizontal bars.
 MOST_NAME, NUMBERS = 140.0, 44.0
 
 
@@ -118,7 +118,7 @@ def _is_lying(panel: Panel) -> bool:
 
 
 def _room_right(panel: Panel) -> float:
-    """Return how much room what stands to the right of the axes needs."""
+    """Return the width needed to the right of the axes."""
     if _is_lying(panel):
         return LEFT + NUMBERS
     # The names at the ends of curves, with the lines before them.

@@ -37,7 +37,7 @@ class Side:
         return Axis(str(self.name), self.values[0] - half, self.values[-1] + half)
 
     def place(self, value: object) -> float | None:
-        """Return where a value stands on the scale; None for one that has no place."""
+        """Return the position of a value on the scale; None if it has none."""
         if not self.numeric:
             return float(self.values.index(value)) if value in self.values else None
         return float(value) if isinstance(value, (int, float)) and np.isfinite(value) else None

@@ -20,7 +20,7 @@ from bayeskit._schema import Label
 from bayeskit.errors import DataError, SettingError
 
 _Z = 1.959963984540054  # of 95%
-# The width of a bin, beside that of all, in which a number of four signs can stand.
+# The width of a bin, as a share of all, that has room for a number of four characters.
 NARROW = 0.07
 
 

@@ -88,7 +88,7 @@ def _beside(line: list[tuple[float, float]], at: int, text: str) -> Words:
     """Write the text of a point of a curve where the curve is not."""
     (x, y), (x0, y0), (x1, y1) = line[at], line[max(at - 3, 0)], line[min(at + 3, len(line) - 1)]
     width = text_width(text, SMALL)
-    if abs(x1 - x0) < 0.8 * abs(y1 - y0):  # upright: beside it
+    if abs(x1 - x0) < 0.8 * abs(y1 - y0):  # upright: next to it
         right = x + 9 + width < OUTER
         return Words(x + 8 if right else x - 8, y + 4, text, "chart-small", "start" if right else "end")
     # Numbers grow upwards: where the curve runs to the right with them the place over it, to the left, is free.

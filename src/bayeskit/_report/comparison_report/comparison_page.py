@@ -26,7 +26,7 @@ from bayeskit._report.information_table import InformationTable
 from bayeskit._schema import Label, Name
 
 MOST_ATTRIBUTES = 10
-# Of very many columns so many are listed at once.
+# Of very many columns this many are listed at once.
 MOST_COLUMNS = 30
 
 
@@ -57,7 +57,7 @@ class Findings:
     structure : parents of each attribute, beside the class
     kind : str
         "own": that is the graph of the pick; "network": the class is in it; "tree": it is that of TAN instead.
-    uncut : names of numeric attributes that were not cut, so that arcs to and from them were not looked for
+    uncut : names of numeric attributes that were not cut, so that no arcs to and from them were searched
     command, versions, next_lines, loss_path : to do it again, and what to do then
     """
 
@@ -230,7 +230,7 @@ def _structure(findings: Findings, information: InformationTable) -> Html:
 
 
 def _without_arcs(findings: Findings) -> tuple[str, ...]:
-    """Return the words for a graph without arcs: they claim nothing of attributes that were not looked at."""
+    """Return the words for a graph without arcs: they claim nothing about attributes that were not examined."""
     n, unseen = findings.comparison.attributes, len(findings.uncut)
     if n < 2:
         return ("structure_single",)

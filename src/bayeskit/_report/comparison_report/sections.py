@@ -85,7 +85,7 @@ def confusion_html(found: Comparison) -> Html:
         group[order] = np.arange(len(order))
         folded = np.zeros((len(order) + 1, len(order) + 1), dtype=np.int64)
         np.add.at(folded, (group[:, None], group[None, :]), counts)
-        # Rare classes taken for each other are mistakes, and stand with what was not found.
+        # Confusions among the rare classes are mistakes, although they are on the diagonal.
         counts, labels = folded, [*(labels[k] for k in order), words["others"]]
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     rows, shades = [], []
@@ -102,7 +102,7 @@ def _count_and_share(count: int, share: float) -> Html:
     return join([f"{count:,} ", tag("small", f"{share:.0%}") if count else ""])
 
 
-# A larger graph cannot be read; the most telling attributes are drawn.
+# A larger graph cannot be read; the most informative attributes are drawn.
 MOST_NODES = 30
 
 
@@ -140,7 +140,7 @@ def structure_svg(
     return as_svg(Scene(*size, title, description, (*arcs, *boxes))), len(names)
 
 
-# What it costs not to decide, and how much dearer it is to miss the rarest class.
+# The cost of rejecting a row, and how many times as much missing the rarest class costs.
 REJECT, DEARER = 0.2, 5.0
 # So many actions are listed with the share of rows they are taken in.
 MOST_ACTIONS = 4

@@ -72,7 +72,7 @@ def standings_text(found: Comparison) -> str:
 # In pixels: one model of the chart.
 LINE = 24.0
 OURS, BASELINE = 0, 7  # colours
-# So much of the axis is left for the figures, which stand to the right of the marks.
+# The share of the axis that is left for the figures to the right of the marks.
 _ROOM = 0.55
 
 
@@ -114,7 +114,7 @@ def _marks(standing: ModelStanding, place: int, high: float, description: str, t
     return [
         Curve(ends, np.repeat(at, 2), colour),
         Points(np.array([value]), at, colour, 5.0, shape, rim=False, description=description),
-        # The text stands behind the interval, not on it.
+        # The text is to the right of the interval, not on it.
         Points(np.array([min(max(ends[1], value), high)]), at, colour, 0.0, rim=False, texts=(text,)),
     ]
 
@@ -125,7 +125,7 @@ def _reach(found: Comparison, has_floor: bool) -> tuple[float, float]:
     inner = [end for s, end in zip(found.standings, ends, strict=True) if s.key != "majority"] or ends
     low = min([*(low for low, _ in inner), *([found.ceiling.value] if has_floor else [])])
     high = max(high for _, high in inner)
-    # Else it might be so much worse that the others would stand on one spot.
+    # Otherwise it might be so much worse that the others would fall on one spot.
     far = high + 1.5 * (high - low)
     high = max([high, *(end for _, end in ends if end <= far)])
     margin = 0.06 * (high - low or high or 1.0)

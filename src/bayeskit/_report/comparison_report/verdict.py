@@ -40,7 +40,7 @@ WORDS = WordList(
         "more": "{n} more",
     }
 )
-# So many models that cannot be told from the pick are named.
+# The most models tied with the pick that are named.
 MOST_NAMED = 4
 
 
@@ -92,7 +92,7 @@ def verdict(found: Comparison) -> str:
         said["label"] = found.classes[int(found.held.truth[0])]
         return words["one_class"].format(**said)
     if share and pick.auc is not None and pick.error.value >= base:
-        # Where one class is rare, even probabilities that are worth much seldom pass one half.
+        # If one class is rare, even useful probabilities rarely exceed one half.
         # By folds the spread is that of one fold, by rows of a file already that of the whole.
         least = pick.auc.value - 2.0 * (pick.auc.deviation or 0.0) / found.folds**0.5
         sentence = words["telling" if least > 0.5 else "useless"]

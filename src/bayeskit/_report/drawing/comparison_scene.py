@@ -23,7 +23,7 @@ GAP, HEADING, LEGEND = 48.0, 34.0, 34.0
 
 Arc = tuple[Name, Name]
 
-# What an arc is to the other graph, and what the legend says of it.
+# The kind of an arc in the other graph, and its text in the legend.
 _KINDS = {
     "same": ("arc", "head", "in both"),
     "extra": ("arc-extra", "head-extra", "extra: only in the first"),
@@ -106,7 +106,7 @@ def _arc_group(arc: Arc, layout: Layout, both: Dag, kind: str) -> Group:
     route = layout.routes[both.arcs.index(arc if forward else (arc[1], arc[0]))]
     if forward:
         marks = _arrow(route, "down")
-    else:  # the places were worked out the other way round: drawn as seen in a mirror
+    else:  # the places were computed for the opposite direction: drawn mirrored
         bottom = layout.height
         marks = tuple(
             _mirrored(mark, bottom + 2 * MARGIN)

@@ -20,7 +20,7 @@ NODE_GAP = 24.0
 BEND = 6.0
 LAYER_GAP = 48.0
 LARGEST_LAYER_GAP = 130.0
-# The share of a box's width that the ends of its arcs may spread over, and how far apart they stand at most.
+# The share of a box's width that the ends of its arcs may spread over, and the largest distance between them.
 SPREAD = 0.7
 PORT = 16.0
 

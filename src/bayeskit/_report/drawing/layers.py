@@ -64,7 +64,7 @@ def _topological(parents: list[list[int]], children: list[list[int]]) -> list[in
 def _move_nodes(
     layer: list[int], order: list[int], parents: list[list[int]], children: list[list[int]]
 ) -> bool:
-    """Move each node with more children than parents down to them, and the other way round."""
+    """Move each node with more children than parents down to them, and other nodes up to their parents."""
     moved = False
     for node in reversed(order):
         if len(children[node]) > len(parents[node]):
@@ -260,7 +260,7 @@ def _move(
     for vertex in row:
         near = (pairs[0][vertex] if use_above else []) + (pairs[1][vertex] if use_below else [])
         total = sum(w for _, w in near)
-        # Nothing draws it: it stays, and gives way to whoever is drawn.
+        # Nothing attracts it: it stays, and makes room for nodes that move.
         goals.append(sum(x[u] * w for u, w in near) / total if near else x[vertex])
         weights.append(total if near else 1e-3)
     offsets = _offsets(row, widths, gap)
@@ -273,7 +273,7 @@ def _move(
 
 
 def _offsets(row: list[int], widths: Sequence[float], gap: float) -> Floats:
-    """Return where the middles stand if the layer is packed as tight as it may be, the first at 0."""
+    """Return the centres if the layer is packed as tightly as possible, the first at 0."""
     found = [0.0]
     for left, right in pairwise(row):
         found.append(found[-1] + (widths[left] + widths[right]) / 2 + gap)
@@ -356,7 +356,7 @@ def n_crossings(rows: list[list[int]], below: list[list[int]]) -> int:
 
 
 def _walked(layers: Layers, down: bool) -> list[list[int]]:
-    """Return the rows in the order in which a walk in depth meets the vertices: a tree has no crossing then."""
+    """Return the rows in depth-first order of the vertices: a tree has no crossing then."""
     onward, back = (layers.below, layers.above) if down else (layers.above, layers.below)
     depth = {vertex: r for r, row in enumerate(layers.rows) for vertex in row}
     rows: list[list[int]] = [[] for _ in layers.rows]

@@ -194,7 +194,7 @@ def _apart(
 
 
 class _Items(NumericItems):
-    """All attributes of a row, as its conditionals tell them."""
+    """All attributes of a row, from its conditionals."""
 
     def __init__(self, statistics: Statistics, spec: ModelSpec, row: CodedRow) -> None:
         super().__init__(statistics, spec, row)

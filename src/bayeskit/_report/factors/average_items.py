@@ -65,7 +65,7 @@ def average_of(averaged: SuperParentAverage, row: CodedRow) -> tuple[Average, di
 
 
 def _informative(averaged: SuperParentAverage, row: CodedRow) -> list[int]:
-    """The categorical attributes that say something: present, and not following from others."""
+    """Return the categorical attributes with a factor: present, and not implied by others."""
     codes = averaged._without_general(row.chunk.codes, np.zeros(1))[0].tolist()
     return [j for j, code in enumerate(codes) if _is_present(averaged, j, code)]
 
@@ -92,7 +92,7 @@ def _is_present(averaged: SuperParentAverage, j: int, code: int) -> bool:
 
 
 def _super_parent(known: SharedInputs, i: int, scores: Floats) -> SuperParent | None:
-    """Write down what one attribute says; ``scores`` are the logarithms of its products, NaN where it is no parent."""
+    """Write the product of one super-parent; ``scores`` are its logarithms, NaN where it is no parent."""
     averaged, row = known.averaged, known.row
     weight = float(np.exp(averaged.log_weights[0, i]))
     if np.isnan(scores).all() or not weight > 0.0:
@@ -113,7 +113,7 @@ def _super_parent(known: SharedInputs, i: int, scores: Floats) -> SuperParent | 
 
 
 def _logs_given(known: SharedInputs, i: int) -> NamedLogs:
-    """What all others say, given attribute i, with nothing written down."""
+    """Return the logarithms of all other factors given attribute i, without their working."""
     averaged, row = known.averaged, known.row
     logs = averaged.log_given(averaged._without_general(row.chunk.codes, np.zeros(1))[0], i).tolist()
     found: NamedLogs = [(child.name, logs[place]) for place, child in known.children.items() if place != i]
@@ -125,7 +125,7 @@ def _logs_given(known: SharedInputs, i: int) -> NamedLogs:
 
 
 def _children(known: SharedInputs, i: int) -> tuple[Attribute, ...]:
-    """Write down what all others say, given attribute i."""
+    """Write all other factors given attribute i."""
     above = known.row.given([i])
     found = tuple(
         Attribute(c.name, c.value, c.family, tuple(map(PageFactor, logs, workings)), c.as_missing, above)
@@ -154,7 +154,7 @@ def _plainly(known: SharedInputs, i: int, ranking: Sequence[int]) -> list[dict[s
 
 
 def _tables(known: SharedInputs, i: int) -> Iterator[Told]:
-    """Tell what all categorical attributes but i say: logarithms, and workings."""
+    """Yield the factors of all categorical attributes but i: logarithms, and workings."""
     for place, logs, workings in known.shares.given(i, known.row.code(i)):
         yield known.children[place], logs, workings
 
@@ -166,7 +166,7 @@ def _is_uninformative(averaged: SuperParentAverage, row: CodedRow, j: int) -> bo
 
 
 def _measured(averaged: SuperParentAverage, row: CodedRow) -> list[int]:
-    """The numeric attributes that say something."""
+    """Return the numeric attributes with a factor."""
     used = averaged.numeric.used if row.schema.numeric else ()
     return [m for m, is_used in enumerate(used) if is_used and not np.isnan(row.chunk.values[0, m])]
 

@@ -41,7 +41,7 @@ Share = tuple[float, str]
 
 
 def pair_shares(cells: PairCells, j: int, x: int, i: int, u: int) -> list[Share]:
-    """Return P(x_j = x | c, x_i = u) of each class, or P(x_j = x | c) with ``i`` below 0, and how it is reckoned.
+    """Return P(x_j = x | c, x_i = u) of each class, or P(x_j = x | c) with ``i`` below 0, and its working.
 
     The same steps as the kernel that fills the tables, one cell at a time.
     """
@@ -81,7 +81,7 @@ def pair_shares(cells: PairCells, j: int, x: int, i: int, u: int) -> list[Share]
 
 
 class LogShares:
-    """What ``pair_shares`` tells of attributes (j, x) under any parent: the logarithms, and how they are reckoned.
+    """The results of ``pair_shares`` for attributes (j, x) under any parent: logarithms and workings.
 
     Those that were learned and have imaginary counts are looked up all at once, since there may be thousands.
     """
@@ -145,7 +145,7 @@ def _plain(n: list[float], total: list[float], mass: float, whole: float, even: 
 
 
 def _leaning(below: tuple[float, float | str], n: float, total: float, constant: float) -> Share:
-    """Lean on the estimate with a parent less, given as a number and as it is written."""
+    """Back off to the estimate with one parent less, given as a number and as text."""
     p, written = below
     if total + constant <= 0.0:
         return p, str(written)

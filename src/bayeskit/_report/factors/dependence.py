@@ -33,7 +33,7 @@ def dependent_items(conditional: OneParent, row: CodedRow) -> dict[Any, Item]:
         if j not in absent and parents[j] not in absent:
             logs = _block(conditional, j)[_height(row, parents[j]), row.code(j)]
             if row.code(j) > row.schema.categorical[j].size and not logs.any():
-                items[name] = row.left_out(j)  # a value never learned, about which nothing is said
+                items[name] = row.left_out(j)  # a value never learned, which has no factor
             else:
                 items[name] = _single(conditional, row, j, logs)
         elif top:
@@ -42,7 +42,7 @@ def dependent_items(conditional: OneParent, row: CodedRow) -> dict[Any, Item]:
         part for name in items for part in (name if isinstance(name, tuple) else (name,))
     } | items.keys()
     for j, variable in enumerate(row.schema.categorical):
-        if variable.name not in explained:  # it hangs on an attribute that never had a value
+        if variable.name not in explained:  # its parent never had a value
             items[variable.name] = OmittedAttribute(variable.name, row.value(j), "unused")
     return items
 
@@ -73,10 +73,10 @@ def _single(conditional: OneParent, row: CodedRow, j: int, logs: Floats) -> Attr
 
 
 def _group(conditional: OneParent, row: CodedRow, top: int, absent: set[int]) -> dict[Any, Item]:
-    """Return the factor of everything that hangs on a missing attribute, and what was summed over for it."""
+    """Return the joint factor of all attributes below a missing one, and what was summed over."""
     variables, parents = row.schema.categorical, conditional.parents.tolist()
     nodes = _under(top, parents, {j for j in absent if conditional.cells.sizes[j]})
-    heard: dict[int, Floats] = {}  # log of what the children of a missing x_j say of its codes
+    heard: dict[int, Floats] = {}  # log of the messages from the children of a missing x_j to its codes
     logs: Floats | None = None
     for j in reversed(nodes):
         block = _block(conditional, j)
@@ -109,7 +109,7 @@ def _group(conditional: OneParent, row: CodedRow, top: int, absent: set[int]) ->
 
 
 def _under(top: int, parents: list[int], inner: set[int]) -> list[int]:
-    """Return an attribute and all under it as long as they hang on inner ones, parents first."""
+    """Return an attribute and its descendants as far as they are inner ones, parents first."""
     children: dict[int, list[int]] = {}
     for j, parent in enumerate(parents):
         children.setdefault(parent, []).append(j)
@@ -125,7 +125,7 @@ def _log_sum(block: Floats, heard: Floats, codes: list[int]) -> Floats:
     best = np.maximum(terms.max(axis=1), -1e308)
     with np.errstate(divide="ignore"):
         found = best + np.log(np.exp(terms - best[:, None]).sum(axis=1))
-    # Children that are certain whatever the state say nothing of it; all that can be, unseen states too, adds up to 1.
+    # Children that are certain for every state do not depend on it; all codes, unseen ones too, add up to 1.
     return np.where(heard[codes].any(axis=0), found, 0.0)
 
 

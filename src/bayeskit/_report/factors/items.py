@@ -87,7 +87,7 @@ def graph_items(graph: GraphFactors, statistics: Statistics, row: CodedRow) -> G
             numbers[graph.places[name][1]] = writer.density(name)
     prior = writer.class_factor(hidden)
     if prior is not None and prior.source == "nothing known" and not together:
-        # What stands above a missing parent of the class tells of it, though its own factor is the same everywhere.
+        # An ancestor of a missing parent of the class is informative, though its own factor is the same everywhere.
         together = [
             n for n, item in items.items() if isinstance(item, OmittedAttribute) and item.reason == "same"
         ]
@@ -122,7 +122,7 @@ class _Writer:
         tries, j = self.graph.tables, self.graph.places[name][1]
         f = tries.members().index(j)
         if self.row.code(j) > self.row.schema.categorical[j].size and not tries.rule.is_open[f]:
-            return self.row.left_out(j)  # a value never learned, about which nothing is said
+            return self.row.left_out(j)  # a value never learned, which has no factor
         levels = tries.level_probabilities(f, self.row.chunk)[0]
         with np.errstate(divide="ignore"):
             logs = np.log(levels[-1])
@@ -162,7 +162,7 @@ class _Writer:
         return ClassFactor(with_workings(logs, workings), "counts", self._given(self.graph.target))
 
     def sum(self, together: Sequence[Name], hidden: set[Name], said: list[list[float]]) -> Attribute:
-        """What the families around missing nodes say: all that is not said by the other factors."""
+        """The joint factor of the families around missing nodes: the product without the other factors."""
         total = np.zeros((1, self.k))
         self.graph.add_log_prob(self.row.chunk, total)
         written = np.array(said).reshape(len(said), self.k).sum(axis=0)
@@ -342,7 +342,7 @@ def _item(conditional: FamilyTries, counted: Families, row: CodedRow, f: int, ab
     used = next((at for at, i in enumerate(parents) if i in absent), len(parents))
     levels = conditional.level_probabilities(f, row.chunk)[0]
     if row.code(j) > row.schema.categorical[j].size and not conditional.rule.is_open[f]:
-        return row.left_out(j)  # a value never learned, about which nothing is said
+        return row.left_out(j)  # a value never learned, which has no factor
     with np.errstate(divide="ignore"):
         logs = np.log(levels[used])
     workings = family_shares(conditional, counted, row, f, used, levels)

@@ -19,9 +19,9 @@ from bayeskit.typing import Floats
 
 
 def log_linear_items(score: LogLinearScore, row: CodedRow) -> tuple[dict[Any, Item], tuple[PageFactor, ...]]:
-    """Return a factor r^w for each term that tells the classes apart, and e^b of each class.
+    """Return a factor r^w for each term that differs between classes, and e^b of each class.
 
-    r is the ratio of counts, the geometric mean over the views; w its weight. Those that tell most come first.
+    r is the ratio of counts, the geometric mean over the views; w its weight. The most informative ones come first.
     """
     terms = score.terms.of(row.chunk)[:, 0]
     weighted = score.chosen.terms[:, None] * terms

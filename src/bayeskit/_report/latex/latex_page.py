@@ -70,7 +70,7 @@ def as_latex(page: DisplayTable, first: int = 2) -> str:
 
 
 def in_text(page: DisplayTable, first: int = 2, room: float = ARTICLE) -> str:
-    """Return the table where it stands: a document has room for only so many that float.
+    """Return the table in place: a document has room for only a few that float.
 
     One with too many columns becomes several, one under the other.
     """
@@ -137,7 +137,7 @@ def fragment_latex(body: str) -> str:
 def explanation_latex(explanation: Explanation, document: bool = False) -> str:
     """Return an explanation: its table, the posterior as a fraction, the notes.
 
-    As many classes stand beside the prediction as fit; the others are listed in the notes.
+    As many classes as fit are shown next to the prediction; the others are listed in the notes.
     """
     e = explanation
     room = _room(document, e.lang)

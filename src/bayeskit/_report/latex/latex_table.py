@@ -161,7 +161,7 @@ _STACK = (
 
 
 def tabular(page: DisplayTable, first: int, layout: Layout) -> list[str]:
-    """Return the lines of a table that stands on one page."""
+    """Return the lines of a table on one page."""
     header, *lines = _lines(page, first, layout)
     return [
         rf"\begin{{tabular}}{{{'l' * len(page.header)}}}",
@@ -217,7 +217,7 @@ def halves(page: DisplayTable, first: int) -> tuple[DisplayTable, DisplayTable]:
 
 
 def opening(layout: Layout) -> str:
-    """Return the commands that say how a table is set."""
+    """Return the commands that set the layout of a table."""
     tight = rf"\setlength{{\tabcolsep}}{{{layout.gap / 2:.0f}pt}}" if layout.gap < GAP else ""
     stack = "" if layout.stacking == Stacking() else "\n" + _STACK
     return rf"{layout.size[0]}\renewcommand{{\arraystretch}}{{{STRETCH}}}{tight}{stack}"

@@ -1,6 +1,6 @@
 r"""Escapes text for LaTeX, with a visible replacement for characters that LaTeX cannot print.
 
-How wide LaTeX prints a text or a formula is told in points at ten points: enough to choose a layout.
+Widths of texts and formulas are in points, for a type of ten points: exact enough to choose a layout.
 """
 
 from __future__ import annotations

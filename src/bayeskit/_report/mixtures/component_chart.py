@@ -14,7 +14,7 @@ from bayeskit._report.charts.chart_words import chart_words
 from bayeskit._report.charts.plot import Axis, Curve, Panel, Plot, Points
 from bayeskit.errors import SettingError
 
-# Beyond so many points they are left to the line.
+# With more points only the line is drawn.
 MOST_POINTS = 60
 
 

@@ -38,7 +38,7 @@ class Normal:
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows with a class each; ``sizes`` tells how many states an attribute has where rows do not show all."""
+    """Rows with a class each; ``sizes`` is the number of states of an attribute of which not all occur in rows."""
 
     columns: Mapping[str, Sequence[Any]]
     y: Sequence[Any]

@@ -126,7 +126,7 @@ def _errata(counts: Counts, joints: dict[str, float], say: Callable[[str], str])
     dented, curled = (counts.share(name, WORDS[name], "是") for name in ("脐部", "根蒂"))
     yes = joints["是"]
     of = len(counts.of_class("脐部", "是"))
-    # What one wrong count, and two, make of the product.
+    # The product with one wrong count, and with two.
     one = yes * float(Fraction(6, of) / product_of([dented]))
     two = one * float(Fraction(3, of) / product_of([curled]))
     rounded = _three(counts, "否")

@@ -39,7 +39,7 @@ class Erratum:
     Attributes
     ----------
     copied : bool
-        Whether it stands in sources that many have copied; else it is a trap that readers fall into.
+        Whether it is in widely copied sources; otherwise it is a trap that readers fall into.
     """
 
     printed: str

@@ -67,7 +67,7 @@ def _draw(network: BayesianNetwork, evidence: dict[Any, Any], path: str) -> None
 
 
 def described(network: Any) -> dict[str, Any]:
-    """Return what there is to tell, as plain values."""
+    """Return the content as plain values."""
     from bayeskit._cli.saved_models import variables_of
     from bayeskit._visible import plain
 
