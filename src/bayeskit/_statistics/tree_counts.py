@@ -226,13 +226,11 @@ class TreeCounts(Part):
 
     @classmethod
     def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
-        if len(set(attributes)) < len(attributes):
-            return False
         try:
             cls.zero(schema, attributes)
+            return len(set(attributes)) == len(attributes)
         except (ColumnError, DataError, TypeError):
             return False
-        return True
 
     @classmethod
     def terms(cls, schema: Schema, attributes: tuple[Any, ...]) -> Iterator[Term]:
