@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from bayeskit._on_demand import on_demand
 from bayeskit._version import __version__
 
-# Name → module. Nothing is imported until it is asked for (PEP 562), so that `import bayeskit` is quick.
+# Name → module. Modules are imported on demand (PEP 562), so that `import bayeskit` is quick.
 _HOMES = {
     "NaiveBayes": "bayeskit._classifiers.naive_bayes",
     "GaussianBayes": "bayeskit._classifiers.gaussian_bayes",

@@ -63,7 +63,7 @@ class DisplayTable:
     shades: tuple[tuple[Shade, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        # Here every rendering passes, before a width is reckoned.
+        # Every renderer gets these values, and widths are computed from them.
         for field in ("rows", "totals"):
             object.__setattr__(
                 self, field, tuple(tuple(map(_visible_cell, line)) for line in getattr(self, field))
@@ -215,7 +215,7 @@ def as_html(table: DisplayTable, *, whole: bool = False, lang: str = "en", rest:
     ----------
     table : DisplayTable
     whole : show every row and column, however many there are
-    lang : the language in which it is said what is not shown
+    lang : the language of the note about what is not shown
     rest : how to get the rest
 
     Examples

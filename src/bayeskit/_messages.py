@@ -1,8 +1,8 @@
 """Messages as templates with values, formatted in the user's language when they are shown.
 
-The library is written in English, and a message is written once: where it is found out. Its template is what a
-catalogue is asked for (``locale/zh_CN/LC_MESSAGES/bayeskit.po``, an ordinary file of gettext, read as it is), so that
-no finished sentence is ever taken apart. A message of which some part has no translation stays English, whole.
+The library is written in English, and a message is written once, where it is raised. Its template is the key of a
+catalogue (``locale/zh_CN/LC_MESSAGES/bayeskit.po``, an ordinary gettext file, read without compiling), so no finished
+sentence is ever parsed. If some part of a message has no translation, the whole message stays English.
 
 The language is that of ``set_language``, else that of the environment variable BAYESKIT_LANG, else English. The
 system's language is ignored, so a program prints the same everywhere. Reports and commands get theirs as an argument
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 VARIABLE = "BAYESKIT_LANG"
 # Language → folder of its catalogue. That of English holds only what the command line words otherwise.
 LANGUAGES = {"en": "en", "zh": "zh_CN"}
-# Where messages may be worded otherwise (msgctxt): whoever types commands has flags in the place of arguments.
+# A context (msgctxt) with its own wording: commands have flags instead of arguments.
 COMMAND_LINE = "command line"
-# So many names are listed where none is near.
+# The number of names listed if none is similar.
 MOST_LISTED = 8
 
 _PLAIN = (str, int, float, bool, type(None))
@@ -39,7 +39,7 @@ _Translate = Callable[[str], str | None]
 
 
 class _Choice:
-    """What was chosen for this process, by whoever runs it."""
+    """The language and context chosen for this process."""
 
     language: str | None = None
     context: str | None = None
@@ -346,7 +346,7 @@ def _unchanged(template: str) -> str:
 
 
 def translator(language: str, context: str | None = None) -> _Translate:
-    """Return what gives a template in a language, as it is worded in some place where it is worded otherwise there."""
+    """Return the function that translates templates into a language, in the wording of a context if it has one."""
     is_english = language == "en"
     if is_english and context is None:
         return _unchanged

@@ -33,9 +33,9 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 _PATIENCE, _PATIENCE_A_BYTE = 0.1, 2e-4
 # The least that a pass through a loop takes in plain Python, in seconds.
 _PASS = 2e-7
-# Cells beyond which no plain run is tried: the copies of arrays, to begin again from, are not reckoned as memory.
+# Beyond this many cells no plain run is tried: the memory limits do not include the copies of arrays for a restart.
 _LARGEST = 2**18
-# One pass in so many of the outermost loop shows how long all of them take.
+# One in this many passes of the outermost loop is run to estimate the time of all.
 _TRIAL = 16
 # Types of NumPy that a memoryview gives as Python's bool, int and float.
 _VIEWED = "?BHILQbhilqd"
@@ -73,7 +73,7 @@ class DeferredKernel:
         return self._first(arguments)
 
     def made(self) -> Any:
-        """Return what Numba makes of the function."""
+        """Return the function as compiled by Numba."""
         with _lock:
             if self._made is None:
                 names = self.py_func.__globals__
@@ -219,7 +219,7 @@ def _patience(deferred: DeferredKernel) -> float:
 
 
 def _plain_value(name: str, value: Any) -> Any:
-    """Return what stands for a name of a kernel's module while the kernel runs in plain Python."""
+    """Return the replacement of a name of a kernel's module while the kernel runs in plain Python."""
     if isinstance(value, ModuleType):
         return _plain_module(value)
     if not callable(value):

@@ -26,13 +26,13 @@ Label = Hashable
 # Codes fit a byte while the states, the spare cell for "missing" and the one for "unseen" do.
 LARGEST_BYTE_TABLE = 254
 
-# A notebook shows so many attributes of a schema.
+# The number of attributes of a schema that a notebook shows.
 MOST_SHOWN = 60
 
 # Levels in levels of a name, and the bits of a whole number: no one means more, and Python writes no more.
 DEEPEST_NAME, LONGEST_NUMBER = 8, 2**12
 
-# A column of codes 0, 1, 2, … may not ask for a larger table than this, whatever it holds.
+# A column of codes 0, 1, 2, … may not need a larger table than this, whatever it contains.
 LARGEST_CODE = 2**20
 
 
@@ -165,7 +165,7 @@ def _equal(state: object, value: object) -> bool:
 
 
 def _written(value: object) -> set[str]:
-    """Return the ways in which a value may stand in a file."""
+    """Return the ways in which a value may be written in a file."""
     forms = {str(value)}
     if isinstance(value, bool):
         forms.add(str(value).lower())
@@ -271,7 +271,7 @@ class Variable:
         others = {state for state in self.states[self.n_declared :] if state not in known} | new
         states = declared_now + sorted_labels(others)
         grown = replace(self, states=states, n_declared=len(declared_now))
-        grown.codes  # noqa: B018  whoever lets a variable grow has labels to code
+        grown.codes  # noqa: B018  a variable grows because there are labels to code
         return grown
 
     def _with_all_codes(self, codes: list[Any]) -> Variable:

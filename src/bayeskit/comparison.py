@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from bayeskit._on_demand import on_demand
 
-# Name → module, imported when asked for.
+# Name → module, imported on demand.
 _HOMES = {
     "Comparison": "bayeskit._report.comparison_report.comparison",
     "ModelStanding": "bayeskit._report.comparison_report.comparison",

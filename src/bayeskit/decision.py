@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bayeskit._on_demand import on_demand
 
-# Name → module, imported when asked for.
+# Name → module, imported on demand.
 _HOMES = {
     "BayesRisk": "bayeskit._decision.risk",
     "Decision": "bayeskit._decision.choice",

@@ -39,7 +39,7 @@ def set_language(lang: str | None) -> None:
 class _Shown(Exception):
     """A template and values, shown in the current language.
 
-    Nothing is hidden in what is shown, whatever names stand in it: it is to be read in a terminal.
+    Control characters in names are escaped, since messages are read in terminals.
     """
 
     _renamed: tuple[tuple[str, str | Message], ...] = ()
@@ -65,7 +65,7 @@ class _Shown(Exception):
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """What stands in the fields of the template."""
+        """The values of the template's fields."""
         return self.message.values
 
     def __str__(self) -> str:

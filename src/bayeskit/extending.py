@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from bayeskit._on_demand import on_demand
 
-# Name → module, imported when asked for.
+# Name → module, imported on demand.
 _HOMES = {
     "BACKENDS": "bayeskit._counting.backend",
     "COUNTERS": "bayeskit._counting.backend",

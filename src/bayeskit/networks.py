@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from bayeskit._on_demand import on_demand
 
-# Name → module, imported when asked for.
+# Name → module, imported on demand.
 _HOMES = {
     "ArcStrengths": "bayeskit._networks.fit.strengths",
     "BayesianNetwork": "bayeskit._networks.bayesian_network",

@@ -331,7 +331,7 @@ def backs_off(prior: object) -> bool:
     return isinstance(prior, (BackOff, WittenBell))
 
 
-# Every prior there is, for whoever must know them by name (a saved model).
+# All priors by name, for saved models.
 PRIORS = (Lidstone, Dirichlet, MEstimate, BDeu, MAP, NormalInverseGamma, BackOff, WittenBell)
 
 

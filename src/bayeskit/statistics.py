@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from bayeskit._on_demand import on_demand
 
-# Name → module, imported when asked for.
+# Name → module, imported on demand.
 _HOMES = {
     "CellTable": "bayeskit._statistics.part",
     "Embedding": "bayeskit._statistics.part",

@@ -33,13 +33,13 @@ MOST_CELLS = 2**24
 
 
 def _as_network(classifier: CountClassifier) -> BayesianNetwork:
-    """The model as a :class:`~bayeskit.BayesianNetwork`, made anew whenever it is asked for.
+    """The model as a :class:`~bayeskit.BayesianNetwork`, built again on each access.
 
     The first node is the class, a parent of all; its states are ``classes_``. Attributes follow in the order of the
     columns, the parents of each being the class and then those of the model. An attribute cut into intervals has these
     for states, a Gaussian one is continuous. With ``missing="state"`` an attribute that was ever missing has one more
-    state, "(missing)", and a numeric one a node "… is missing" beside it; with ``unseen="smooth"`` there is a state
-    "(unseen)". Attributes that tell nothing (constant numbers, columns without a value) and those that the model did
+    state, "(missing)", and a numeric one an additional node "… is missing"; with ``unseen="smooth"`` there is a state
+    "(unseen)". Attributes without information (constant numbers, columns without a value) and those that the model did
     not take are left out. ``calibration`` is not part of it.
     """
     from bayeskit._networks.bayesian_network import BayesianNetwork
@@ -100,9 +100,9 @@ class _Nodes:
         variables = self.model.schema.categorical
         for j in tables.members():
             codes = tables.codes_of(j)
-            if codes:  # of an attribute that has no state at all nothing can be said
+            if codes:  # an attribute without any state has no node
                 node = discrete(variables[j].name, state_labels(variables[j], codes))
-                # With its cut points a node of intervals can be told numbers.
+                # With its cut points a node of intervals accepts numbers as evidence.
                 self.slots[j] = _Slots(replace(node, cuts=variables[j].cuts), codes)
         families = {j: self._known(tables.parents_of(j)) for j in self.slots}
         _check_size(self.target, [[self.slots[i] for i in (*parents, j)] for j, parents in families.items()])

@@ -172,7 +172,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                     label=labels[strange[0]],
                     place=list(place),
                 )
-            suffered[strange] = 1.0  # whatever was said, it was wrong
+            suffered[strange] = 1.0  # any answer is wrong
         suffered = np.where(decision.rejected, decision.risk, suffered)
         mean = float(
             np.average(suffered, weights=None if sample_weight is None else np.asarray(sample_weight))

@@ -48,7 +48,7 @@ class BayesNetClassifier(GraphClassifier):
         follows the counts; if there are numeric attributes, they have a separate tree, and later batches keep
         all arcs. The other methods are those of :func:`~bayeskit.learn_network`. They search for a network of
         all columns, so the class may end up with few neighbours. For "k2" the order is the class, then the
-        columns as they stand.
+        columns in their order.
     criterion : {"bic", "aic", "loglik", "bdeu", "bds", "k2"}
         The score of a network, as in :func:`~bayeskit.learn_network`.
     markov_blanket : bool
@@ -226,7 +226,7 @@ class BayesNetClassifier(GraphClassifier):
 
     @property
     def _searches(self) -> bool:
-        """Whether arcs are looked for among rows."""
+        """Whether arcs are searched for in rows."""
         return bool(self.conditional) or self.method != "naive"
 
     def _row_choices(self) -> list[RowChoice]:
@@ -263,7 +263,7 @@ class BayesNetClassifier(GraphClassifier):
             self.forbidden,
             self.tiers,
             self.max_parents,
-            # What backs off has no imaginary rows of its own to tell the class with.
+            # Back-off has no imaginary rows, which the distribution of the class needs.
             self._base_prior if backs_off(smoothing.default) else smoothing.default,
             self.missing,
             self.time_limit,

@@ -91,7 +91,7 @@ class CountClassifier(BaseClassifier):
     _threshold: float | None = None
     # What ``_choose`` always chooses: a saved model that does not hold it is none.
     _holds: frozenset[str] = frozenset()
-    # What is held to be told, not to be used: models that differ in it alone can be merged.
+    # Held for display, not for predictions: models that differ only in these can be merged.
     _not_choices = frozenset({"losses", "scores", "completion"})
     _wants_hints = False
     # Whether ``_choose_by_counts`` chooses anything.
@@ -154,7 +154,7 @@ class CountClassifier(BaseClassifier):
         return found
 
     def _check_settings(self) -> None:
-        """Refuse parameters that mean nothing, before any row is looked at."""
+        """Raise an error for invalid parameters, before any row is read."""
         if self.calibration is not None:
             check_method(self.calibration)
         if (
@@ -444,7 +444,7 @@ class CountClassifier(BaseClassifier):
         return trial
 
     def _calibrate(self, source: Source, fitted: FittedState) -> None:
-        """Hold how posteriors are to be corrected, judged by the rows just counted, each left out."""
+        """Hold the calibration of posteriors, fitted to the leave-one-out predictions of the rows just counted."""
         method = self.calibration
         if method is not None:
             self._held = {**self._held, "calibration": calibrate(fitted, source, method).plain()}
@@ -810,7 +810,7 @@ class CountClassifier(BaseClassifier):
         return self._require(verb) if self._lazy is None else self._lazy.fitted
 
     def _require(self, verb: str) -> FittedState:
-        """Return what was counted, or say why there is none."""
+        """Return what was counted, or raise an error that says why there is nothing."""
         if self._lazy is not None:
             raise UsageError(
                 "A lazy model has nothing to {verb}: change its source, then call refresh().", verb=verb

@@ -63,7 +63,7 @@ class CountForest(CountClassifier):
     .. math:: p_v(c) = \frac{n_v(c) + s\, p_{u}(c)}{N_v + s}, \qquad
         P(c \mid x) \propto \Bigl(\frac{1}{T} \sum_t p_{v_t(x)}(c)\Bigr)^\gamma
 
-    :math:`v_t(x)` is the node at which a row stops in tree t, u the node above v; P(c) stands above the root. Splits
+    :math:`v_t(x)` is the node at which a row stops in tree t, u the parent of v; the parent of the root is P(c). Splits
     are those of a random forest, each tree's on a bootstrap of the rows of ``fit`` or the first ``partial_fit``. Every
     node then counts *all* rows, and backs off to the node above where it has few. Since splits are held, counts add:
     ``partial_fit``, ``forget``, ``merge`` and ``leave_one_out`` are exact, given the splits.
@@ -72,11 +72,11 @@ class CountForest(CountClassifier):
     ----------
     n_trees : int, default=100
     max_depth : int, optional
-        The most tests on the way to a leaf.
+        The most tests on the path to a leaf.
     min_rows : int, default=1
         Of the bootstrap, on either side of a split.
     smoothing : float, default=0.25
-        s: how many rows the posterior of the node above stands for.
+        s: the weight of the parent node's posterior, in rows.
     trees : tuple, optional
         Splits to use instead of growing them: ``trees_`` of another model. Models can be merged that were made with the
         same.
@@ -177,14 +177,14 @@ class CountForest(CountClassifier):
     ) -> Floats:
         """Return P(c | x) of the rows of ``fit``, by the trees that had not seen them and without their own counts.
 
-        ``leave_one_out`` takes a row's counts away and keeps the splits, in which the row had a say. Here only those
+        ``leave_one_out`` subtracts a row's counts and keeps the splits, which the row helped to choose. Here only those
         trees answer whose bootstrap did not have it: what a model that is fitted to these posteriors should see. A row
-        that stood in every bootstrap gets P(c).
+        that is in every bootstrap sample gets P(c).
 
         Parameters
         ----------
         X, y, sample_weight, target
-            The rows of ``fit``, all of them: in which bootstraps a row stood is drawn again from these.
+            The rows of ``fit``, all of them: the bootstrap samples that contain a row are drawn again from these.
 
         Returns
         -------
@@ -200,15 +200,15 @@ class CountForest(CountClassifier):
         return np.exp(self._log_out_of_bag(statistics, self._model, rows, np.arange(rows.n_rows), np.inf))
 
     def paths(self, row: RowLike, most: int = 3, *, lang: str = "en") -> TreePaths:
-        """Follow one row through the trees: the tests on the way, the counts at the nodes and how they back off.
+        """Follow one row through the trees: the tests on its paths, the counts at the nodes and how they back off.
 
-        ``explain`` and ``contributions`` tell what each value does to the answer, by leaving it out.
+        ``explain`` and ``contributions`` show the effect of each value on the posterior, by leaving it out.
 
         Parameters
         ----------
         row : mapping from column to value, list, or a table of one row
         most : int
-            How many ways to write down, those that speak most for the class chosen; the other trees stand together.
+            How many paths to show: those with the largest posterior of the predicted class. The others are averaged.
         lang : "en" or "zh"
 
         Examples
@@ -317,7 +317,7 @@ class CountForest(CountClassifier):
 
 
 def check_whole(name: str, value: object, least: int) -> None:
-    """Refuse what is no whole number of at least so much."""
+    """Raise an error for anything but an integer of at least this size."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise SettingError(
             "{name} is {value!r}; give a whole number of at least {least}.",

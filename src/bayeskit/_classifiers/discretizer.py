@@ -270,7 +270,7 @@ def _as_frame(
             backend=backend,
         ) from None
     if backend.is_pyarrow():
-        # A table that pandas made says of each column what it was there: that no longer holds.
+        # A table made by pandas stores the former type of each column, which no longer holds.
         frame = nw.from_native(frame.to_native().replace_schema_metadata(), eager_only=True)
     if container == "pandas":
         return frame.to_pandas()

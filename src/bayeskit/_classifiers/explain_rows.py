@@ -106,7 +106,7 @@ def questions(
 
 Answers = tuple[Name, Floats, Sequence[Label] | None]
 
-# A number is weighed at so many quantiles of what the model would draw, from so many draws.
+# The number of quantiles at which a numeric value is evaluated, and the number of draws they come from.
 QUANTILES, DRAWS = 200, 20_000
 
 
@@ -182,9 +182,9 @@ def answer_tables(
 
 
 def _on_quantiles(model: Model, chunk: Chunk, m: int, drawn: Floats) -> Floats | None:
-    """P(x_m, c | row) on quantiles of x_m, each weighed by how much more probable the row makes it than it is alone.
+    """P(x_m, c | row) on quantiles of x_m, each weighted by the ratio of its probabilities with and without the row.
 
-    None where the attribute says nothing at all: it was the same in every row.
+    None if the attribute has no information: it was the same in every row.
     """
     drawn = drawn[np.isfinite(drawn)]
     if not len(drawn) or np.ptp(drawn) == 0.0:
@@ -240,7 +240,7 @@ def novelty_of(
 
 
 def _unseen(table: Table, model: Model, fitted: FittedState) -> NDArray[np.intp]:
-    """Count the values of each row that are no states: only this way of coding tells them from missing ones."""
+    """Count the values of each row that are no states: only this coding distinguishes them from missing ones."""
     sizes = np.array([v.size for v in model.schema.categorical])
     apart = encode(table, model.schema, "smooth")
     return np.concatenate([(chunk.codes == sizes + 1).sum(axis=1) for chunk in apart.chunks()])

@@ -88,7 +88,7 @@ def dtype_of_target(X: Any, target: Name | None) -> Any:
         return None
     try:
         return np.asarray(X[target])
-    except Exception:  # a source that cannot be asked for a column: labels keep their own type
+    except Exception:  # a source without columns: labels keep their own type
         return None
 
 

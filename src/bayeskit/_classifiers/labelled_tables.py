@@ -123,7 +123,7 @@ def _place(schema: Schema, name: Name) -> int:
     return names.index(name)
 
 
-# A table of more cells is nothing to look at, and one of many parents may not fit at all.
+# A table of more cells cannot be read, and one with many parents may not fit into memory.
 MOST_CELLS = 1_000_000
 
 

@@ -52,7 +52,7 @@ from bayeskit.typing import (
 
 
 class LogLinearBayes(SemiNaive):
-    r"""A weighed sum of logarithms of counts: of single attributes, of pairs, and of triples.
+    r"""A weighted sum of logarithms of counts: of single attributes, of pairs, and of triples.
 
     .. math:: P(y \mid x) \propto P(y)\, e^{b_y} \prod_i p_i^{u_i}
               \prod_{ij} \Bigl(\frac{p_{ij}}{p_i p_j}\Bigr)^{w_{ij}}
@@ -65,7 +65,7 @@ class LogLinearBayes(SemiNaive):
     each other (λ) is chosen by approximate leave-one-out, the largest λ within one standard error of the best.
 
     Counts are sums: ``partial_fit``, ``forget`` and ``merge`` change them exactly. Beside them a sample of rows is kept
-    (the rows whose content hashes lowest, so that samples merge, too), and the weights are chosen anew from counts and
+    (the rows whose content hashes lowest, so that samples merge, too), and the weights are chosen again from counts and
     sample at the first question after a change. Cut points, pairs and triples are held.
 
     Parameters
@@ -190,7 +190,7 @@ class LogLinearBayes(SemiNaive):
 
     @property
     def penalty_(self) -> float:
-        """λ: how strongly the weights are drawn to the one that serves all terms of their kind."""
+        """λ: how strongly the weights are shrunk to the common weight of their kind."""
         return self._score.chosen.penalty
 
     @property
@@ -266,7 +266,7 @@ class LogLinearBayes(SemiNaive):
     ) -> Floats:
         """Return P(c | x) of each row by a model that was fitted, cut points and all, to the other folds: shape (n, K).
 
-        The classifier itself is left as it is. A class that a fold's model has not met gets the probability 0 there.
+        The classifier itself is left as it is. A class that a fold's model has not seen gets the probability 0 there.
 
         Parameters
         ----------
@@ -361,7 +361,7 @@ class LogLinearBayes(SemiNaive):
     def _adopt(self, fitted: FittedState, y: LabelsLike | None) -> None:
         # Numbers are parts of pairs here: numeric attributes alone are nothing to warn of.
         CountClassifier._adopt(self, fitted, y)
-        fitted.model()  # the weights are chosen by whoever fits, not by the first who asks
+        fitted.model()  # the weights are chosen in fit, not at the first prediction
 
     def _check_numeric(self) -> None:
         """There is one way to read numbers."""

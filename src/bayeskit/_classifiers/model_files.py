@@ -281,7 +281,7 @@ def plain_class_dtype(dtype: np.dtype[Any] | None) -> str | None:
 
 
 def _refuse_changed(estimator: CountClassifier, fitted: FittedState) -> None:
-    """Parameters that were set after fitting are not yet in effect; the file could not tell which are."""
+    """Raise an error if parameters were set after fitting: they are not in effect, and a file could not say so."""
     assert fitted.spec is not None
     before, now = asdict(fitted.spec), asdict(estimator._spec(fitted.schema))
     changed = [key for key in now if to_plain(now[key], key) != to_plain(before[key], key)]

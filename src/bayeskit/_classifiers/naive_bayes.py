@@ -196,7 +196,7 @@ class NaiveBayes(CountClassifier):
     def _choose_families(self, source: Source) -> dict[Name, str]:
         trial = FittedState(
             self._reading(),
-            # Kernels ask for grids beside moments, so that every family can be estimated from what is counted.
+            # Kernel densities need grids in addition to moments, so every family can be estimated from the counts.
             lambda schema: replace(self._spec(schema), numeric="kernel"),
             who=type(self).__name__,
             target=Variable(source.target or "y", "categorical"),
@@ -226,7 +226,7 @@ class NaiveBayes(CountClassifier):
 
     @property
     def _named_families(self) -> dict[Name, str]:
-        """The families asked for, or chosen by "auto"."""
+        """The families given by the user, or chosen by "auto"."""
         if self.families == "auto":
             return dict(self._held.get("families", {}))
         return dict(self.families or {})

@@ -73,7 +73,7 @@ def card(model: CountClassifier) -> str:
     '<p><b>NaiveBayes()</b></p><p>Predicts y (&lt;stay&gt;, go) from 1 attribute.</p>'
     """
     if model._lazy is not None:
-        # To tell more would be to count: a look at a lazy model is no question.
+        # More would need counting, and showing a lazy model must not count.
         return titled_lines(repr(model), ["Lazy: what a prediction needs is counted when it is asked for."])
     fitted = model._require("show")
     schema, spec = fitted.schema, fitted.spec
@@ -124,7 +124,7 @@ def _arcs(model: CountClassifier) -> Iterator[str]:
 
 
 def _held_lines(model: CountClassifier) -> Iterator[str]:
-    """What was chosen from rows; what ``_arcs`` tells already and what is no choice are left out."""
+    """Yield a line for each held choice, except what ``_arcs`` shows and what is not a choice."""
     for name, value in model.held_.items():
         if value and name != "structure" and name not in model._not_choices:
             yield f"Held {name.replace('_', ' ')}: {_value(value)}."

@@ -26,7 +26,7 @@ from bayeskit._schema import Label, Name, Schema
 from bayeskit.priors import BackOff, SmoothingLike
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
 
-# Bytes of codes that are held in memory while attributes are chosen; rows beyond that are not looked at for it.
+# Bytes of codes that are held in memory while attributes are chosen; rows beyond that are not used for it.
 _MOST_BYTES = 2**30
 
 

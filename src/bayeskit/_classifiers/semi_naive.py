@@ -157,7 +157,7 @@ class SemiNaive(CountClassifier):
             raise SettingError('cut_points are for numeric="mdl"; with numeric="gaussian" nothing is cut.')
 
     def _check_views(self) -> None:
-        """Refuse what is no number of views, and views beside another way to read numbers."""
+        """Raise an error for an invalid number of views, and for views with another setting for numbers."""
         if not self._averages_views:
             return
         check_whole("views", self.views, 1)
@@ -188,7 +188,7 @@ class SemiNaive(CountClassifier):
 
 
 def check_whole(name: str, value: object, least: int) -> None:
-    """Refuse what is no whole number of at least so much."""
+    """Raise an error for anything but an integer of at least this size."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise SettingError(
             "{name} is {value!r}; give a whole number of at least {least}.",
@@ -219,7 +219,7 @@ class GraphClassifier(SemiNaive):
 
     @property
     def _dag(self) -> Dag:
-        """Which attributes depend on which, beside the class."""
+        """Which attributes depend on which, in addition to the class."""
         fitted = self._reader("structure_")
         statistics = self.statistics_
         assert fitted.spec is not None

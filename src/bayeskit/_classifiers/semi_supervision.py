@@ -92,7 +92,7 @@ def complete(
     """Add the expected counts of unlabelled rows to those of the labelled rows; return what is kept of this."""
     rows = SplitRows.of(fitted, kept, unlabelled)
     if rows is None:
-        if not unlabelled.in_memory:  # else it was said when the rows were parted
+        if not unlabelled.in_memory:  # otherwise the error was raised when the rows were split
             _warn_all_labelled()
         found = WeightTrial(
             0.0 if isinstance(model.unlabelled_weight, str) else model.unlabelled_weight, None
@@ -251,7 +251,7 @@ def _coded(labels: Array) -> CodedColumn:
 
 
 def _whole_numbers(labels: Array) -> set[Label] | None:
-    """The labels that are there, where all are whole numbers; None where one is not."""
+    """Return the labels that occur if all are integers, otherwise None."""
     if not isinstance(labels, np.ndarray) or labels.dtype.kind not in "iuO":
         return None
     if labels.dtype.kind != "O":
