@@ -22,7 +22,7 @@ def lines(title, notes, curves, across, up, x_ticks, y_ticks):
     """
     x = Axis(across, x_ticks[0][0], x_ticks[-1][0], ticks=tuple(x_ticks))
     y = Axis(up, y_ticks[0][0], y_ticks[-1][0], ticks=tuple(y_ticks))
-    # Beyond a few the points are left to the line.
+    # With many points only the line is drawn.
     series = tuple(
         Curve(
             np.clip([a for a, _ in points], x.low, x.high),
@@ -47,7 +47,7 @@ class Column:
     logarithmic: bool = False
 
     def share(self, number, numbers):
-        """Return how long a bar is beside the longest."""
+        """Return the length of a bar as a share of the longest."""
         if not self.logarithmic:
             return number / max(numbers)
         start = min(numbers) / 3
@@ -84,7 +84,7 @@ def bars(title, notes, groups, columns):
                 )
             )
             first += len(values)
-        # The bars have their numbers beside them.
+        # The bars have their numbers next to them.
         panels.append(
             Panel(Axis("", 0.0, 1.0, bare=True), names, tuple(series), column.name, ROW * len(rows))
         )

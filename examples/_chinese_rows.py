@@ -1,6 +1,6 @@
-"""Short Chinese texts, put together at random: headlines of four kinds, and reviews of take-away meals.
+"""Short Chinese texts, composed at random: headlines of four kinds, and reviews of take-away meals.
 
-They stand in for corpora that may be used but not passed on. Kinds share words and turns of phrase, and reviewers
+They replace corpora that may be used but not redistributed. Kinds share words and turns of phrase, and reviewers
 praise and blame in one breath, so nobody gets all of them right.
 """
 
@@ -15,7 +15,7 @@ TOPICS = {
     "科技": _words("手机 芯片 卫星 机器人 网友 软件 新机 浏览器 科学家 实验室 电池 黑客 程序员 发布会"),
     "娱乐": _words("导演 影后 新片 票房 歌手 综艺 演唱会 粉丝 主演 专辑 电视剧 红毯 经纪人 首映"),
 }
-# These stand in headlines of every kind.
+# These occur in headlines of every kind.
 DEEDS = _words("再创新高 遭遇滑铁卢 引发热议 宣布退出 强势反弹 迎来转机 首度回应 惊险过关 夺得冠军 跌出前十")
 OPENERS = ["", "", "独家：", "今日", "昨晚", "盘点：", "图文：", "专家称", "传"]
 

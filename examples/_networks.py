@@ -26,7 +26,7 @@ class Names:
         return self._states.get(state, state)
 
     def seen(self, evidence):
-        """Tell evidence in a line."""
+        """Write evidence on one line."""
         return ", ".join(f"{node} = {state}" for node, state in self.known(evidence).items())
 
     def known(self, evidence):

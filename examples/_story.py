@@ -33,7 +33,7 @@ class Story:
         return zh if self.lang == "zh" else en
 
     def end(self, picture):
-        """Save the picture, and say where."""
+        """Save the picture, and print where."""
         place = self.asked.picture or Path(tempfile.mkdtemp()) / f"{self.name}.svg"
         picture.save(place)
         self(f"\nThe picture was saved to {place}", f"\n图已保存到 {place}")

@@ -29,12 +29,12 @@ for node, state in ((None, None), ("xray", "yes"), ("asia", "yes"), ("dysp", "no
 say("\n1. One finding after the other\n", "\n1. 检查结果逐一得知\n")
 print("\n".join(f"  {line}" for line in aligned(table)))
 say(
-    "\nThe visit to Asia makes cancer less likely, though it does nothing against it: it speaks for tuberculosis, which"
-    "\nexplains the X-ray.",
+    "\nThe visit to Asia makes cancer less likely, though it does nothing against it: it is evidence for tuberculosis,"
+    "\nwhich explains the X-ray.",
     "\n去过亚洲并不能防癌，肺癌的概率却下降了：它使肺结核更可能，而肺结核已经解释了 X 光片。",
 )
 
-# 2. What to ask next. 'either' would tell more, but it is the truth about two diseases, not a question.
+# 2. What to ask next. 'either' is more informative, but it is the truth about two diseases, not a question.
 known = {"xray": "yes", "asia": "yes"}
 told = names.network(clinic)
 say(
@@ -44,12 +44,12 @@ say(
 askable = [names(node) for node in ("smoke", "dysp", "bronc")]
 print(told.ask_next(names("lung"), names.known(known), candidates=askable, lang=say.lang))
 
-# 3. The most probable story, and one that cannot be told.
+# 3. The most probable configuration, and an impossible one.
 both = {"xray": "yes", "dysp": "yes"}
 best = clinic.mpe(both)
 likely = say.text(", ", "、").join(names(node) for node, state in best.items() if state == "yes")
 say(
-    f"\n3. An abnormal X-ray and short breath. The most probable story of all says yes to {likely};"
+    f"\n3. An abnormal X-ray and short breath. The most probable configuration has yes for {likely};"
     f"\n   its probability is {math.exp(best.log_probability):.4f}.",
     f"\n3. X 光异常，又呼吸困难。最可能的完整情形中，为“是”的有：{likely}；"
     f"\n   其概率为 {math.exp(best.log_probability):.4f}。",
@@ -58,7 +58,7 @@ try:
     clinic.query("lung", evidence={"smoke": "yes", "tub": "yes", "either": "no"})
 except ImpossibleEvidence as error:
     say(
-        f"   Not every story can be told. {error}",
+        f"   Not every configuration is possible. {error}",
         "   有些情形不可能出现：得了肺结核，就不能说“结核或肺癌”为否。此时不给出概率，而是报错并指出矛盾所在。",
     )
 

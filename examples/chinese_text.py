@@ -1,6 +1,6 @@
-"""Chinese texts without a dictionary: single characters and pairs of them, multinomial naive Bayes, what tells most.
+"""Chinese texts without a dictionary: characters and pairs of them, multinomial naive Bayes, the best pairs.
 
-Pass ``--rows FILE.csv``, with columns ``text`` and ``class``, to see the same of texts of your own.
+Pass ``--rows FILE.csv``, with columns ``text`` and ``class``, to use your own texts.
 """
 
 import csv
@@ -39,7 +39,7 @@ def cuts():
 
 
 def judge(texts, labels):
-    """Learn from a half, judge by the other; tell how well each way of cutting does, and return the models."""
+    """Train on one half, evaluate on the other; print the accuracy of each way of cutting, and return the models."""
     half, models = len(texts) // 2, []
     table = [
         tuple(say.text(*pair) for pair in (("cut into", "切分"), ("columns", "列数"), ("right", "正确率")))
@@ -53,16 +53,16 @@ def judge(texts, labels):
 
 
 def telling(model, most):
-    """Return for each class the pairs that speak for it most, and how many times as frequent they are as elsewhere."""
+    """Return the most informative pairs of each class, and how many times as frequent they are as elsewhere."""
     found, pairs, counts = [], model[0].get_feature_names_out(), model[1].feature_count_
     for label, inside in zip(model.classes_, counts, strict=True):
         outside = counts.sum(axis=0) - inside
         share, other = ((n + 1) / (n.sum() + len(n)) for n in (inside, outside))
-        # What a pair adds in the long run: a rare one may speak loudly, but it seldom speaks.
+        # The mean contribution of a pair: a rare pair may be strong evidence, but it is rarely there.
         worth = share * np.log(share / other)
         kept = []
         for i in np.argsort(-worth, kind="stable"):
-            # Of 演唱 and 唱会 one is enough; signs of punctuation say nothing to a reader.
+            # Of 演唱 and 唱会 one is enough; punctuation means nothing to a reader.
             if pairs[i].isalpha() and not any(set(pairs[i]) & set(pairs[j]) for j in kept):
                 kept.append(i)
             if len(kept) == most:

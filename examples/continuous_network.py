@@ -1,4 +1,4 @@
-"""Numbers in a network: a heated house, and what one reading says about the others."""
+"""Numbers in a network: a heated house, and what one reading implies for the others."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ say(
     "\n   而且天越冷，当天的费用越高。",
 )
 
-# 2. Readings come in. Numbers and states are reckoned with together, exactly.
+# 2. Readings come in. Inference over numbers and states together is exact.
 cool = {"inside": 17.5}
 steps = [{}, {"inside": 20.0}, {"inside": 20.0, "bill": 6.0}, cool, cool | {"bill": 8.0}]
 table = [("", say.text("P(heating = on)", "P(暖气 = 开)"), names("outside"), names("inside"))]
@@ -45,7 +45,7 @@ say(
     "\n并没有人去看室外的温度计。",
 )
 
-# 3. What is believed of a number is a mixture of normal distributions, with quantiles and all.
+# 3. The posterior of a number is a mixture of normal distributions, with quantiles.
 before = house.query("inside")
 low, high = before.interval(0.9)
 parts = " + ".join(

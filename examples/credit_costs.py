@@ -1,4 +1,4 @@
-"""Credit to those who ask for it: to lend in vain costs five times what it costs to refuse a good customer."""
+"""Credit applications: granting a bad one costs five times as much as refusing a good one."""
 
 from _story import Story, aligned
 from bayeskit import NaiveBayes, datasets
@@ -16,13 +16,13 @@ say(
 LOSS = {"grant": {"+": 0, "-": 5}, "refuse": {"+": 1, "-": 0}}
 EQUAL = {"grant": {"+": 0, "-": 1}, "refuse": {"+": 1, "-": 0}}
 say(
-    "To grant what should be refused (-) costs 5, to refuse what should be granted costs 1.\n",
+    "Granting an application that should be refused (-) costs 5; refusing one that should be granted costs 1.\n",
     "批准本应拒绝的申请（-）代价为 5，拒绝本应批准的申请代价为 1。\n",
 )
 
-# Sums of money lean far to one side: a kernel density follows them, a bell curve does not.
+# Sums of money are skewed: a kernel density fits them, a normal density does not.
 model = NaiveBayes(numeric="kernel").fit(credit.X, credit.y)
-# Every application is judged by a model that has not seen it, and none is set aside for that.
+# Every application is predicted leave-one-out, so none has to be held out.
 posterior = model.leave_one_out(credit.X, credit.y)
 
 
@@ -44,10 +44,10 @@ table = [
 print("\n".join(f"  {line}" for line in aligned(table)))
 
 curve = cost_curve(credit.y, posterior, model.classes_, label="+", lang=say.lang)
-# The curve shares out a cost of 2 between the two mistakes; here it is 6, so everything is three times as much.
+# The curve divides a cost of 2 between the two mistakes; here the sum is 6, so all costs are three times as large.
 hindsight = 3 * float(curve.best[abs(curve.share - 5 / 6).argmin()])
 say(
-    "\nNothing was learned anew: the same posteriors, another threshold. The best one, chosen with the answers"
+    "\nNothing was trained again: the same posteriors, another threshold. The best one, chosen with the answers"
     f"\nknown, costs {hindsight:.3f}. In the picture 5 : 1 is c = 5/6; other prices are elsewhere on the curve.",
     f"\n模型没有重新学习：后验概率不变，只是换了阈值。即使事先知道答案，最好的阈值也要付出 {hindsight:.3f}。"
     "\n图中 5 : 1 对应 c = 5/6；换别的代价，只是曲线上的另一点。",

@@ -1,4 +1,4 @@
-"""EM by hand: two clouds in three dimensions, the E-step and the M-step in NumPy, and the library beside it."""
+"""EM by hand: two clouds in three dimensions, the E-step and the M-step in NumPy, compared with the library."""
 
 import warnings
 from itertools import pairwise
@@ -43,7 +43,7 @@ def m_step(shares):
     return size / n, means, np.array(covariances)
 
 
-# 1. One look at the E-step: every row is shared out between the components.
+# 1. The E-step: every row is divided among the components.
 start = np.array([0.5, 0.5]), np.array([[-1.0, 0, 0], [1.0, 0, 0]]), np.array([np.eye(d), np.eye(d)])
 shares, value = e_step(start)
 row, share, sums = (
@@ -70,7 +70,7 @@ for step in (0, 1, 2, 5, 10, 20, 40, 60):
 
 # 3. The library makes the same steps, and can make longer ones.
 given = {"weights_init": start[0], "means_init": start[1], "precisions_init": np.linalg.inv(start[2])}
-warnings.simplefilter("ignore", NotConverged)  # sixty steps are asked for, still or not
+warnings.simplefilter("ignore", NotConverged)  # exactly sixty steps, converged or not
 same = GaussianMixture(2, reg_covar=0, tol=0, max_iter=60, **given).fit(X)
 worst = max(
     np.abs(a - b).max()
@@ -98,7 +98,7 @@ for name, model in ((say.text("soft EM", "软 EM"), quick), (say.text("hard EM",
         f"   {name}：{right:.1%} 的行归入自己的那一团；第二列的两个均值 {means}",
     )
 say(
-    "   The truth is 0 and 2: who gives whole rows away tears the means apart.",
+    "   The truth is 0 and 2: assigning whole rows drives the means apart.",
     "   真实的均值是 0 和 2：整行归给一个分量，会把两个均值推得太开。",
 )
 clouds = say.text("from the first cloud", "来自第一团"), say.text("from the second cloud", "来自第二团")

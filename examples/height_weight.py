@@ -1,4 +1,4 @@
-"""Height and weight of 114 students, split into two without being told their sex; then the sexes are looked up."""
+"""Height and weight of 114 students, split into two groups without their sex; then the sexes are compared."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ columns = [say.text("height (cm)", "身高（厘米）"), say.text("weight (kg)"
 frame = students.X.set_axis(columns, axis=1)
 X = frame.to_numpy()
 
-# 1. EM finds two components; nobody says what they stand for.
+# 1. EM finds two components; what they mean is not known.
 settings = {"n_init": 10, "tol": 1e-6, "max_iter": 1000, "random_state": 0}
 found = GaussianMixture(2, **settings).fit(frame)
 say(
@@ -37,10 +37,10 @@ say(
     f"\n   对数似然由 {found.history_[0]:.2f} 升到 {found.history_[-1]:.2f}。",
 )
 
-# 2. Components have numbers, not names; the sexes are lined up with them so that most rows agree.
+# 2. Components have numbers, not names; the sexes are matched to them so that most rows agree.
 matched = match_labels(found.predict(X), sex)
 say(
-    f"\n2. Only now the sexes are looked up: {matched.accuracy:.1%} of the students agree with their component\n",
+    f"\n2. Only now the sexes are used: {matched.accuracy:.1%} of the students agree with their component\n",
     f"\n2. 这时才去看性别：{matched.accuracy:.1%} 的学生与所在分量相符\n",
 )
 head = say.text("mean found", "求得的均值"), say.text("mean of the sex", "该性别的均值")
@@ -61,7 +61,7 @@ say(
     "\n   分量是否就是性别，要由事实来判断：EM 只负责让数据出现的概率尽可能大。",
 )
 
-# 3. Cells that are not there are summed over: nothing is filled in.
+# 3. Missing cells are integrated out: nothing is imputed.
 shares = dict(
     zip((matched[k] for k in range(2)), found.predict_proba([[170.0, np.nan]])[0].tolist(), strict=True)
 )

@@ -16,13 +16,13 @@ X = np.column_stack([iris.columns["petallength"], iris.columns["petalwidth"]])
 species = np.array([name.removeprefix("Iris-") for name in iris.y])
 X_train, X_test, y_train, y_test = train_test_split(X, species, train_size=0.8, random_state=14)
 say(
-    f"{len(X_train)} flowers to learn from, {len(X_test)} to be judged by; petal length and width only.\n",
+    f"{len(X_train)} flowers to train on, {len(X_test)} to test on; petal length and width only.\n",
     f"{len(X_train)} 朵花用于学习，{len(X_test)} 朵用于检验；只用花瓣的长和宽。\n",
 )
 
 
 def pipeline(degree, constant=True):
-    """Powers and products of the two, up to a degree; naive Bayes takes each for a witness of its own."""
+    """Powers and products of the two, up to a degree; naive Bayes treats them as independent."""
     powers = PolynomialFeatures(degree, include_bias=constant)
     return make_pipeline(StandardScaler(), powers, GaussianNB()).fit(X_train, y_train)
 
@@ -36,7 +36,7 @@ for degree in (1, 2, 4):
         f"{degree:4}{n:6}{right[0]:9.2%}{right[1]:8.2%}",
     )
 
-# PolynomialFeatures puts a column of ones first. It is the same in every species, so it must say nothing.
+# PolynomialFeatures puts a column of ones first. It is the same in every species, so it must have no effect.
 apart = np.abs(model.predict_proba(X) - pipeline(4, constant=False).predict_proba(X)).max()
 say(
     f"\nThe column of ones changes no posterior by more than {apart:.0e}.",
@@ -56,7 +56,7 @@ for i in wrong:
         f"  {X[i, 0]} × {X[i, 1]} 厘米：实为 {species[i]}，判为 {told}（{sure:.1%}）",
     )
 say(
-    "Right or wrong, it is too sure: fifteen columns made of two numbers are taken for fifteen witnesses.",
+    "Right or wrong, it is too sure: fifteen columns made of two numbers count as fifteen independent ones.",
     "对错且不论，它都过于自信：由两个数造出的十五列，被当成了十五个互不相干的证人。",
 )
 

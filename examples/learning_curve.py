@@ -1,4 +1,4 @@
-"""Naive Bayes beside logistic regression: a generative and a discriminative model, from 16 rows to 2,048."""
+"""Naive Bayes and logistic regression: a generative and a discriminative model, from 16 rows to 2,048."""
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -16,7 +16,7 @@ columns = {name: adult.columns[name] for name in adult.attributes if name not in
 texts = [name for name, column in columns.items() if column.dtype == object]
 numbers = [name for name in columns if name not in texts]
 
-# Naive Bayes reads the table as it is; logistic regression needs a column of noughts and ones for every state.
+# Naive Bayes reads the table unchanged; logistic regression needs a column of zeros and ones for every state.
 states = OneHotEncoder(sparse_output=False).fit_transform(
     np.column_stack([columns[n].astype(str) for n in texts])
 )
@@ -31,14 +31,14 @@ say(
     f"在 {len(judged):,} 人上的错误率，训练样本抽取八次取平均：\n",
 )
 
-# A Student density knows how few rows it was estimated from, which matters with 16 of them.
+# A Student density accounts for the number of rows, which matters with 16 of them.
 generative = say.text("naive Bayes", "朴素贝叶斯")
 discriminative = say.text("logistic regression", "对数几率回归")
 penalised = say.text("logistic regression, penalised", "对数几率回归（加罚项）")
 solver = {"solver": "newton-cholesky", "max_iter": 200}
 models = {
     generative: NaiveBayes(numeric="student"),
-    # All but without a penalty: with none at all, rows that a plane can part have no best plane.
+    # Almost without a penalty: with none at all, linearly separable rows have no best plane.
     discriminative: LogisticRegression(C=1000, **solver),
     penalised: LogisticRegression(C=1, **solver),
 }
@@ -56,7 +56,7 @@ for size in sizes:
     for name, model in models.items():
         wrong = []
         for drawing in range(8):
-            # The larger drawings hold the smaller ones, so that curves differ by rows added, not by luck.
+            # The larger samples contain the smaller ones, so that curves differ by added rows, not by chance.
             chosen = np.random.default_rng(drawing).permutation(pool)[:size]
             with threadpool_limits(1):  # these matrices are small: a second thread would only wait
                 model.fit(rows(model, chosen), adult.y[chosen])

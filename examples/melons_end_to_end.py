@@ -38,7 +38,7 @@ for smoothing in ("mle", "laplace", "m-estimate", "bdeu"):
         f"   {smoothing:10}  P(清晰 | 是) = {texture.factors[1].working}, P(是 | x) = {page.posterior[1]:.4f}"
     )
 
-# 4. How far to trust it: each melon judged by the other sixteen, in one pass.
+# 4. How far to trust it: each melon predicted from the other sixteen, in one pass.
 left_out = model.leave_one_out(rows[list(melons.attributes)], melons.y)
 right = model.classes_[left_out.argmax(axis=1)] == melons.y
 say(
@@ -47,11 +47,11 @@ say(
     f"\n4. 留一法：{len(melons)} 个中判对 {right.sum()} 个，判错的编号是 {'、'.join(map(str, melons.index[~right]))}。",
 )
 
-# 5. Decide, on a part of what can be known: attributes that are not given are left out, not guessed.
+# 5. Decide with some attributes only: those that are missing are left out, not guessed.
 loss = {"buy": {"是": 0, "否": 5}, "leave": {"是": 1, "否": 0}}
 names = {"buy": ("buy", "买"), "leave": ("leave", "不买"), "knock": ("knock again", "再敲敲看")}
 say(
-    "\n5. A bad melon costs 5, a good one left behind 1, another knock 0.6. What to do with what is known of it:",
+    "\n5. Buying a bad melon costs 5, leaving a good one costs 1, knocking again 0.6. What to do, given what is known:",
     "\n5. 买到坏瓜代价为 5，错过好瓜为 1，再敲敲看为 0.6。知道多少，就据此决定：",
 )
 for known in (["色泽"], ["色泽", "纹理"], list(asked)):
@@ -61,7 +61,7 @@ for known in (["色泽"], ["色泽", "纹理"], list(asked)):
     listed = "、".join(known) if len(known) < len(asked) else say.text("everything", "全部")
     print(f"   {listed}: P(是) = {posterior['是']:.3f} → {say.text(*names[choice.actions])}")
 
-# 6. Forget. Melon 17 was weighed wrongly: its counts are taken out, and the model is that of the other sixteen.
+# 6. Forget. Melon 17 was measured wrongly: its counts are subtracted, and the model is that of the other sixteen.
 some, label = rows[list(melons.attributes)], np.asarray(melons.y)
 
 
@@ -76,7 +76,7 @@ after = good(model)
 apart = np.abs(after - good(NaiveBayes().fit(some[:16], label[:16]))).max()
 say(
     f"\n6. Number 17 is forgotten. Its own P(是) goes from {before[16]:.3f} to {after[16]:.3f}:"
-    f"\n   it had spoken for itself. A model that never saw it differs by {apart:.1g}.",
+    f"\n   it had been part of its own evidence. A model that never saw it differs by {apart:.1g}.",
     f"\n6. 忘掉 17 号。它自己的 P(是) 从 {before[16]:.3f} 变为 {after[16]:.3f}：原先它也在为自己作证。"
     f"\n   与从未见过 17 号的模型相差 {apart:.1g}。",
 )

@@ -1,4 +1,4 @@
-"""Networks in files: every format written and read back, what each keeps, and what is said of a broken one."""
+"""Networks in files: every format written and read back, what each preserves, and the error for a broken one."""
 
 import math
 import tempfile

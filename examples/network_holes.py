@@ -1,4 +1,4 @@
-"""Networks from rows with holes: a sprinkler looked at only when the lawn was wet, and a node nobody ever saw."""
+"""Networks from rows with holes: a sprinkler checked only when the lawn was wet, and a hidden node."""
 
 from _networks import CLINIC, Names, stacked
 from _story import Story, aligned
@@ -14,7 +14,7 @@ def untaught(network):
     return BayesianNetwork(arcs, states={name: network.states(name) for name in network.nodes})
 
 
-# 1. Holes that are no accident: who finds the lawn dry does not walk over to the sprinkler.
+# 1. Cells that are not missing at random: if the lawn is dry, the sprinkler is not checked.
 lawn = wet_grass()
 mornings = {name: list(lawn.sample(3_000, random_state=4)[name]) for name in lawn.nodes}
 looked = [wet == "yes" for wet in mornings["wet"]]
@@ -24,7 +24,7 @@ say(
     f"1. 三千个早晨，只有 {sum(looked)} 个早晨草地湿了，才去看过洒水器\n",
 )
 counted = untaught(lawn).fit(mornings, smoothing="mle")
-# A small tolerance: where much is missing, steps are small long before the top is reached.
+# A small tolerance: if much is missing, steps are small long before the maximum is reached.
 climbed = untaught(lawn).fit(mornings, smoothing="mle", method="em", tol=1e-12, max_iter=1_000)
 table = [("", say.text("P(sprinkler)", "P(洒水器开)"), say.text("log-likelihood", "对数似然"))]
 for told, network in (
@@ -40,7 +40,7 @@ say(
     "\n   去看的那些早晨与别的早晨不一样；EM 能纠正过来，因为草地本身每天都看到了。",
 )
 
-# 2. A node without a column: its states are declared, and that is all.
+# 2. A node without a column: only its states are declared.
 names, clinic = Names(say, CLINIC), asia()
 patients = clinic.sample(5_000, random_state=1)
 seen = {name: list(patients[name]) for name in clinic.nodes if name != "either"}

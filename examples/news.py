@@ -1,4 +1,4 @@
-"""Posts to four newsgroups: three kinds of naive Bayes beside ridge, neighbours, a forest and a linear SVM."""
+"""Posts to four newsgroups: three kinds of naive Bayes compared with ridge, neighbours, a forest and a linear SVM."""
 
 from time import process_time
 
@@ -19,7 +19,7 @@ from bayeskit._display_table import padded
 say = Story("news")
 news = datasets.load_dataset("news")
 posts, group = news.columns["text"], news.y
-learn, judge = slice(0, 800), slice(800, None)  # those to judge by were written later
+learn, judge = slice(0, 800), slice(800, None)  # the test posts were written later
 
 vectorizer = TfidfVectorizer(stop_words="english", max_df=0.5, sublinear_tf=True)
 words = vectorizer.fit_transform(posts[learn])
@@ -50,7 +50,7 @@ in_chinese = {
 }
 in_chinese |= {"multinomial NB": "多项式 NB", "complement NB": "补集 NB", "Bernoulli NB": "伯努利 NB"}
 
-MultinomialNB().fit(X, group[learn])  # compiles what is counted with, so that no clock runs meanwhile
+MultinomialNB().fit(X, group[learn])  # compiles the counting loops before time is measured
 BernoulliNB().fit(X, group[learn])
 found = []
 for name, (model, grid) in contenders.items():

@@ -18,16 +18,16 @@ say(
     f"\n   The first of them is good with P = {plain:.4f} (naive Bayes), {good:.4f} (AODE, averaging super-parents).",
     f"\n   第一个是好瓜的概率：朴素贝叶斯 {plain:.4f}，AODE（对各超父取平均）{good:.4f}。",
 )
-# What was learned can be taken back: the tree is then that of the other rows.
+# Rows can be forgotten: the tree is then that of the other rows.
 tree.forget(melon.X[:1], melon.y[:1])
 assert tree.structure_ == TAN().fit(melon.X[1:], melon.y[1:]).structure_
 
-# 2. Census data are large enough to tell which dependences pay.
+# 2. Census data are large enough to show which dependences help.
 adult = datasets.load_dataset("adult")
 n = 8_000
 X, y, others, truth = adult.X[:n], adult.y[:n], adult.X[n : 2 * n], adult.y[n : 2 * n]
 say(
-    f"\n2. Who earns more than 50,000? {n:,} people to learn from, {n:,} others to be judged by.\n",
+    f"\n2. Who earns more than 50,000? {n:,} people to train on, {n:,} others to test on.\n",
     f"\n2. 谁的年收入超过 5 万？用 {n:,} 人学习，用另外 {n:,} 人检验。\n",
 )
 families = {

@@ -1,4 +1,4 @@
-"""Spam where a lost letter costs twenty times as much as an advertisement: a loss, a calibration, the right to ask."""
+"""Spam: losing a letter costs twenty times as much as keeping an advertisement. A loss, calibration, rejection."""
 
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
@@ -14,7 +14,7 @@ EQUAL = {"delete": {"ham": 1, "spam": 0}, "keep": {"ham": 0, "spam": 1}}
 ASK = 0.1  # what it costs to show a message to somebody
 ACTIONS = {"delete": "删除", "keep": "留下", "ask": "询问"}
 say(
-    f"To delete a letter (ham) costs 20, to keep an advertisement (spam) 1, to ask somebody {ASK}.",
+    f"Deleting a letter (ham) costs 20, keeping an advertisement (spam) 1, asking a person {ASK}.",
     f"误删一封正常短信（ham）的代价为 20，留下一条广告（spam）为 1，请人看一眼为 {ASK}。",
 )
 
@@ -40,11 +40,11 @@ for word, likelihood in seen.items():
     table.append((word, f"{float(posterior['spam']):.4f}", *risks, told))
 print("\n".join(f"  {line}" for line in aligned(table)))
 say(
-    "\nThe second is spam with 97%, and still too dear to delete.",
+    "\nThe second is spam with 97%, and deleting it is still too risky.",
     "\n第二条有 97% 的把握是垃圾短信，仍然删不得：代价太高。",
 )
 
-# 2. Messages. Copies would be learned and judged at once: one of each is enough.
+# 2. Messages. Copies would be in training and test data: one of each is enough.
 messages = datasets.load_dataset("sms")
 label_of = dict(zip(messages.columns["text"], messages.y, strict=True))
 texts, labels = np.array(list(label_of), dtype=object), np.array(list(label_of.values()))
@@ -55,7 +55,7 @@ X, X_test = words.fit_transform(texts[learn]), words.transform(texts[judge])
 truth = labels[judge]
 spam = (truth == "spam").mean()
 say(
-    f"\n2. {len(learn):,} short messages to learn from, {len(judge):,} to be judged by, {spam:.0%} of them spam\n",
+    f"\n2. {len(learn):,} short messages to train on, {len(judge):,} to test on, {spam:.0%} of them spam\n",
     f"\n2. 用 {len(learn):,} 条短信学习，用 {len(judge):,} 条检验，其中 {spam:.0%} 是垃圾短信\n",
 )
 
@@ -74,7 +74,7 @@ def tell(en, zh, actions):
 
 
 def posterior_of(calibration):
-    """Return P(ham), P(spam) of the messages to judge."""
+    """Return P(ham), P(spam) of the test messages."""
     return MultinomialNB(alpha=0.1, calibration=calibration).fit(X, labels[learn]).predict_proba(X_test)
 
 

@@ -18,7 +18,7 @@ def batch(start):
     return X[start : start + BATCH], y[start : start + BATCH]
 
 
-# 1. Counts can be taken at once, in pieces, or when a question comes: the answers are the same.
+# 1. Rows can be counted at once, in pieces, or at prediction time: the answers are the same.
 table = NaiveBayes().fit(X, y)
 stream = NaiveBayes()
 for start in starts:
@@ -51,7 +51,7 @@ models = {
 }
 wrong = {name: [] for name in models}
 for start in starts:
-    if start:  # judged before it is learned
+    if start:  # evaluated before it is added
         for name, model in models.items():
             wrong[name].append((start, 1 - model.score(*batch(start))))
     growing.partial_fit(*batch(start))
@@ -66,7 +66,7 @@ rows = np.diff([*starts, len(y)])[1:]
 means = {name: np.average([e for _, e in points], weights=rows) for name, points in wrong.items()}
 print("\n".join(f"  {line}" for line in aligned([(name, f"{mean:.1%}") for name, mean in means.items()])))
 say(
-    "\nMushrooms that come later are not like the first. Who goes on learning hardly notices.",
+    "\nMushrooms that come later are not like the first. A model that keeps learning is hardly affected.",
     "\n后来的蘑菇与先前的不同；一直在学的模型几乎不受影响。",
 )
 

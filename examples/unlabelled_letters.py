@@ -1,4 +1,4 @@
-"""Mushrooms told by letters: a few are labelled edible or poisonous, thousands are not. What do the others teach?"""
+"""Mushrooms described by letters: a few are labelled edible or poisonous, thousands are not. Do the others help?"""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def hidden(n_labelled, seed):
     """Return labels of which all but a few, drawn at random, are None."""
     order = np.random.default_rng(seed).permutation(len(truth))
     labels = np.full(len(truth), None, dtype=object)
-    # Half of each class, so that even four labels know both.
+    # Half of each class, so that even four labels contain both.
     for label in ("e", "p"):
         chosen = order[truth[order] == label][: n_labelled // 2]
         labels[chosen] = label
@@ -29,7 +29,7 @@ def hidden(n_labelled, seed):
 # 1. EM over labelled and unlabelled rows together.
 model = NaiveBayes(semi_supervised=True).fit(X, hidden(8, seed=0))
 say(
-    "\n1. With eight labels. What is climbed: log P(c, x) of these + log P(x) of the others\n",
+    "\n1. With eight labels. The objective: log P(c, x) of these + log P(x) of the others\n",
     "\n1. 只有八个标记。所求最大的是：有标记者的 log P(c, x) 与其余的 log P(x) 之和\n",
 )
 for step in (0, 1, 2, 4, 8, model.n_iter_):

@@ -15,7 +15,7 @@ say(
     "\n今天早上，自家草地是湿的。",
 )
 
-# 1. What is known comes in piece by piece.
+# 1. Evidence comes in piece by piece.
 ours, both = {"wet": "yes"}, {"wet": "yes", "joe": "yes"}
 steps = [
     (say.text("Nothing is known", "一无所知"), {}),
@@ -37,7 +37,7 @@ say(
 say("\n2. How one of them comes about\n", "\n2. 其中一个数是怎样算出来的\n")
 print(names.network(grass).explain(names("sprinkler"), names.known(ours), lang=say.lang))
 
-# 3. Why Joe's lawn says something about our sprinkler at all.
+# 3. Why Joe's lawn depends on our sprinkler at all.
 say(
     "\n3. What has Joe's lawn to do with our sprinkler?\n",
     "\n3. 邻家的草地与自家的洒水器有什么关系？\n",
