@@ -175,7 +175,7 @@ def _metered_range(*bounds: int) -> Iterable[int]:
 
 
 def _trial_passes(passes: range, begin: float) -> Iterator[int]:
-    """Give the passes of a kernel's outermost loop, unless the first of them show that it will not end in time."""
+    """Yield the passes of a kernel's outermost loop, unless the first of them show that it will not end in time."""
     trial = len(passes) // _TRIAL
     yield from passes[:trial]
     now = perf_counter()
@@ -193,7 +193,7 @@ def _quick(value: Any) -> Any:
 
 
 def _flat(arguments: tuple[Any, ...]) -> Iterator[Any]:
-    """Give arguments one by one, those in tuples too."""
+    """Yield arguments one by one, those in tuples too."""
     for argument in arguments:
         if isinstance(argument, tuple):
             yield from argument
@@ -315,7 +315,7 @@ def compiling() -> Iterator[None]:
 
 @cache
 def _must_compile() -> bool:
-    """Say whether plain functions would be another thing than compiled ones.
+    """Return whether plain functions would behave differently from compiled ones.
 
     NumPy 1 makes a float of uint64 + int. Numba's bounds checking is asked for to see what compiled code does.
     """

@@ -145,7 +145,7 @@ class CountClassifier(BaseClassifier):
         return replace(Source(X, *given, **more), opener=self._open)
 
     def _row_choices(self) -> list[RowChoice]:
-        """Say which choices these settings leave to rows; counts alone cannot make them."""
+        """Return which choices these settings make from rows; counts are not enough for them."""
         found = []
         if self.calibration is not None:
             found.append(RowChoice(f"calibration={self.calibration!r}", "Leave calibration out."))
@@ -406,7 +406,7 @@ class CountClassifier(BaseClassifier):
         save_model(self, path)
 
     def _counted_elsewhere(self, source: Source) -> bool:
-        """Tell whether a source is counted where it is; what must be chosen from rows is then refused."""
+        """Return whether a source is counted where it is; what must be chosen from rows is then refused."""
         if backend_of(source) is None:
             return False
         for choice in self._row_choices():
@@ -838,7 +838,7 @@ class CountClassifier(BaseClassifier):
         self._renew()
 
     def _renew(self) -> None:
-        """Tell scikit-learn which columns there are."""
+        """Set scikit-learn's attributes that describe the columns."""
         fitted = self._require("fit")
         assert fitted.tally is not None
         schema, names = fitted.tally.statistics.schema, fitted.names

@@ -76,7 +76,7 @@ class SemiNaive(CountClassifier):
     # -- hooks ---------------------------------------------------------------------------------
 
     def _form(self, schema: Schema) -> ModelForm:
-        """Say what depends on what; without a word, on the class alone."""
+        """Return which attributes depend on which; by default on the class alone."""
         return Naive()
 
     def _choose_more(self, source: Source) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class SemiNaive(CountClassifier):
             )
 
     def _check_numeric(self) -> None:
-        """Refuse a way to read numbers that there is not."""
+        """Raise an error for an unknown way to read numbers."""
         one_of("numeric", self.numeric, ("mdl", "gaussian"))
         if self.cut_points is not None and self.numeric != "mdl":
             raise SettingError('cut_points are for numeric="mdl"; with numeric="gaussian" nothing is cut.')

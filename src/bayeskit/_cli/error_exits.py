@@ -173,7 +173,7 @@ def _called(param: Any) -> str:
 
 
 def _expected(annotation: Any) -> Message:
-    """Say what can be read as an option of a type: ``Annotated[int, typer.Option(min=1)]``."""
+    """Return a description of the valid values of an option: ``Annotated[int, typer.Option(min=1)]``."""
     kinds, option = annotation.__origin__, annotation.__metadata__[0]
     kind = next(each for each in (*get_args(kinds), kinds) if each is not type(None))
     if issubclass(kind, Enum):
@@ -234,7 +234,7 @@ def is_foreseen(error: BaseException) -> bool:
 
 
 def one_line(error: BaseException) -> str:
-    """Say what went wrong, and what to do, in one line.
+    """Return what went wrong, and what to do, in one line.
 
     Examples
     --------

@@ -194,7 +194,7 @@ def _file(parameter: inspect.Parameter) -> tuple[FileUse, str] | None:
 
 
 def _refuse_losses(files: Mapping[str, tuple[FileUse, str]], values: Mapping[str, Any]) -> None:
-    """Refuse to write onto a file that is read, by whatever name, and two outputs that are one file."""
+    """Raise an error for an output that is also an input, under any name, and for two equal outputs."""
 
     def those(use: FileUse) -> list[tuple[str, str]]:
         found = [(called, values[name]) for name, (is_used, called) in files.items() if is_used is use]

@@ -18,7 +18,7 @@ WIDTH = 100
 
 
 def note(text: str | Message) -> None:
-    """Say something that is no result."""
+    """Print a note that is no result, on standard error."""
     typer.echo(visible_lines(text), err=True)
 
 

@@ -74,7 +74,7 @@ def read_prices(given: Sequence[str] | None, names: Collection[str]) -> dict[str
 
 
 def refuse_strays(ask: bool, form: Form, cost: Sequence[str] | None, reject: float | None = None) -> None:
-    """Refuse options that would do nothing."""
+    """Raise an error for options without effect."""
     from bayeskit.errors import UsageError
 
     if cost and not ask:

@@ -18,7 +18,7 @@ from bayeskit.errors import BayeskitError, UsageError
 
 @contextmanager
 def replaced(path: str) -> Iterator[Path]:
-    """Give the path of a temporary file, which replaces a file once the block has ended well, without Ctrl-C."""
+    """Yield the path of a temporary file, which replaces a file once the block has ended well, without Ctrl-C."""
     with replacing(path, pass_the_last_stop) as temporary:
         try:
             yield temporary
@@ -109,7 +109,7 @@ def _guarded(cell: object) -> Any:
 
 
 def form_of(path: str | None, as_json: bool, spreadsheet: bool = False) -> str:
-    """Tell the format by the end of a name; for a spreadsheet it must be CSV.
+    """Return the format by the suffix of a name; for a spreadsheet it must be CSV.
 
     Examples
     --------

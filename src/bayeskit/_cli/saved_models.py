@@ -67,7 +67,7 @@ def learned_columns(model: Any) -> tuple[Variable, ...]:
 
 
 def kinds_of(variables: tuple[Variable, ...]) -> dict[str, str]:
-    """Tell how a file is to be read so that its cells are those a model knows.
+    """Return how to read a file so that its cells match the states of a model.
 
     A file may by chance hold nothing but digits, or nothing at all, in a column of words.
 
@@ -88,7 +88,7 @@ def kinds_of(variables: tuple[Variable, ...]) -> dict[str, str]:
 
 
 def existing(path: str) -> Path:
-    """Refuse a path where there is no file, offering the nearest name in its folder."""
+    """Raise an error for a missing file, with the nearest name in its folder."""
     place = Path(path)
     if place.is_dir():
         raise DataError("{path!r} is a directory. Name a file in it.", path=path)

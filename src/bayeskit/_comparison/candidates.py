@@ -165,7 +165,7 @@ def read_models(models: ModelsLike | None) -> ModelRequest | None:
 
 
 def _check_own(name: object, estimator: object) -> None:
-    """Refuse what cannot be compared, before anything is fitted."""
+    """Raise an error for models that cannot be compared, before anything is fitted."""
     if not isinstance(name, str) or name in OURS or name in BASELINES:
         raise SettingError(
             "models= names an estimator {name!r}. Give it a name of its own: a text that is none of {names}.",

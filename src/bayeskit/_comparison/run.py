@@ -486,7 +486,7 @@ def _rank(standing: ModelStanding) -> tuple[float, float]:
 
 
 def _why(contender: Contender, error: BaseException) -> str:
-    """Say in one line why a model could not be tried."""
+    """Return in one line why a model failed."""
     if isinstance(error, MemoryError):
         return NO_MEMORY
     text = " ".join(str(error).split())

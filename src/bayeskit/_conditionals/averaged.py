@@ -377,7 +377,7 @@ def memory(schema: Schema) -> int:
 
 
 def check_memory(schema: Schema) -> None:
-    """Refuse a schema whose counts and table would not fit, before any of them is made."""
+    """Raise an error for a schema whose counts and table would not fit, before they are allocated."""
     sizes, needed = [v.size for v in schema.categorical], memory(schema)
     if needed > LARGEST:
         raise DataError(

@@ -425,7 +425,7 @@ class Component(Conditional):
 
     @abstractmethod
     def describe(self, page: Profiles) -> None:
-        """Tell what the attributes are like in each class."""
+        """Describe the attributes in each class."""
 
     @abstractmethod
     def n_free(self) -> int:
@@ -471,7 +471,7 @@ def no_formula(what: str | Message) -> NotSupported:
 
 
 def refuse_infinite(chunk: Chunk) -> None:
-    """Refuse infinity where numbers are cut and not summed; the model knows what the column is called."""
+    """Raise an error for infinity if numbers are cut and not summed; the model adds the name of the column."""
     infinite = np.argwhere(np.isinf(chunk.values))
     if len(infinite):
         row, column = (int(place) for place in infinite[0])

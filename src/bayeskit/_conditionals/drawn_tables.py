@@ -52,7 +52,7 @@ class Shares(Protocol):
     above_mode: Floats
 
     def is_hole(self, j: int, codes: Codes) -> NDArray[np.bool_]:
-        """Tell which codes of attribute j mean that nothing is known."""
+        """Return which codes of attribute j mean that nothing is known."""
         ...
 
     def codes(self, j: int) -> list[int]:
@@ -60,7 +60,7 @@ class Shares(Protocol):
         ...
 
     def backs_off(self, f: int) -> bool:
-        """Tell whether a table leans on the one with a parent less."""
+        """Return whether a table leans on the one with a parent less."""
         ...
 
     def of(self, f: int, contexts: Codes, codes: Codes) -> tuple[Floats, Floats]:

@@ -359,7 +359,7 @@ def _of_kinds(losses: RowLosses, kinds: Ints) -> Floats:
 
 
 def is_worse(losses: Floats, others: Floats, weights: Floats, own: Floats) -> bool:
-    """Say whether losses are on average more than one standard error above others of the same rows."""
+    """Return whether losses are on average more than one standard error above others of the same rows."""
     excess, total = losses - others, weights.sum()
     mean = float(weights @ excess / total)
     spread = float(np.sqrt(weights @ (excess - mean) ** 2 / total))

@@ -49,7 +49,7 @@ class CountDensity(Density):
         return np.asarray(self.rates.any(axis=0))
 
     def _blocks(self, chunk: Chunk) -> Iterator[tuple[int, Floats]]:
-        """Give the values of some rows at a time, with the number of the first; what is no count is refused."""
+        """Yield the values of some rows at a time, with the number of the first; what is no count is refused."""
         for start in range(0, chunk.n_rows, _BLOCK):
             block = chunk.values[start : start + _BLOCK][:, self.columns]
             self.check_values(block, self.names, chunk.first_row + start + np.arange(len(block)))

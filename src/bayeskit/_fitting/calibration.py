@@ -248,7 +248,7 @@ def from_held(held: Mapping[str, Any]) -> Temperature | Isotonic | None:
 
 
 def check_method(method: object) -> None:
-    """Refuse what is no method of calibration."""
+    """Raise an error for an unknown method of calibration."""
     if method is not None and not (isinstance(method, str) and method in METHODS):
         raise SettingError(
             "calibration is {method!r}; choose from None, {names}.",

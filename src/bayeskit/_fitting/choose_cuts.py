@@ -143,7 +143,7 @@ def _given_cuts(
 
 
 def _check_given(given: Mapping[Name, Any], schema: Schema, setting: str = "cut_points") -> None:
-    """Refuse to cut a column that is not there, or not numeric."""
+    """Raise an error for cut points of a column that is missing or not numeric."""
     for name in given:
         if name not in schema.position:
             known = Joined(map(repr, list(schema.position)[:12]))

@@ -135,7 +135,7 @@ def pays(
     total: Any,
     whole_information: Any,
 ) -> Any:
-    """Tell whether the gain of a cut exceeds its price; ``whole_information`` is N·Ent(S)."""
+    """Return whether the gain of a cut exceeds its price; ``whole_information`` is N·Ent(S)."""
     whole, left = cells[0], cells[1]
     for j in range(present.shape[0]):
         left[present[j]] = 0
@@ -446,7 +446,7 @@ def _as_codes(codes: ArrayLike, n_classes: int, n_rows: int) -> NDArray[Any]:
 
 
 def check_bins(n_bins: object) -> None:
-    """Refuse a number of intervals that is none."""
+    """Raise an error for an invalid number of intervals."""
     if isinstance(n_bins, bool) or not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
         raise SettingError(
             "n_bins is {n_bins!r}; a whole number of intervals, at least 1, is needed.", n_bins=n_bins

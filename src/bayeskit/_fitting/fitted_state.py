@@ -141,7 +141,7 @@ class FittedState:
         return backend.count(source, schema, self.statistics.plan)
 
     def check_classes(self) -> None:
-        """Refuse a class prior or class weights that do not fit the classes."""
+        """Raise an error for a class prior or class weights that do not match the classes."""
         if self.tally is None or self.spec is None:
             return
         statistics = self.tally.statistics

@@ -107,7 +107,7 @@ class GraphFactors(DiscreteConditional):
         return {name: number[name] for name in self.dag.nodes if name != self.target}
 
     def known(self, chunk: Chunk) -> Flags:
-        """Tell which nodes each row has, in the order of the graph: shape (n, nodes). The class counts as known."""
+        """Return which nodes each row has, in the order of the graph: shape (n, nodes). The class counts as known."""
         found, sizes = np.ones((chunk.n_rows, len(self.dag.nodes)), np.bool_), self.tables.trie.sizes
         for at, name in enumerate(self.dag.nodes):
             if name == self.target:
@@ -120,7 +120,7 @@ class GraphFactors(DiscreteConditional):
         return found
 
     def hidden(self, known: Flags) -> Flags:
-        """Tell which nodes are missing and have something that is known, or the class, below them."""
+        """Return which nodes are missing and have something that is known, or the class, below them."""
         found, position = np.zeros_like(known), self.dag.position
         for name in topological_order(self.dag)[::-1]:
             at = position[name]

@@ -82,7 +82,7 @@ class GraphSearch:
     max_memory: float = MAX_MEMORY
 
     def check(self) -> None:
-        """Refuse a method that there is not, or that cannot keep what is known before."""
+        """Raise an error for an unknown method, or one that cannot use prior knowledge of arcs."""
         if self.method not in METHODS:
             raise SettingError(
                 "method is {method!r}; use one of {names}.",
@@ -258,7 +258,7 @@ def _search_by_class(
 
 
 def _refuse_large(parents: Parents, columns: NodeColumns, max_memory: float) -> None:
-    """Refuse tables that memory cannot hold before they are made."""
+    """Raise an error for tables that do not fit into memory, before they are allocated."""
     sizes = {variable.name: float(max(variable.size, 1)) for variable in columns.variables}
     cells = {
         node: float(np.prod([sizes[name] for name in (node, *above)])) for node, above in parents.items()

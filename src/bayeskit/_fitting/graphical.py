@@ -234,7 +234,7 @@ def _with_states(dag: Dag, schema: Schema) -> Dag:
 
 
 def check_graph(dag: Dag, schema: Schema) -> None:
-    """Refuse a graph that is not one over these columns and their class."""
+    """Raise an error for a graph over other nodes than these columns and their class."""
     target = class_node(schema)
     if target not in dag.position:
         raise SettingError(

@@ -262,7 +262,7 @@ class Choice(NamedTuple):
     n_rows: int
 
     def fits(self, schema: Schema) -> bool:
-        """Say whether rows of a schema can have chosen it."""
+        """Return whether rows of a schema can have chosen it."""
         numeric = set(schema.numeric_index)
         views = (*self.views, *self.coarse_views) if _are_tuples(self.views, self.coarse_views) else (None,)
         sets = ((self.attributes, 1), (self.pairs, 2), (self.triples, 3))
@@ -346,7 +346,7 @@ def form_of(
 
 
 def _axes_of(names: Iterable[Name], views: Views, schema: Schema) -> Iterator[tuple[tuple[Any, ...], ...]]:
-    """Give the axes of a set of attributes in each view; only one where none of them is cut."""
+    """Yield the axes of a set of attributes in each view; only one where none of them is cut."""
     names = tuple(names)
     is_cut = any(schema[name].kind == "numeric" for name in names)
     for cuts in views.cuts if is_cut else views.cuts[:1]:

@@ -37,7 +37,7 @@ def interrupts() -> Iterator[threading.Event]:
 
 @contextmanager
 def progress_of(show: bool, what: str) -> Iterator[Callable[[int], None] | None]:
-    """Give a function that shows how many of something there are, or None."""
+    """Yield a function that shows how many of something there are, or None."""
     if not show:
         yield None
         return

@@ -145,7 +145,7 @@ class WeightTrial:
 
 
 def check_weight(weight: object) -> None:
-    """Refuse what is no weight of unlabelled rows."""
+    """Raise an error for an invalid weight of unlabelled rows."""
     number = weight if isinstance(weight, (int, float, np.integer, np.floating)) else np.nan
     if weight != "loo" if isinstance(weight, str) else isinstance(weight, bool) or not 0.0 <= number <= 1.0:
         raise SettingError(

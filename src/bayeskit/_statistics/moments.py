@@ -147,7 +147,7 @@ class Moments(Part):
     def _constant_but_for(
         self, gone: Moments, touched: NDArray[np.bool_]
     ) -> tuple[NDArray[np.bool_], Floats]:
-        """Say which cells have no spread but what the rows that are gone may have left, and which value.
+        """Return which cells have no spread beyond rounding errors of removed rows, and their value.
 
         The value is the mean, and zero where the mean may be rounding, too.
         """

@@ -382,7 +382,7 @@ def _concatenated(pieces: list[CellTable]) -> CellTable:
 
 
 def _check_totals(tables: Mapping[Term, CellTable], schema: Schema) -> None:
-    """Refuse plain counts that are not all of the same rows, such as those of a table that changed meanwhile."""
+    """Raise an error for counts of different rows, such as those of a table that changed meanwhile."""
     plain = [table for term, table in tables.items() if not term.values]
     totals = [np.bincount(table.codes[:, 0], table.n, schema.n_classes) for table in plain]
     for table, total in zip(plain, totals, strict=True):

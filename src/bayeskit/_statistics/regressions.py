@@ -189,7 +189,7 @@ class Regressions:
         return left._at(value, constant & (left.n > 0.0)[:, None]) if constant.any() else left
 
     def _constant_but_for(self, lost: Lost, touched: Flags) -> tuple[Flags, Floats]:
-        """Say which columns have no spread but what the rows that are gone may have left, and which value."""
+        """Return which columns have no spread beyond rounding errors of removed rows, and their value."""
         weight, centre, around = lost
         n = np.where(self.n > 0.0, self.n, np.inf)[:, None]
         around = around + weight * (centre - self.mean) ** 2

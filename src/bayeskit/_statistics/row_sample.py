@@ -101,7 +101,7 @@ class RowSample(Part):
         return bool(self.limit[0] == _LARGEST)
 
     def holds(self, schema: Schema, codes: Any, values: Floats) -> NDArray[np.bool_]:
-        """Say which rows, among those that were counted, are in the sample."""
+        """Return which of the counted rows are in the sample."""
         numbers = row_numbers(schema, np.asarray(codes, dtype=np.int64), _bits_of(values))
         return np.asarray(numbers <= self.limit[0])
 

@@ -139,7 +139,7 @@ class Scatter(Part):
         return left._at(value, constant & (left.weight > 0)[:, None]) if constant.any() else left
 
     def _constant_but_for(self, gone: Self, touched: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Floats]:
-        """Say which columns have no spread but what the rows that are gone may have left, and which value."""
+        """Return which columns have no spread beyond rounding errors of removed rows, and their value."""
         centred, n = self.centred(), np.where(self.weight > 0, self.weight, np.inf)[:, None]
         mean, around = centred.pivot, _squares(gone.moved(centred.pivot).sums)
         error = ROUNDING * np.sqrt(gone.weight[:, None] * around) / n  # of the mean

@@ -53,7 +53,7 @@ def statistics_html(statistics: Statistics) -> str:
 
 
 def _lines(statistics: Statistics, variable: Variable, k: int) -> Iterator[tuple[str, list[str]]]:
-    """Give the lines of one attribute: a heading, and a cell for each class."""
+    """Yield the lines of one attribute: a heading, and a cell for each class."""
     schema, parts = statistics.schema, statistics.parts
     if variable.kind == "categorical":
         counts = statistics.table(variable.name)

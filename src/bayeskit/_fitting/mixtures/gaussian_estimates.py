@@ -186,7 +186,7 @@ def _beyond_doubles() -> DataError:
 
 
 def _definite(matrix: Floats, rounding: Floats) -> bool:
-    """Tell whether a matrix is positive definite by more than rounding, in any units of its columns."""
+    """Return whether a matrix is positive definite by more than rounding, in any units of its columns."""
     variances = np.diagonal(matrix)
     if not (variances > rounding).all():
         return False

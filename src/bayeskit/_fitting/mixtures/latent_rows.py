@@ -178,6 +178,6 @@ def _any_cell(pooled: Statistics) -> bool:
 
 
 def _check_values(values: Floats, schema: Schema, spec: ModelSpec, rows: Places) -> None:
-    """Refuse what the family of a column cannot have."""
+    """Raise an error for values outside the range of a column's family."""
     for j, variable in enumerate(schema.numeric):
         family_of(spec.family(variable.name)).check_values(values[:, j : j + 1], (variable.name,), rows)

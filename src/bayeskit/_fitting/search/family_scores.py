@@ -65,7 +65,7 @@ class PackedRows:
         pack_states(columns, packed, self._first, self.planes)
 
     def is_wide(self, some: Ints) -> NDArray[np.bool_]:
-        """Tell which variables have no bits."""
+        """Return which variables have no bits."""
         return np.asarray(self.sizes[some] > MOST_PLANES)
 
     def split(self, more: Ints) -> NDArray[np.bool_] | None:

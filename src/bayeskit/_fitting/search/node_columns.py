@@ -74,7 +74,7 @@ class NodeColumns:
         return whole
 
     def present(self, j: int) -> NDArray[np.bool_]:
-        """Tell in which rows a column has a cell."""
+        """Return in which rows a column has a cell."""
         codes = self.codes[j]
         if codes is not None:
             return np.asarray(codes < self.variables[j].size)
@@ -224,7 +224,7 @@ def read_source(
 
 
 def in_pieces(data: RowSource | None) -> bool:
-    """Tell whether rows come in pieces: from a file, batches or an iterator of tables."""
+    """Return whether rows come in pieces: from a file, batches or an iterator of tables."""
     return not Source(data).in_memory
 
 

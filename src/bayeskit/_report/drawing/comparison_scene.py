@@ -160,7 +160,7 @@ def _counts(kinds: tuple[dict[Arc, str], dict[Arc, str]]) -> list[str]:
 
 
 def _description(kinds: tuple[dict[Arc, str], dict[Arc, str]]) -> str:
-    """Say in words which arcs differ, for who cannot see them."""
+    """Describe in words which arcs differ, for screen readers."""
     said = []
     for name, each in (("extra", kinds[0]), ("missing", kinds[1]), ("turned", kinds[0])):
         arcs = [f"{parent} → {child}" for (parent, child), kind in each.items() if kind == name]

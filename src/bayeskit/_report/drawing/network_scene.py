@@ -67,7 +67,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _description(network: Network, findings: Mapping[Name, str]) -> str:
-    """Say in words what the arcs are, for who cannot see them."""
+    """Describe the arcs in words, for screen readers."""
     arcs = [f"{parent} → {child}" for parent, child in network.dag.arcs[:40]]
     more = len(network.dag.arcs) - len(arcs)
     known = [f"{name} {finding}" for name, finding in findings.items()]

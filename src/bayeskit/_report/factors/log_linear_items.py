@@ -91,7 +91,7 @@ def _factors(weighted: Floats, terms: Floats, weight: float) -> tuple[PageFactor
 
 
 def _left_out(name: Name, row: CodedRow) -> OmittedAttribute:
-    """Say why an attribute is in no term: its value is not known, or no term of it has a weight."""
+    """Return why an attribute is in no term: its value is missing, or no term of it has a weight."""
     raw = row.raw(name)
     if raw is None:
         return OmittedAttribute(name, None, "missing")
