@@ -95,7 +95,7 @@ def class_profile_of(
 
 
 def _naive_model(statistics: Statistics, spec: ModelSpec) -> Model:
-    """Estimate every attribute given the class, present values only; a prior that leans on parents spreads one row."""
+    """Estimate every attribute given the class, present values only; a back-off prior spreads one row."""
     smoothing = spec.smoothing
     default, by_name = smoothing.default, smoothing.by_name
     plain = MEstimate(1.0) if backs_off(default) else default

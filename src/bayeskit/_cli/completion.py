@@ -1,8 +1,8 @@
 """Shell completion: names that a command knows, columns of its table, nodes of its network.
 
-A shell waits while these run, so each imports as little as it can; and it shows whatever they print, so where a file
-cannot be read they offer nothing. A name that would have to be quoted is not offered: shells take what they are told
-for words of the line, and zsh reads them as a part of a program.
+A shell waits while these run, so each imports as little as possible. The shell shows whatever they print, so they
+offer nothing if a file cannot be read. Names that need quotes are not offered: shells insert them as words of the
+line, and zsh parses them as part of a program.
 """
 
 from __future__ import annotations

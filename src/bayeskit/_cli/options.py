@@ -1,6 +1,6 @@
 """The options that commands share: how to read a table, and how to print the result.
 
-A parameter of a command whose type is a dataclass of options stands for all of them (`spread`).
+A parameter of a command whose type is a dataclass of options is replaced by all of them (`spread`).
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 A Dirichlet with the model's estimate as its mean and n + a rows in all is the posterior of counts n under imaginary
 counts a. Under back-off the imaginary rows of a table are distributed as the one with a parent less, so there the real
-counts and the number of imaginary rows are told apart. Constants of back-off that were chosen by the same rows are no
-prior: taken as one they would count these rows twice (90% intervals then hold 74% of true posteriors at 30 rows). In
-their place stands one imaginary row for each state.
+counts and the number of imaginary rows are kept apart. Back-off constants that were chosen from the same rows are no
+prior: used as one they would count these rows twice (90% intervals then contain 74% of true posteriors at 30 rows).
+One imaginary row for each state is used instead.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Shares(Protocol):
         ...
 
     def backs_off(self, f: int) -> bool:
-        """Return whether a table leans on the one with a parent less."""
+        """Return whether a table backs off to the one with one parent less."""
         ...
 
     def of(self, f: int, contexts: Codes, codes: Codes) -> tuple[Floats, Floats]:
@@ -336,7 +336,7 @@ def _add_whole(shares: Shares, codes: Codes, holes: NDArray[np.bool_], draws: Dr
 
 
 def _leaning(shares: Shares, f: int, context: Codes, states: Codes, draws: Draws) -> Floats:
-    """Draw a table that leans on the one with a parent less, which is drawn first.
+    """Draw a table that backs off to the one with one parent less, which is drawn first.
 
     Were the lower table taken as known, contexts with few rows would seem far surer than they are.
     """

@@ -315,9 +315,9 @@ class Gaussian(CentredDensity):
     def _normals(self, i: int) -> Normals:
         """Return what is known of the i-th attribute.
 
-        The family has no prior of its own. Beside the rows stands one imaginary row which has the variance within
-        classes and says nothing of the mean: so the posterior is proper also for a class of one row, and is that of
-        the reference prior for all that larger ones show.
+        The family has no prior. One imaginary row is added, which has the variance within classes and does not
+        inform about the mean. So the posterior is proper even for a class of one row, and for larger classes it is
+        practically that of the reference prior.
         """
         assert self.counted is not None
         classes, pooled, unit = self.counted.classes, self.counted.pooled, int(self.counted.power[i])

@@ -249,8 +249,8 @@ def estimate_kernel(
     .. math:: p(x \mid c) = (1 - \varepsilon) \sum_i \frac{n_{ic}}{n_c} N(x;\, m_i,\, h_c^2 + w^2/12)
               + \varepsilon\, \mathrm{Cauchy}(x;\, \bar x, s)
 
-    over the cells i, with centres m_i and width w; the variance of a cell stands for the values spread over
-    it. Silverman's bandwidth is h = 0.9 min(sd, IQR/1.34) n^(−1/5), taken in each class from the cells (sd
+    over the cells i, with centres m_i and width w; the variance of a cell accounts for the spread of values
+    in it. Silverman's bandwidth is h = 0.9 min(sd, IQR/1.34) n^(−1/5), taken in each class from the cells (sd
     alone where the quartiles fall together; the spread of all classes for a class of a single row), but at
     least w and between 1e-3 and 1e3 of the attribute's pooled sd. A class without values gets the density of
     all classes together; an attribute without spread is left out.
@@ -258,7 +258,7 @@ def estimate_kernel(
     The Cauchy density about the pooled mean, with the pooled sd as its scale and the share ε = 1e-3, is the
     same in all classes: a value far from every row is finite under all of them and favours none.
 
-    What is approximated: values stand at the centres of their cells, and the log of the formula above is
+    Two things are approximated: values are at the centres of their cells, and the log of the formula above is
     kept at knots an eighth of a deviation apart (of the pooled sd where that is less) and read off cubics
     between them, within 1e-3 of the log density (the most found over random grids was 4e-4). Beyond 9
     deviations from every row the broad density alone is taken.

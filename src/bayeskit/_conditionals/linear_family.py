@@ -219,8 +219,8 @@ class LinearFamily:
     def draw_lines(self, key: int, draws: Draws) -> DrawnLines:
         """Return draws of the regression of one configuration.
 
-        It has the posterior of the reference prior, with one imaginary row beside the rows, which has the variance
-        within configurations and says nothing of the mean: so it is proper also where there is one row.
+        They come from the posterior under the reference prior, with one imaginary row added, which has the variance
+        within configurations and does not inform about the mean. So it is proper even with one row.
         """
         cell = int(self.cell_of(np.array([key]))[0])
         number = 2 * key if key >= 0 else -2 * key - 1  # a seed has no sign

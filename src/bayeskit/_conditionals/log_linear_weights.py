@@ -3,9 +3,9 @@ r"""The weights of a log-linear model: the least penalised log-loss of rows that
 .. math:: \min_{w \ge 0,\, b} \; \sum_r -\log P(y_r \mid x_r) + \lambda \sum_k (w_k - \bar w_{g(k)})^2
           + \tfrac12 \sum_y b_y^2
 
-The terms of a row are those of the counts without it. Even so they tell its class a little: that is always one count
-short, and a negative weight would use it. So no weight is below zero. The centre of each weight is the one weight that
-serves all terms of its kind (singles, pairs, triples) best.
+The terms of a row are those of the counts without it. Even so they reveal its class a little, since that class is
+always one count short, and a negative weight would use it. So no weight is below zero. The centre of each weight is
+the best common weight of all terms of its kind (singles, pairs, triples).
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def minimise(
         if gain > 0.1 * before:
             curvature = None
         before = gain
-    # Values no longer tell how near the least is, and steps still do: the last one is taken as it is.
+    # The values no longer show how near the minimum is, but the steps do: the last step is taken in full.
     curvature = losses.curvature(shares)
     last = w + _step(losses, penalty, w, shares, curvature)[1]
     return np.where(penalty.bounded, np.maximum(last, 0.0), last), curvature

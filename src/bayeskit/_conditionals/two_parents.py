@@ -213,7 +213,7 @@ def add_left_out_two_parents(
     out: Any,
     fallen: Any,
 ) -> None:
-    """Add log P(c, x) of every row as if so much of its own weight had never been counted.
+    """Add log P(c, x) of every row without the given part of its own weight.
 
     Only the row's own class has other counts; the other classes are looked up, but for the total of
     P(c, x_i, x_j), which all share. ``short[0]`` becomes the most that any cell lacks beyond rounding.

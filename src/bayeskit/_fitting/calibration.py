@@ -122,10 +122,9 @@ class Temperature:
     def fitted(cls, log_posterior: Floats, target: Codes, weights: Floats) -> Temperature:
         """Choose t by least weighted log-loss, which is convex in 1/t.
 
-        One imaginary row in N + 2 has any class (Platt's correction): where every row left out is told right,
-        posteriors would otherwise be raised to 0 and 1, and the first mistake to come would cost everything. A row
-        whose class has posterior 0 has an infinite loss under every t and so no say; without any row that has one, t
-        is 1.
+        One imaginary row in N + 2 has any class (Platt's correction): if every row left out is predicted
+        correctly, posteriors would otherwise become 0 and 1, and the next mistake would have an infinite loss. A row
+        whose class has posterior 0 has an infinite loss under every t and is ignored; if there are no others, t is 1.
         """
         scores = log_posterior - log_posterior.max(axis=1, keepdims=True)
         true = scores[np.arange(len(target)), target]
@@ -260,7 +259,7 @@ def check_method(method: object) -> None:
 def calibrate(fitted: FittedState, source: Source, method: str) -> Temperature | Isotonic:
     """Calibrate what was counted on its own rows, each left out: one more pass over the source.
 
-    Of a row of weight w, min(w, 1) is left out and w weighs its loss, so that a weight of two is two rows.
+    Of a row of weight w, min(w, 1) is left out, and its loss has the weight w: a weight of two is two rows.
     """
     posterior, target, weights = spread_posteriors(fitted, source)
     weights = weights * _wanted_shares(fitted, target, weights)
@@ -297,8 +296,8 @@ def spread_left_out(
 def _wanted_shares(fitted: FittedState, target: Codes, weights: Floats) -> Floats:
     """Return the factor of each row's weight, so that classes have the weights that the model was given.
 
-    Class weights and a class prior that was given say that the classes of the rows to come are mixed in
-    another way; a correction fitted to the mixture of these rows would undo them. The sum stays the same.
+    Class weights and a given class prior mean that future rows have other class frequencies. A correction fitted to
+    the frequencies of these rows would undo them. The sum stays the same.
     """
     assert fitted.spec is not None
     weighted = weighted_classes(fitted.statistics, fitted.spec)

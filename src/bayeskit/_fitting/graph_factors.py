@@ -374,7 +374,8 @@ class GraphFactors(DiscreteConditional):
     def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
         """Take the attributes one after the other, parents first.
 
-        What stands above the class, or below something missing, says how much it changes what was known before it.
+        The part of an ancestor of the class, or of a descendant of a missing node, is the change that it makes to the
+        posterior given the attributes before it.
         """
         position, above = self.dag.position, set(ancestors(self.dag, self.target))
         known = self.known(chunk)

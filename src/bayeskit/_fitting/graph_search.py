@@ -51,19 +51,19 @@ class GraphSearch:
     method : one of METHODS
         "naive": the class is the one parent of every attribute. "tan": the tree of TAN over the categorical attributes,
         and one over the numeric ones. The rest as in :func:`~bayeskit.learn_network`; the order of "k2" is the class,
-        then the attributes as they stand.
+        then the attributes in their order.
     score : Score
     markov_blanket : bool
         Keep only the blanket of the class.
     conditional : bool
-        Go on while an arc near the class raises the likelihood of the class given the rest; ``prior`` is that of the
-        tables which tell it.
+        Continue while an arc near the class raises the likelihood of the class given the rest; ``prior`` is that of
+        the tables used for it.
     required, forbidden, tiers, max_parents
-        As in :func:`~bayeskit.learn_network`; the class is called as :func:`~bayeskit._fitting.graphical.class_node`
-        says.
+        As in :func:`~bayeskit.learn_network`; :func:`~bayeskit._fitting.graphical.class_node` gives the name of the
+        class.
     missing : "ignore" or "state"
-        With "state", missing is one more state of every categorical attribute that is ever missing. Rows that lack
-        anything else are not looked at.
+        With "state", missing is one more state of every categorical attribute that is ever missing. Rows with other
+        missing cells are not used.
     time_limit, seed, max_memory
     """
 

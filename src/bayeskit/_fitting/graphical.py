@@ -41,9 +41,9 @@ class Graphical(ModelForm):
     Attributes
     ----------
     dag : Dag
-        Over the class, called as :func:`class_node` says, and those attributes that the model uses. A categorical
-        attribute, or the class, has no numeric parent. Categorical parents stand in the order in which they are kept
-        when the model backs off.
+        Over the class (its name is that of :func:`class_node`) and the attributes that the model uses. A categorical
+        attribute, or the class, has no numeric parent. Categorical parents are in the order in which back-off keeps
+        them.
     constants : back-off constants of the children of the class and of all other attributes, or None where they are
         still to be chosen
 

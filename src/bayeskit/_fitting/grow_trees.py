@@ -120,8 +120,8 @@ class Sample:
     def out_of_bag(self, seed: int, t: int) -> Floats:
         """Return the probability that none of the draws of a row's cell was this row: shape (n,).
 
-        A row that is unlike all others is out of the bag of a tree, or is not. Of equal rows no one can say which were
-        drawn, so each has the share of all cases in which it was not.
+        A row that differs from all others is either out of bag for a tree or not. Of equal rows it is not known which
+        were drawn, so each has the probability that it was not.
         """
         _, _, which, weight = self._cells
         one = np.minimum(self.weights, 1.0)  # a row of weight two is two rows
@@ -136,7 +136,7 @@ class Sample:
 
 # Rows up to which inserting is quicker than counting codes.
 _FEW = 24
-# Columns of more states are ordered by chance: by classes, the order itself would be fitted to the rows.
+# Columns of more states are ordered at random: an order by classes would itself overfit the rows.
 _MOST_ORDERED = 30
 # Imaginary rows with the mean share; they smooth the class share by which states are ordered.
 _ORDER_ROWS = 5.0

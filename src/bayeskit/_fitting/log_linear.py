@@ -52,7 +52,7 @@ _SAMPLE_CELLS, _SAMPLE_LEAST, _SAMPLE_MOST = 2**23, 2**13, 2**17
 _RANKED_IN, _TRIPLES_RANKED_IN, _RANKING_COST = 4, 2, 400_000_000
 # If there are more attributes, the least informative ones are left out.
 MOST_ATTRIBUTES = 300
-# Triples are looked for among so many attributes, of so many codes at most.
+# Triples are searched for among this many attributes, with at most this many codes.
 _TRIPLES_AMONG, _TRIPLE_CODES = 14, 13
 # If a table of two attributes has more cells, its rows are too few to be informative.
 _LARGEST_TABLE = 2**20
@@ -128,8 +128,8 @@ class LogLinear(ModelForm):
     def losses(self, statistics: Statistics, spec: ModelSpec, sample: RowSample) -> RowLosses:
         """Return the losses of rows that were counted, each left out of the counts, as a function of weights.
 
-        Cells of three attributes hold so few rows that the true class, one row short, can be told by that alone. So a
-        tenth of the rows is left out of them at a time, each tenth alike in all classes.
+        Cells of three attributes have so few rows that the true class, one row short, can be recognised by that alone.
+        So a tenth of the rows is left out of them at a time, stratified by class.
         """
         schema, chunk = statistics.schema, sample_chunk(sample, statistics.schema)
         terms = self.terms(statistics, spec)

@@ -35,7 +35,7 @@ class ModelForm(Protocol):
 
     # Whether attributes depend on the class alone: one can be counted, or be missing, whatever the others are.
     is_naive: ClassVar[bool] = False
-    # Whether all its smoothing is imaginary rows, so that EM climbs their likelihood, too.
+    # Whether all its smoothing is imaginary rows, so that EM's objective includes their likelihood.
     smooths_by_rows: ClassVar[bool] = False
 
     def plan(self, schema: Schema, spec: ModelSpec) -> Plan:

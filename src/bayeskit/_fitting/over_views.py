@@ -2,7 +2,7 @@ r"""Any form of counts averaged over views: the numeric attributes are cut in se
 
 .. math:: \log P(c \mid x) = \frac{1}{R} \sum_v \log P_v(c \mid x) + \text{const}
 
-The plan of the form says which tables each view needs; all of them are counted in one pass, those of categorical
+The plan of the form lists the tables that each view needs; all of them are counted in one pass, those of categorical
 attributes once for all views.
 """
 

@@ -224,9 +224,9 @@ def select(
 ) -> Selection:
     """Score every prefix of the attributes with every number of parents by leave-one-out.
 
-    Every row is left out by min(w, 1) of its weight w, and its loss weighs w: so a weight of 2 is the row twice.
-    Each attribute is counted, scored over all rows and let go, so that what grows with the rows is one
-    posterior for each k. Where a parent is missing, its family uses the parents before it (a sum over its
+    Every row is left out by min(w, 1) of its weight w, and its loss has the weight w: a weight of 2 is the row twice.
+    Each attribute is counted, scored over all rows and released, so memory for the rows is one posterior
+    for each k. Where a parent is missing, its family uses the parents before it (a sum over its
     states, as in prediction, would need all families at once).
 
     Parameters

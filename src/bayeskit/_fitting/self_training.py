@@ -183,7 +183,7 @@ def weigh(rows: SplitRows, weight: float | str) -> WeightTrial:
 def left_out_loss(rows: SplitRows, statistics: Statistics) -> float:
     """Return the mean log-loss of the labelled rows under statistics that hold them, each left out.
 
-    Where each takes an estimate anew (covariances, kernel densities), 300 of them, spread evenly.
+    If each needs a new estimate (covariances, kernel densities), 300 of them, spread evenly.
     """
     chunks = (chunk for piece in rows.labelled for chunk in chunks_with_weight(piece))
     left_out = LeaveOneOut(statistics, rows.spec)

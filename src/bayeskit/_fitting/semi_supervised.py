@@ -2,7 +2,7 @@ r"""Semi-supervised learning by EM, from labelled and unlabelled rows.
 
 .. math:: \sum_{i \in L} \log P(c_i, x_i) + \lambda \sum_{u \in U} \log P(x_u)
 
-is climbed by EM. The E-step shares each unlabelled row among the classes by its posterior; the M-step estimates from
+is maximised by EM. The E-step shares each unlabelled row among the classes by its posterior; the M-step estimates from
 labelled counts + λ·expected counts, exactly as from any other counts.
 
 References
@@ -130,7 +130,7 @@ class SplitRows:
 
 @dataclass(frozen=True)
 class SemiSupervised:
-    """The problem that EM climbs.
+    """The problem that EM solves.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ def complete(
     weight : float
         λ above 0.
     how : StoppingRule, optional
-        When to stop: where a step gains less than 1e-5 a row, or after 50 steps, unless told otherwise.
+        When to stop: where a step gains less than 1e-5 a row, or after 50 steps, by default.
     """
     labelled, unlabelled = rows.weights
     if how is None:
@@ -211,10 +211,10 @@ def _with_weight(pieces: list[EncodedTable], n_jobs: int | None) -> Schema:
 
 
 def imaginary_value(model: Model, statistics: Statistics, spec: ModelSpec) -> float:
-    r"""Return Σ a log θ over the tables of a model: what a prior adds to the value that EM climbs.
+    r"""Return Σ a log θ over the tables of a model: what a prior adds to EM's objective.
 
     Imaginary counts a make :math:`\hat\theta = (n + a)/(N + \sum a)`, which is where
-    :math:`\sum_v (n_v + a_v) \log \theta_v` is largest. So EM with smoothed tables climbs the likelihood and
+    :math:`\sum_v (n_v + a_v) \log \theta_v` is largest. So EM with smoothed tables maximises the likelihood and
     :math:`\sum a \log \theta` together. It is 0 where the form smooths otherwise.
 
     The imaginary rows of an attribute of counts have its mean in ``statistics``, those of all rows: it is the same

@@ -24,7 +24,7 @@ _LEAST_ROWS = 5
 
 
 class ViewKind(NamedTuple):
-    """How the cut points of a view are drawn: between so many intervals, frequent values alone in theirs or not."""
+    """How the cut points of a view are drawn: the range of intervals, and whether frequent values have their own."""
 
     least: int
     most: int

@@ -29,7 +29,7 @@ class WithParents(ModelForm):
     ----------
     dag : Dag
         Over the attributes that the model uses; a numeric one has at most one parent and is never a parent.
-        Parents stand in the order in which they are kept when the model backs off.
+        Parents are in the order in which back-off keeps them.
     constants : back-off constants of the levels, or None where they are still to be chosen
     """
 

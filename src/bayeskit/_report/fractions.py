@@ -53,7 +53,7 @@ def fractions(
 
 
 def back_off(count: float, constant: float, below: float | str, total: float) -> str:
-    r"""Write (n + c·p)/(N + c), a share that leans on the estimate p with a parent less.
+    r"""Write (n + c·p)/(N + c), a share that backs off to the estimate p with one parent less.
 
     Examples
     --------

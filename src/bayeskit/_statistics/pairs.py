@@ -143,7 +143,7 @@ class Pairs(Part):
     def flaw(
         cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
     ) -> str | None:
-        """A pair is the same either way round, and an attribute has one state at a time."""
+        """Pairs are symmetric, and an attribute has one state at a time."""
         counts, offsets, tables = arrays["counts"], arrays["offsets"], beside.get("tables/counts")
         g = np.arange(len(counts))
         # Tables are kept in two doubles, pairs in one.

@@ -33,7 +33,7 @@ class RowSample(Part):
     """Distinct rows whose numbers are at most ``limit``, each with the weight of all its copies.
 
     The attributes of its pattern are one whole number: the most rows that are kept. ``subtract`` can make room, but
-    the rows that were let go do not come back: the sample is then smaller, and as fair as before.
+    dropped rows do not come back: the sample is then smaller, and still unbiased.
 
     Attributes
     ----------

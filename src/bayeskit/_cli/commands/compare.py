@@ -97,7 +97,7 @@ def compare(
     )  # fmt: skip
     written = [path for path in (report, save) if path is not None]
     with ExitStack() as stack:
-        # The outputs come first: who cannot write there should not learn so after the work.
+        # The outputs are checked first: an error should come before the work, not after it.
         paper = None if report is None else stack.enter_context(replaced(report))
         store = None if save is None else stack.enter_context(replaced(save))
         rows = stack.enter_context(opened(data, reading))

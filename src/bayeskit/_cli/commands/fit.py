@@ -77,7 +77,7 @@ def fit(
     estimator = make_model(model, parameters)
     if model == "net":
         refuse_network_suffix(output)
-    # The output comes first: who cannot write there should not learn so after the work.
+    # The output is checked first: an error should come before the work, not after it.
     with replaced(output) as temporary, opened(data, reading) as rows:
         rows.need(target)
         rows = rows.without(drop)

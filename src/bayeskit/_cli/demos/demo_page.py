@@ -24,7 +24,7 @@ class DemoSection:
 
 @dataclass(frozen=True)
 class DemoPage:
-    """A demonstration: its parts for people, its numbers for programs, and lines to go on with."""
+    """A demonstration: its parts for people, its numbers for programs, and lines to continue with."""
 
     name: str
     title: str

@@ -117,7 +117,7 @@ class Demo:
 
     @property
     def next_lines(self) -> tuple[str, ...]:
-        """Three lines of Python to go on with."""
+        """Three lines of Python to continue with."""
         states = "states=data.states" if self.data.states else ""
         return (
             "from bayeskit import NaiveBayes, datasets",

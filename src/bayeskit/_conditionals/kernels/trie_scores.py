@@ -9,7 +9,7 @@ import numpy as np
 from bayeskit._conditionals.tries import find_cell, find_context
 from bayeskit._numba import kernel
 
-# How the probabilities of a family come about.
+# How the probabilities of a family are estimated.
 PLAIN, BACK_OFF, WITTEN_BELL = 0, 1, 2
 
 
@@ -120,7 +120,7 @@ def family(
                 a, total, empty = 0.0, constants[g], 1.0
                 if mode == PLAIN:
                     a, total = mass[mass_start[g] + x], mass_total[g]
-                    # No row and no prior: every state alike. What nothing is said about is left out.
+                    # Neither rows nor a prior: all states are equally probable, and an unseen value has no factor.
                     states_there = size + np.int64(is_state[child])
                     empty = 1.0 / max(states_there, 1) if x < states_there else 1.0
                     unknown = a / total if a > 0.0 or (x <= size and total > 0.0) else empty

@@ -19,7 +19,7 @@ _LOG2_E = 1.4426950408889634
 # ln 2 in two parts; n·_LN2_HIGH is exact for the whole numbers n that occur.
 _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
-# 1.5·2^52: what is added to it is rounded to a whole number, which stands in its last bits.
+# 1.5·2^52: what is added to it is rounded to an integer, which is in its last bits.
 _ROUND = 6755399441055744.0
 # Below, results would be denormal.
 _LEAST = -708.0

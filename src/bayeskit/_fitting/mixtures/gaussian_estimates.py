@@ -26,7 +26,7 @@ class GaussianSums:
     weight : array of shape (K,)
         :math:`\sum r` over all rows.
     seen : array of shape (K,)
-        The same over rows with at least one cell: a row without any tells about weights only.
+        The same over rows with at least one cell: a row without any informs only about weights.
     first : array of shape (K, d)
         :math:`\sum r z`
     second : array of shape (K, d, d) or (K, d)

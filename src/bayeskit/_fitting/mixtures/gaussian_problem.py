@@ -96,7 +96,7 @@ class GaussianProblem:
     reg_covar : float
         Added to the diagonals of covariances in every M-step.
     hard : bool
-        Give each row to its most likely component. What is climbed is then the log-likelihood of the rows completed
+        Give each row to its most likely component. The objective is then the log-likelihood of the rows completed
         with their components.
     n_jobs : int, optional
         Threads. The result does not depend on it.

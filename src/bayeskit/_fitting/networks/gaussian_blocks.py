@@ -219,7 +219,7 @@ class GaussianBlock:
 class BlockSums:
     """Weight, mean and Σzzᵀ about that mean of a block's rows, in each of its configurations.
 
-    Means are told from those that the E-step went by. Sums about these would lose every digit where the rows lie far
+    Means are kept apart from those of the E-step. Sums about the latter would lose every digit if the rows are far
     from where the network expects them.
     """
 

@@ -1,7 +1,7 @@
 """EM for discrete networks with missing cells and hidden nodes.
 
-Rows without a hole are counted once, equal ones are kept once with their weight. A start is what the rows that are
-whole tell of each family, at random where there are none.
+Complete rows are counted once; equal incomplete rows are stored once with their weight. The start is estimated from
+the complete rows of each family, and random if there are none.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class TableCounts:
 
 
 class NetworkProblem:
-    r"""Rows of a discrete network as EM climbs them; parameters are networks.
+    r"""The EM problem of a discrete network; parameters are networks.
 
     With o the cells that are there in a row,
 
@@ -319,7 +319,7 @@ def start_network(
 
     A family some row of which is whole is estimated from such rows, with one imaginary row spread over its table.
     Other families, those of nodes never observed among them, are drawn at random: alike for all states of a hidden
-    node, they would stay alike for ever. Nodes that are a function of their parents stay as they are.
+    node, they would stay equal. Nodes that are a function of their parents stay as they are.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ def _random_regression(
 ) -> LinearGaussian:
     """Return regressions through numbers of the column; a column never seen is standard normal.
 
-    Slopes on a parent never seen are drawn: without any, the two would stay independent for ever.
+    Slopes on a parent never seen are drawn: without any, the two would stay independent.
     """
     discrete, numeric, _ = configurations(network, node.name)
     shape = network.sizes_of(discrete)

@@ -46,7 +46,7 @@ class ExpectedCounts:
 
 
 class MixedNetworkProblem:
-    r"""Rows of a conditional-Gaussian network as EM climbs them; parameters are networks.
+    r"""The EM problem of a conditional-Gaussian network; parameters are networks.
 
     Given its discrete nodes d, a row's numbers are jointly normal. With d over the ways to fill its missing discrete
     cells, and o the numbers that are there,

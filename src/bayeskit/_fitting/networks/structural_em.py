@@ -46,9 +46,9 @@ from bayeskit.typing import Floats
 
 Parents = tuple[int, ...]
 
-# EM between two graphs: a step that gains less than this a row is the last, and there are never more than so many.
+# EM between two graphs stops at a step that gains less than this a row, and after at most this many steps.
 TOLERANCE, MOST_STEPS = 1e-6, 100
-# Tables of hidden nodes are drawn; so many times, and the best drawing goes on.
+# Tables of hidden nodes are drawn this many times; EM continues with the best draw.
 DRAWINGS = 10
 
 
@@ -59,7 +59,7 @@ class StructuralEmResult:
     Attributes
     ----------
     network : Network
-        Nodes as the columns stand; tables of the largest likelihood (of a Bayesian score: of the largest posterior).
+        Nodes in the order of the columns; tables of the largest likelihood (Bayesian scores: of the largest posterior).
     history : tuple of float
         The score of the rows as they are, holes and all, with the first graph and with every further one. It rises.
     converged : bool
@@ -210,7 +210,7 @@ class _Turns:
     ) -> tuple[Parents, str | None]:
         """Return the better of two summits: one above this graph, one from the beginning.
 
-        The first alone would keep for ever what the first guesses at missing cells once spoke for.
+        The first alone would never drop arcs that only the first guesses at missing cells supported.
         """
         best, score, stopped = here, scores.total(here), None
         for start in dict.fromkeys((here, self.arcs.required)):
@@ -286,7 +286,7 @@ def _expected(network: Network, parents: Parents, families: ExpectedFamilies) ->
 
 
 def _in_order(network: Network, columns: NodeColumns) -> Network:
-    """Return the network with its nodes, and the axes of its tables, as the columns stand."""
+    """Return the network with its nodes, and the axes of its tables, in the order of the columns."""
     place = {name: j for j, name in enumerate(columns.names)}
     nodes = []
     for name in columns.names:
@@ -312,14 +312,14 @@ def prior_of(score: Score) -> Any:
 def observed_score(
     score: Score, n_rows: float, problem: NetworkProblem, network: Network, value: float
 ) -> float:
-    r"""Return what a fitted network is worth, given the cells that are there.
+    r"""Return the score of a fitted network, given the observed cells.
 
     With o these cells, and d parameters that cost c each,
 
     .. math:: \sum_i w_i \log P(o_i \mid \theta) - c\, d
 
     for ``loglik``, ``aic`` and ``bic``. For ``bdeu`` and ``k2`` Cheeseman and Stutz's estimate of the evidence, in
-    which the rows as expected stand in for the rows, and the likelihood puts right what that adds:
+    which expected rows replace the rows, and the likelihood corrects for the difference:
 
     .. math:: \log P(\bar n \mid G) + \sum_i w_i \log P(o_i \mid \theta) - \sum \bar n \log \theta
 
@@ -329,7 +329,7 @@ def observed_score(
     ----------
     problem : NetworkProblem
         With the prior of `prior_of`.
-    network, value : where EM ended, and what it climbed there
+    network, value : where EM ended, and its objective there
 
     References
     ----------
@@ -346,7 +346,7 @@ def observed_score(
         table: Any = node.distribution
         cells, above = n.reshape(-1, 1), n.sum(axis=1)[:, None]
         evidence = fit_of_columns(cells, above, score, shape[-1], np.array([float(len(n))]))
-        # What EM climbs counts the imaginary rows too: they leave with the expected ones.
+        # EM's objective includes the imaginary rows: they are subtracted with the expected ones.
         leaves = n + prior.cells(node.variable, len(n))
         total += float(evidence[0]) - float(xlogy(leaves, table.values.reshape(n.shape)).sum())
     return total
@@ -363,7 +363,7 @@ def start_graph(
     """Return the graph that the default search finds in the rows without a missing cell.
 
     Where a column is missing in every row there is no such row, and a hidden node without arcs is independent of
-    everything, whatever is expected under that: it would stay alone for ever. Hidden nodes begin as parents of all the
+    everything, whatever is expected under that: it would never get an arc. Hidden nodes begin as parents of all the
     others. Where only some cells are missing in every row, it is the required arcs alone.
 
     Examples

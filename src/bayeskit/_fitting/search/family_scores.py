@@ -263,8 +263,8 @@ def _sum_x_log_x(counts: NDArray[Any]) -> float:
 # A residual variance of less than this share of the column's own counts as this share: an exact copy is no reason for
 # an infinite score.
 LEAST_SHARE = 1e-12
-# After so many families with the same discrete parents the moments of all columns are summed at once for them, while
-# all such sums together take no more than so many bytes.
+# After this many families with the same discrete parents the moments of all columns are summed at once for them, as
+# long as all such sums take no more than this many bytes.
 ENOUGH_FAMILIES, LARGEST_SHARED = 16, 2**28
 # The score of a discrete child with a continuous parent. A number and not −∞: searches take differences.
 IMPOSSIBLE = -1e300

@@ -192,7 +192,7 @@ def read_source(
         Declared states, in order; such a column is discrete whatever it holds, and may hold no others. ``float`` in
         the place of a list makes a column continuous.
     discretize : int, or {column: int or list of cut points}, optional
-        Cut continuous columns into so many intervals of about equally many rows, or at given points.
+        Cut continuous columns into this many intervals of about equally many rows, or at given points.
     sample_weight : one number a row, or the name of the column that holds them
         Such a column is no node.
     max_memory : bytes that the codes of a file or of batches may take

@@ -282,10 +282,10 @@ def find_distinct(
 
 # Fewer rows than this are counted before they are compared.
 FEWEST_ROWS = 2**14
-# One row in so many, evenly spread, is looked at first: where more than half of these differ, the pass over all rows
-# is spared.
+# One row in this many, evenly spread, is compared first: if more than half of them differ, the pass over all rows is
+# skipped.
 SAMPLED = 16
-# Weighted rows are counted one by one, others 64 at a time by bits: below one in so many, weights win.
+# Weighted rows are counted one by one, others 64 at a time by bits: with fewer than one in this many, weights win.
 PAYS = 16
 
 
@@ -328,7 +328,7 @@ def distinct_rows(columns: NDArray[Any], weights: Floats | None, most: int) -> D
 def joined_where_it_pays(columns: NDArray[Any], weights: Floats | None) -> DistinctRows | None:
     """Return the different rows with their weights where there are few enough of them; else None.
 
-    A sample is looked at first, so that rows of which most differ cost next to nothing.
+    A sample is compared first, so that mostly different rows cost next to nothing.
     """
     n = columns.shape[1]
     if n < FEWEST_ROWS or not len(columns):

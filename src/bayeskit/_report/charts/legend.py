@@ -8,7 +8,7 @@ from bayeskit._markup import plain
 from bayeskit._report.charts.axis import LEFT, TEXT, TITLE, WIDTH, Mark, moved
 from bayeskit._report.scene import Rectangle, Style, Words, shortened, text_width
 
-# Told apart also by those who see no red or green: they differ in lightness, and every chart names them besides.
+# Distinguishable without red and green: they differ in lightness, and every chart names them, too.
 COLOURS = (
     ("#2a66ab", "#82b4ee"),
     ("#c2571a", "#f0a06a"),

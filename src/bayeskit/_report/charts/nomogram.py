@@ -354,7 +354,7 @@ def _sides(classes: list[Label], label: Label | None, against: Label | None) -> 
 
 
 def _near(odds: Floats, finite: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which of ascending numbers to draw: from the first whose log-odds are in sight to the last, and one more."""
+    """Which of ascending numbers to draw: from the first whose log-odds are on the scale to the last, and one more."""
     seen = np.flatnonzero(finite & (np.abs(odds) <= FAR))
     if not len(seen):
         return finite

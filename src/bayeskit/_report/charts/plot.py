@@ -298,12 +298,12 @@ class Plot:
     notes : tuple of str
         Sentences under the title.
     description : str
-        What it shows as text, for those who do not see it.
+        What it shows as text, for screen readers.
     panels : tuple
         One under another.
     legend : tuple of Key
     legend_title : str
-        What the entries are, where a panel may stand without the title of the chart.
+        A title of the entries, for panels without the title of the chart.
     """
 
     title: str

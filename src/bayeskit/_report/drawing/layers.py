@@ -374,7 +374,7 @@ def _walked(layers: Layers, down: bool) -> list[list[int]]:
 
 
 def _sweep(rows: list[list[int]], layers: Layers, down: bool) -> None:
-    """Order each row by the medians of its neighbours in the row before; who has none stays in place."""
+    """Order each row by the medians of its neighbours in the row before; nodes without any stay in place."""
     near = layers.above if down else layers.below
     order = range(1, len(rows)) if down else range(len(rows) - 2, -1, -1)
     for r in order:

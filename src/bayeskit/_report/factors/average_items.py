@@ -47,7 +47,7 @@ class SharedInputs(NamedTuple):
     shares: LogShares
 
 
-# log P(x | c, ...) of each class, and how each comes about.
+# log P(x | c, ...) of each class, and its working.
 Told = tuple[Child, list[float], list[str]]
 
 

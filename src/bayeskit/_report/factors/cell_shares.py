@@ -188,7 +188,7 @@ def family_shares(
 
 
 def _backed_off(found: list[Counts], c: int, rule: Any, f: int, first: int, levels: Floats, base: str) -> str:
-    """Write the last level that has rows of class c; it leans on the one before."""
+    """Write the last level that has rows of class c; it backs off to the one before."""
     heights = [level for level, (_, total, _) in enumerate(found) if total[c] > 0.0]
     if not heights:
         return base
