@@ -27,7 +27,7 @@ from bayeskit.typing import Floats
 @kernel
 def score_complement(
     indptr: Any, indices: Any, data: Any, target: Any, own: Any, sums: Any, everywhere: Any, alpha: Any, whole: Any,
-    weighed: Any, live: Any, eps: float, norm: Any, scores: Any, certain: Any,
+    weighted: Any, live: Any, eps: float, norm: Any, scores: Any, certain: Any,
 ) -> Any:  # fmt: skip
     """Write the scores of each row without it to ``scores`` (n, K), what is certain of it to ``certain`` (n, K).
 
@@ -39,7 +39,7 @@ def score_complement(
     sums, everywhere : (V, K) and (V,), the totals of each class and of all
     alpha : (V,)
     whole : (K,), Σ_v of the complement's total + alpha
-    weighed, live : (K,), the sum of the weights that are finite, and how many they are
+    weighted, live : (K,), the sum of the weights that are finite, and how many they are
     eps : the share of a total that rounding may leave of a complement
     norm : whether weights are divided by their sum
 
@@ -57,7 +57,7 @@ def score_complement(
             log_whole = log(left) if left > 0.0 else 0.0
             before = log(whole[c]) if whole[c] > 0.0 else 0.0
             score, sure, endless = 0.0, 0.0, width - live[c]
-            total = weighed[c] + live[c] * (log_whole - before)
+            total = weighted[c] + live[c] * (log_whole - before)
             for q in range(first, last):
                 x = data[q]
                 if x == 0.0:
