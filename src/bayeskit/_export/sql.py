@@ -178,14 +178,13 @@ def _assemble(
     )
     parts = []
     for s in range(n):
-        sides = stages.sides.get(s, [])
-        parts += [
-            words.cte(name, query, shared=shared) for side in sides for name, query, shared in side.queries
-        ]
+        side, origin = stages.sides.get(s), source if s == 0 else f"q{s - 1}"
+        if side is not None:
+            parts += [words.cte(name, query, shared=shared) for name, query, shared in side.queries]
+            origin = side.tables
         carried = sorted(kept[s] - columns[s].keys())
         made_here = [f"{sql.text} AS {name}" for name, sql in columns[s].items() if name in kept[s]]
         _check_width(len(carried) + len(made_here), words)
-        origin = " ".join([source if s == 0 else f"q{s - 1}", *(side.join for side in sides)])
         query = f"SELECT {', '.join([*carried, *made_here]) or '1 AS nothing'} FROM {origin}"
         parts.append(words.cte(f"q{s}", query, shared=s + 1 in stages.sides))
     last = ", ".join(f"{sql.text} AS {words.identifier(name)}" for sql, name in outputs)
@@ -197,12 +196,12 @@ def _kept(stages: Stages, columns: list[dict[str, Sql]], last: frozenset[str]) -
     """Return the columns that each query must have, so that those after it find what they need."""
     kept, needed = [], last
     for s in range(len(columns) - 1, -1, -1):
-        later = stages.sides.get(s + 1, [])
-        needed = needed.union(*(side.reads for side in later))
+        if s + 1 in stages.sides:
+            needed |= stages.sides[s + 1].reads
         kept.append(needed)
-        provided = {name for side in stages.sides.get(s, []) for name in side.provides}
+        provided = stages.sides[s].provides if s in stages.sides else ()
         uses = [sql.uses for name, sql in columns[s].items() if name in needed]
-        needed = (needed - columns[s].keys()).union(*uses) - provided
+        needed = (needed - columns[s].keys()).union(*uses).difference(provided)
     return kept[::-1]
 
 
@@ -233,7 +232,7 @@ def _script(writer: SqlWriter, select: str) -> SqlScript:
             values = ", ".join(f"({', '.join([*map(str, r[:n]), *map(literal, r[n:])])})" for r in rows)
             names = ", ".join((*table.keys, *table.numbers))
             statements.append(f"INSERT INTO {table.name} ({names}) VALUES {values}")
-        if words.name in ("sqlite", "postgres"):
-            # Without the sizes of tables they plan as if each were large: PostgreSQL then compiles for seconds.
+        if words.name == "postgres":
+            # It takes a table of unknown size for a large one, and compiles the query for seconds.
             statements.append(f"ANALYZE {table.name}")
     return SqlScript(tuple(statements), select)

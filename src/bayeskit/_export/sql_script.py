@@ -53,7 +53,7 @@ def add_average(writer: SqlWriter, score: Average) -> list[Sql]:
     codes = [writer.code(j) for j in range(len(score.offsets) - 1)]
     values = [] if score.normals is None else [writer.value(int(m)) for m in score.normals.columns]
     row = writer.row
-    stage = max(part.stage for part in (row, *codes, *values))
+    stage = writer.stages.free(max(part.stage for part in (row, *codes, *values)))
     origin, own = f"q{stage - 1}", writer.stages.name()
     names = {part: f"{own}_{part}" for part in ("cells", "held", "terms", "sums", "best", "total")}
     numbers = _classes(writer, "d")
@@ -74,8 +74,8 @@ def add_average(writer: SqlWriter, score: Average) -> list[Sql]:
     held = f"SELECT a.r, k.context FROM {first}{second} JOIN {contexts} k ON {meet}"
     listed = ", ".join(f"l.{number} AS {number}" for number in numbers)
     terms = (
-        f"SELECT h.r, h.context, {listed} FROM {names['held']} h JOIN {names['cells']} a ON a.r = h.r "
-        f"JOIN {logs} l ON l.context = h.context AND l.cell = a.cell"
+        f"SELECT h.r, h.context, {listed} FROM {names['held']} h LEFT JOIN {names['cells']} a ON a.r = h.r "
+        f"LEFT JOIN {logs} l ON l.context = h.context AND l.cell = a.cell"
     )
     queries = [(names["cells"], cells, True), (names["held"], held, True)]
     if score.normals is not None:
@@ -83,9 +83,9 @@ def add_average(writer: SqlWriter, score: Average) -> list[Sql]:
     queries.append((names["terms"], terms, False))
     summed = ", ".join(f"SUM({number}) AS {number}" for number in numbers)
     sums = f"SELECT r, context, {summed} FROM {names['terms']} GROUP BY r, context"
-    queries.append((names["sums"], sums, True))
+    queries.append((names["sums"], sums, False))
     reads = frozenset().union(*(part.uses for part in (row, *codes, *values)))
-    found = _log_sums(writer, names, queries, reads, stage)
+    found = _log_sums(writer, names, queries, reads, stage, has_all=False)
     otherwise = score.otherwise.write(writer)
     return [writer.dialect.if_null(a, b, a) for a, b in zip(found, otherwise, strict=True)]
 
@@ -128,20 +128,25 @@ def _log_sums(
     queries: list[tuple[str, str, bool]],
     reads: frozenset[str],
     stage: int,
+    *,
+    has_all: bool,
 ) -> list[Sql]:
-    """Add log Σ exp of the rows of ``sums`` that have the same number to a stage."""
+    """Add log Σ exp of the rows of ``sums`` that have the same number to a stage; NULL where there are none."""
     words, sums, best, total = writer.dialect, names["sums"], names["best"], names["total"]
-    top = ", ".join(f"MAX(d{c}) AS m{c}" for c in range(writer.scorer.n_classes))
-    queries.append((best, f"SELECT r, {top} FROM {sums} GROUP BY r", False))
+    # A window, not a join with the maxima: SQLite takes these for a few, and would go through all for each row.
+    top = ", ".join(f"d{c}, MAX(d{c}) OVER (PARTITION BY r) AS m{c}" for c in range(writer.scorer.n_classes))
+    queries.append((best, f"SELECT r, {top} FROM {sums}", False))
     provides = [writer.stages.name() for _ in range(writer.scorer.n_classes)]
     logs = []
     for c, name in enumerate(provides):
-        away = words.exp(Sql(f"(s.d{c} - b.m{c})")).text
-        logs.append(f"MAX(b.m{c}) + {words.function('ln', Sql(f'SUM({away})')).text} AS {name}")
-    query = f"SELECT s.r AS r, {', '.join(logs)} FROM {sums} s JOIN {best} b ON b.r = s.r GROUP BY s.r"
-    queries.append((total, query, False))
-    join = f"LEFT JOIN {total} ON {total}.r = {writer.row.text}"
-    return writer.stages.add(stage, Side(queries, reads, join, tuple(provides)))
+        shares = words.exp(Sql(f"(d{c} - m{c})")).text
+        logs.append(f"MAX(m{c}) + {words.function('ln', Sql(f'SUM({shares})')).text} AS {name}")
+    queries.append((total, f"SELECT r, {', '.join(logs)} FROM {best} GROUP BY r", False))
+    before = f"q{stage - 1}"
+    # Where each row has a sum the sums come first, for the same reason.
+    both = f"{total} LEFT JOIN {before}" if has_all else f"{before} LEFT JOIN {total}"
+    tables = f"{both} ON {total}.r = {writer.row.text}"
+    return writer.stages.add(stage, Side(queries, reads, tables, tuple(provides)))
 
 
 # -- sums over what is missing -----------------------------------------------------------------
@@ -174,7 +179,7 @@ def add_expansion(writer: SqlWriter, score: Marginal) -> list[Sql]:
     members = sorted({j for family in score.families for j in (*family.parents, family.child)})
     codes = {j: summed.get(j) or writer.code(j) for j in members}
     parts = (writer.row, *codes.values(), *flags.values())
-    stage, own = max(part.stage for part in parts), writer.stages.name()
+    stage, own = writer.stages.free(max(part.stage for part in parts)), writer.stages.name()
     names = {part: f"{own}_{part}" for part in ("sums", "best", "total")}
     queries: list[tuple[str, str, bool]] = []
     rows = _Rows(f"q{stage - 1}", writer.row.text, {j: code.text for j, code in codes.items()})
@@ -182,7 +187,7 @@ def add_expansion(writer: SqlWriter, score: Marginal) -> list[Sql]:
         rows = _add_states(writer, score, {j: flag.text for j, flag in flags.items()}, rows, own, queries)
     _add_families(writer, score, rows, own, queries)
     reads = frozenset[str]().union(*(part.uses for part in parts))
-    return _log_sums(writer, names, queries, reads, stage)
+    return _log_sums(writer, names, queries, reads, stage, has_all=True)
 
 
 def _add_states(
@@ -227,7 +232,7 @@ def _add_families(
             f" LEFT JOIN {table} f{f} ON f{f}.family = {f} AND f{f}.cell = {_cell(families[f], rows.codes)}"
             for f in some
         )
-        queries.append((query, f"SELECT {', '.join(columns)} FROM {rows.origin}{joins}", last))
+        queries.append((query, f"SELECT {', '.join(columns)} FROM {rows.origin}{joins}", False))
         rows, so_far = rows.next(query), [f"{query}.{name}" for name in numbers]
 
 

@@ -37,13 +37,13 @@ class Side(NamedTuple):
     ----------
     queries : list of (name, text, whether several read it)
     reads : names of columns of the stage before
-    join : the text of the join
+    tables : the text of the join, with the stage before in it
     provides : names of the columns that the join adds
     """
 
     queries: list[tuple[str, str, bool]]
     reads: frozenset[str]
-    join: str
+    tables: str
     provides: tuple[str, ...]
 
 
@@ -52,12 +52,18 @@ class Stages:
     """Queries q0, q1, …, each over the one before: what each adds to its columns, and what it joins."""
 
     columns: list[list[tuple[str, Sql]]] = field(default_factory=list)
-    sides: dict[int, list[Side]] = field(default_factory=dict)
+    sides: dict[int, Side] = field(default_factory=dict)
     count: int = 0
+
+    def free(self, stage: int) -> int:
+        """Return the first stage from this one on that joins nothing yet."""
+        while stage in self.sides:
+            stage += 1
+        return stage
 
     def add(self, stage: int, side: Side) -> list[Sql]:
         """Let a stage join other queries; return the columns that this adds."""
-        self.sides.setdefault(stage, []).append(side)
+        self.sides[stage] = side
         return [Sql(name, stage + 1, frozenset([name])) for name in side.provides]
 
     def name(self) -> str:
