@@ -85,6 +85,8 @@ def calls() -> Iterator[tuple[str, ...]]:
     yield "merge", "@m.bayes", "@m.bayes", "-o", "@twice.bayes"
     yield "inspect", "@m.bayes"
     yield "inspect", "@t.csv"
+    yield "export", "@m.bayes", "--to", "json", "-o", "@m.json"
+    yield "export", "@m.bayes", "--to", "sql", "--key", f"p_{YES}"
     yield "discretize", "@t.csv", "--target", TARGET, "-o", "@cut.csv"
     yield "bayes", "--prior", f"a{STEER}=0.5,b=0.5", "--likelihood", f"a{STEER}=0.5,b=0.25", "--svg", "@a.svg"
     yield "textbook", "melon3"

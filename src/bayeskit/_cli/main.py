@@ -13,6 +13,7 @@ from bayeskit._cli.commands.demo import demo
 from bayeskit._cli.commands.discretize import discretize
 from bayeskit._cli.commands.doctor import doctor
 from bayeskit._cli.commands.explain import explain
+from bayeskit._cli.commands.export import export
 from bayeskit._cli.commands.fit import fit
 from bayeskit._cli.commands.inspect import inspect
 from bayeskit._cli.commands.merge import merge
@@ -43,6 +44,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     forget,
     merge,
     inspect,
+    export,
     discretize,
     bayes,
     textbook,

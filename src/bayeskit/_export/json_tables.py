@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +24,7 @@ from bayeskit._conditionals.scoring import (
 from bayeskit._export.scorer import Scorer, kind_of
 from bayeskit._fitting.calibration import Curve
 from bayeskit._schema import Variable
+from bayeskit._visible import json_text
 from bayeskit.typing import Floats
 
 FORMAT, VERSION = "bayeskit-formula", 1
@@ -51,7 +51,7 @@ def json_of(scorer: Scorer, indent: int | None = None) -> str:
         "score": scorer.score.write(writer),
         "calibration": None if calibration is None else calibration.write(writer, scorer.target.states),
     }
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=indent)
+    return json_text(content, indent)
 
 
 def _labels(variable: Variable) -> list[Any]:

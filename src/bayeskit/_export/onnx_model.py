@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +24,7 @@ from bayeskit._export.onnx_writer import OnnxWriter
 from bayeskit._export.scorer import IMPOSSIBLE, Scorer, kind_of
 from bayeskit._fitting.calibration import Curve
 from bayeskit._version import __version__
+from bayeskit._visible import json_text
 
 _KINDS: dict[str, tuple[int, Any]] = {
     "text": (STRING, object),
@@ -60,7 +60,7 @@ def _metadata(scorer: Scorer) -> dict[str, str]:
     return {
         "model": scorer.model,
         "target": str(scorer.target.name),
-        "classes": json.dumps(list(scorer.target.states), ensure_ascii=False),
+        "classes": json_text(list(scorer.target.states)),
         "missing": 'NaN in a column of numbers or truth values, "" in a column of text',
         "unseen": scorer.unseen,
     }
