@@ -1,0 +1,66 @@
+"""Posts to four newsgroups: how sure TextBayes may be, and the words for and against its most doubtful answer."""
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline
+
+from _charts import Column, bars
+from _story import Story, aligned
+from bayeskit import ComplementNB, TextBayes, datasets
+
+say = Story("which_words")
+news = datasets.load_dataset("news")
+posts, group = news.columns["text"], news.y
+learn, judge = slice(0, 800), slice(800, None)  # those to judge by were written later
+
+model = TextBayes().fit(posts[learn], group[learn])
+peer = make_pipeline(TfidfVectorizer(), ComplementNB()).fit(posts[learn], group[learn])
+say(
+    f"TextBayes has learned {len(posts[learn])} posts and {len(model.vocabulary_):,} words and pairs of words.\n",
+    f"TextBayes 从 {len(posts[learn])} 篇帖子学得 {len(model.vocabulary_):,} 个词与相邻词对。\n",
+)
+table = [tuple(say.text(*pair) for pair in (("", ""), ("error", "错误率"), ("log-loss", "对数损失")))]
+for name, answers in (
+    ("TextBayes", model.predict_proba(posts[judge])),
+    (say.text("complement NB of tf-idf", "补集 NB（tf-idf）"), peer.predict_proba(posts[judge])),
+):
+    wrong = (model.classes_[answers.argmax(axis=1)] != group[judge]).mean()
+    table.append((name, f"{wrong:.1%}", f"{log_loss(group[judge], answers):.3f}"))
+print("\n".join(f"  {line}" for line in aligned(table)))
+
+posterior = model.predict_proba(posts[judge])
+doubtful = int(posterior.max(axis=1).argmin())
+page = model.explain(posts[judge][doubtful])
+first, second = page.ranking[:2]
+a, b = page.classes[first], page.classes[second]
+say(
+    f"\nThe most doubtful post, of {group[judge][doubtful]}: {a} {page.posterior[first]:.1%},"
+    f" {b} {page.posterior[second]:.1%}.",
+    f"\n最难判断的一篇属于 {group[judge][doubtful]}：{a} {page.posterior[first]:.1%}，"
+    f"{b} {page.posterior[second]:.1%}。",
+)
+odds = [(word.name, word.factors[first].log - word.factors[second].log) for word in page.attributes[:-1]]
+found = [
+    (a, [(name, float(np.exp(odd))) for name, odd in odds if odd > 0][:6]),
+    (b, [(name, float(np.exp(-odd))) for name, odd in odds if odd < 0][:6]),
+]
+total = sum(word.factors[first].log - word.factors[second].log for word in page.attributes)
+say(
+    f"All its words together multiply the odds of {a} by {np.exp(total):.3g}.",
+    f"全部词合起来使 {a} 的几率变为 {np.exp(total):.3g} 倍。",
+)
+
+# What was learned adds up: forgetting a post is exact, given the words and their weights.
+again = model.forget(posts[:1], group[:1]).partial_fit(posts[:1], group[:1]).predict_proba(posts[judge])
+say(
+    f"Forgetting a post and learning it again changes no posterior by more than {abs(again - posterior).max():.1g}.",
+    f"忘掉一篇再学回来，后验概率的变化不超过 {abs(again - posterior).max():.1g}。",
+)
+
+title = say.text("Words for and against", "支持与反对的词")
+note = say.text(
+    "How many times the odds grow by a word, on a logarithmic scale.", "一个词使几率变为多少倍，按对数刻度。"
+)
+column = Column(say.text("times the odds", "倍数"), lambda ratio: f"{ratio:.2f}", logarithmic=True)
+say.end(bars(title, [note], found, [column]))
