@@ -22,6 +22,8 @@ _HOMES = {
     "CountForest": "bayeskit._classifiers.count_forest",
     "DependentTable": "bayeskit._classifiers.labelled_tables",
     "Discretizer": "bayeskit._classifiers.discretizer",
+    "Drift": "bayeskit._classifiers.streams",
+    "DriftMonitor": "bayeskit._classifiers.streams",
     "FamilyChoice": "bayeskit._classifiers.naive_bayes",
     "GaussianBayes": "bayeskit._classifiers.gaussian_bayes",
     "GaussianNB": "bayeskit._classifiers.gaussian_nb",
@@ -31,6 +33,7 @@ _HOMES = {
     "MultinomialNB": "bayeskit._classifiers.discrete_nb",
     "NaiveBayes": "bayeskit._classifiers.naive_bayes",
     "SelectiveKDB": "bayeskit._classifiers.selective_kdb",
+    "SlidingWindow": "bayeskit._classifiers.streams",
     "SqlScript": "bayeskit._export.sql",
     "TallyStore": "bayeskit._classifiers.tally_store",
     "TextBayes": "bayeskit._classifiers.text_bayes",
@@ -55,6 +58,8 @@ __all__ = [
     "CountForest",
     "DependentTable",
     "Discretizer",
+    "Drift",
+    "DriftMonitor",
     "FamilyChoice",
     "GaussianBayes",
     "GaussianNB",
@@ -64,6 +69,7 @@ __all__ = [
     "MultinomialNB",
     "NaiveBayes",
     "SelectiveKDB",
+    "SlidingWindow",
     "SqlScript",
     "TallyStore",
     "TextBayes",
@@ -90,6 +96,7 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.naive_bayes import FamilyChoice, NaiveBayes
     from bayeskit._classifiers.selective_kdb import SelectiveKDB
     from bayeskit._classifiers.spode import SPODE
+    from bayeskit._classifiers.streams import Drift, DriftMonitor, SlidingWindow
     from bayeskit._classifiers.structures import ArcInformation
     from bayeskit._classifiers.tally_store import TallyStore
     from bayeskit._classifiers.tan import TAN

@@ -32,6 +32,13 @@ from bayeskit._classifiers.semi_supervision import (
     numbering,
     parted,
 )
+from bayeskit._classifiers.streams import (
+    WaitingRows,
+    count_waiting,
+    learn_one,
+    one_row_table,
+    take_away,
+)
 from bayeskit._conditionals.class_prior import choose, log_normalise, normalise
 from bayeskit._counting.backend import backend_of
 from bayeskit._data.encoded import Chunk, EncodedTable
@@ -100,6 +107,8 @@ class CountClassifier(BaseClassifier):
     _is_tempered = True
     _fitted: FittedState | None = None
     _lazy: LazyState | None = None
+    # Rows of a stream that were learned and are counted before the next question.
+    _waiting: WaitingRows | None = None
     calibration: str | None = None
     n_jobs: int | None = None
 
@@ -243,6 +252,8 @@ class CountClassifier(BaseClassifier):
         if self.semi_supervised:
             source = all_labelled(self, source)
         require_y(self, source)
+        if self._waiting is not None:
+            count_waiting(self)
         fitted = self._fitted
         if fitted is None:
             self._check_settings()
@@ -291,6 +302,59 @@ class CountClassifier(BaseClassifier):
         fitted.forget(self._source(X, y, sample_weight, target))
         self._renew()
         return self
+
+    def learn_one(self, row: Mapping[Any, Any], y: Label, sample_weight: float = 1) -> None:
+        """Add one row of a stream. It is counted before the next question, together with others.
+
+        The first question comes after the rows that choose what ``partial_fit`` holds: ask late, or fit first.
+
+        Parameters
+        ----------
+        row : mapping from column to value
+            A column that it does not name is missing; in a block of counts it is 0. A new key adds an attribute,
+            which is missing in all rows before. Models other than naive Bayes raise a
+            :class:`~bayeskit.errors.ColumnError` instead.
+        y : label
+        sample_weight : float, default=1
+
+        Examples
+        --------
+        >>> from bayeskit import NaiveBayes
+        >>> model = NaiveBayes()
+        >>> model.learn_one({"colour": "green"}, "unripe")
+        >>> model.learn_one({"colour": "yellow", "weight": 1.2}, "ripe")
+        >>> model.predict_one({"colour": "yellow"})
+        'ripe'
+        """
+        if self._lazy is not None:
+            raise UsageError(
+                "A lazy model counts its source itself. Add the rows to the source, then call refresh()."
+            )
+        learn_one(self, row, y, sample_weight)
+
+    def forget_one(self, row: Mapping[Any, Any], y: Label, sample_weight: float = 1) -> None:
+        """Remove one row that was learned, as ``forget`` does. For windows see
+        :class:`bayeskit.classifiers.SlidingWindow`."""
+        take_away(self, [(row, y, sample_weight)])
+
+    def predict_one(self, row: Mapping[Any, Any]) -> Any:
+        """Return the most probable class of one row of a stream. Keys that the model does not know are ignored."""
+        return self.predict(one_row_table(self, row)).tolist()[0]
+
+    def predict_proba_one(self, row: Mapping[Any, Any]) -> dict[Any, float]:
+        """Return {class: P(c | x)} of one row of a stream. Keys that the model does not know are ignored."""
+        shares = self.predict_proba(one_row_table(self, row))[0]
+        return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
+
+    def to_river(self) -> Any:
+        """Return this model as a classifier of River (``pip install bayeskit[river]``). It learns in a copy."""
+        try:
+            from bayeskit._classifiers.river_adapter import RiverClassifier
+        except ImportError as error:
+            raise UsageError(
+                "River is not installed ({error}). Install it: pip install bayeskit[river].", error=error
+            ) from error
+        return RiverClassifier(self)
 
     def fade(self, factor: float) -> Self:
         """Multiply the weight of all training rows so far by a factor, so that newer rows count for more."""
@@ -386,7 +450,7 @@ class CountClassifier(BaseClassifier):
                 self._hold_more(opened, judged)
                 self._calibrate(opened, judged)
         fitted = self._new_fitted(variable)
-        for name in ("_fitted", "feature_names_in_", "n_features_in_"):
+        for name in ("_fitted", "_waiting", "feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
         self._lazy = LazyState(opened, fitted, refresh, max_memory)
         self._class_dtype = None if y is None else np.asarray(y).dtype
@@ -724,6 +788,8 @@ class CountClassifier(BaseClassifier):
         table = self._open(X)
         if self._lazy is not None:
             return self._lazy.joint(table)
+        if self._waiting is not None:
+            count_waiting(self)
         if self._fitted is None:
             raise not_fitted(self)
         if table.block is not None:
@@ -815,6 +881,8 @@ class CountClassifier(BaseClassifier):
             raise UsageError(
                 "A lazy model has nothing to {verb}: change its source, then call refresh().", verb=verb
             )
+        if self._waiting is not None:
+            count_waiting(self)
         if self._fitted is None:
             raise not_fitted(self)
         return self._fitted
@@ -831,7 +899,8 @@ class CountClassifier(BaseClassifier):
         )
 
     def _adopt(self, fitted: FittedState, y: LabelsLike | None) -> None:
-        self.__dict__.pop("_lazy", None)
+        for name in ("_lazy", "_waiting"):
+            self.__dict__.pop(name, None)
         self._fitted = fitted
         dtype = getattr(y, "dtype", None)
         self._class_dtype = dtype if isinstance(dtype, np.dtype) else plain_dtype(y)
@@ -871,7 +940,7 @@ class CountClassifier(BaseClassifier):
         return card(self)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_fitted" in self.__dict__ or "_lazy" in self.__dict__
+        return "_fitted" in self.__dict__ or "_lazy" in self.__dict__ or self._waiting is not None
 
 
 def _short(value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from bayeskit._conditionals.class_prior import class_factors, given_class_prior
 from bayeskit._conditionals.density import Shape, hinted_families, shapes_of
@@ -220,6 +221,19 @@ class FittedState:
         assert self.tally is not None
         self.tally.subtract(other.statistics)
         self._model = None
+
+    def widen(self, names: tuple[Name, ...], variables: tuple[Variable, ...] = ()) -> None:
+        """Add columns, which are missing in all rows counted so far; to a block, in which they are 0."""
+        assert self.tally is not None
+        schema = self.schema
+        if schema.block is not None:
+            block = replace(schema.block, width=schema.block.width + len(names))
+            wide = Schema((block,), schema.target)
+        else:
+            wide = Schema((*schema.attributes, *variables), schema.target)
+        spec = self.make_spec(wide)
+        self.tally.statistics = self.statistics.widened(wide, plan_for(wide, spec), names)
+        self.spec, self.names, self._model = spec, (*self.names, *names), None
 
     @property
     def hints(self) -> dict[Name, str]:

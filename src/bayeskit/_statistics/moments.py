@@ -194,6 +194,12 @@ class Moments(Part):
     def embed(self, embedding: Embedding) -> Self:
         return type(self)(embedding.move_classes(self.cells, axis=1), self.exponent)
 
+    def widened(self, old: Schema, new: Schema, names: tuple[Name, ...]) -> Self:
+        width = len(new.numeric) - self.cells.shape[2]
+        cells = np.zeros((double.PLANES, new.n_classes, width))
+        exponent = np.concatenate([self.exponent, np.zeros(width, np.int64)])
+        return type(self)(np.concatenate([self.cells, cells], axis=2), exponent)
+
     def deficit(self) -> float:
         return max(0.0, -float(self.weight.min(initial=0.0)))
 

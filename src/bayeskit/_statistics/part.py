@@ -15,9 +15,10 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._messages import listed
 from bayeskit._schema import Kind, Name, Schema
 from bayeskit._statistics.term import Term
-from bayeskit.errors import DataError, NotCounted
+from bayeskit.errors import ColumnError, DataError, NotCounted
 from bayeskit.typing import Floats
 
 # What is left of a weight is rounding where it is below this share of what was taken away: the weight 0.7·0.7 that
@@ -166,6 +167,10 @@ class Part:
     def scale(self, factor: float | Floats) -> Self:
         """Multiply every weight by a factor, or by one factor for each class."""
         raise NotImplementedError
+
+    def widened(self, old: Schema, new: Schema, names: tuple[Name, ...]) -> Self:
+        """Return the sums of the same rows under a schema with more columns at its end, missing in all rows."""
+        raise cannot_widen(self.kind, names)
 
     def embed(self, embedding: Embedding) -> Self:
         raise NotImplementedError
@@ -431,3 +436,13 @@ def digits_of(keys: NDArray[np.int64], sizes: list[int]) -> Iterator[NDArray[np.
     rest = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
     for size, behind in zip(sizes, rest, strict=True):
         yield keys // behind % size
+
+
+def cannot_widen(kind: str, names: tuple[Name, ...]) -> ColumnError:
+    """Return the error for columns that come when a model has counted rows without them."""
+    return ColumnError(
+        "{names} is new, and what this model counts ({kind}) cannot take in a column later. Name all columns in the "
+        "rows before the first question, or use NaiveBayes.",
+        names=listed(map(repr, names), 6),
+        kind=kind,
+    )

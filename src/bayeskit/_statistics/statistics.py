@@ -15,7 +15,7 @@ from bayeskit._statistics.grids import Grids
 from bayeskit._statistics.interactions import Interactions
 from bayeskit._statistics.moments import Moments
 from bayeskit._statistics.pairs import Pairs
-from bayeskit._statistics.part import CellTable, Embedding, Part, joined, never_counted
+from bayeskit._statistics.part import CellTable, Embedding, Part, cannot_widen, joined, never_counted
 from bayeskit._statistics.regression_families import RegressionFamilies
 from bayeskit._statistics.row_sample import RowSample
 from bayeskit._statistics.scatter import CodedScatter, Scatter
@@ -118,6 +118,22 @@ class Statistics:
             {kind: part.embed(embedding) for kind, part in some.items()} for some in (self.parts, self.gone)
         )
         return replace(self, schema=schema, parts=parts, gone=gone)
+
+    def widened(self, schema: Schema, plan: Plan, names: tuple[Name, ...]) -> Statistics:
+        """Return the statistics of the same rows under a schema with more columns, missing in all of them.
+
+        A part that cannot tell what it would have counted raises a :class:`~bayeskit.errors.ColumnError`.
+        """
+        parts = {}
+        for pattern in plan.patterns:
+            part = self.parts.get(pattern.kind)
+            if part is None and pattern.kind == "moments":  # of numbers that no row had
+                part = PARTS[pattern.kind].zero(self.schema, ())
+            if part is None:
+                raise cannot_widen(pattern.kind, names)
+            parts[pattern.kind] = part.widened(self.schema, schema, names)
+        gone = {kind: part.widened(self.schema, schema, names) for kind, part in self.gone.items()}
+        return Statistics(schema, plan, parts, gone)
 
     def _aligned(self, other: Statistics) -> tuple[Statistics, Statistics]:
         if self.plan is not other.plan and self.plan != other.plan:

@@ -102,6 +102,19 @@ class Tables(Part):
             return type(self)(margin, counts)
         return type(self)(margin, counts, margin_low, counts_low)
 
+    def widened(self, old: Schema, new: Schema, names: tuple[Name, ...]) -> Self:
+        sizes = [variable.size for variable in new.categorical[len(old.categorical) :]]
+
+        def with_missing(counts: Floats, margin: Floats) -> Floats:
+            more = [np.concatenate([np.zeros((size, len(margin))), margin[None]]) for size in sizes]
+            return np.concatenate([counts, *more])
+
+        margin_low, counts_low = self._low()
+        counts = with_missing(self.counts, self.margin)
+        if self.counts_low is None:
+            return type(self)(self.margin, counts)
+        return type(self)(self.margin, counts, margin_low, with_missing(counts_low, margin_low))
+
     def deficit(self) -> float:
         return 0.0  # subtract has refused what would be negative
 

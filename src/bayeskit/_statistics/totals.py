@@ -99,6 +99,11 @@ class Totals(Part):
             return self
         return type(self)(embedding.move_classes(self.sums), embedding.move_classes(self.rows))
 
+    def widened(self, old: Schema, new: Schema, names: tuple[Name, ...]) -> Self:
+        return type(self)(
+            np.concatenate([self.sums, np.zeros((len(self.sums), len(names)))], axis=1), self.rows
+        )
+
     def deficit(self) -> float:
         below = max(_below(self.rows, self.rows), _below(self.sums, self.sums.max(1, initial=0.0)[:, None]))
         return float(below)

@@ -1,0 +1,401 @@
+"""One row at a time: rows as mappings, which wait until the next question and are then counted together."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from math import isfinite, isinf, log
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from bayeskit._data.table import open_table
+from bayeskit._schema import Label, Name
+from bayeskit._statistics.adwin import Adwin
+from bayeskit.errors import ColumnError, DataTypeError, SettingError
+
+if TYPE_CHECKING:
+    from bayeskit._classifiers.count_classifier import CountClassifier
+    from bayeskit._data.reading import Reading
+    from bayeskit._fitting.fitted_state import FittedState
+
+# So many rows wait at most: memory stays bounded, and counting them together costs little for each.
+MOST_WAITING = 1_000
+# What a probability is raised to before its logarithm is taken.
+LEAST_PROBABILITY = 1e-15
+
+Row = Mapping[Any, Any]
+# A row, its class, its weight.
+Example = tuple[Row, Any, Any]
+Classifier = TypeVar("Classifier", bound="CountClassifier")
+
+
+class WaitingRows:
+    """Rows that were learned and are not counted yet.
+
+    Only rows that are certain to be countable may wait. All others are counted at once, so that what is wrong with a
+    row is said when the row is learned, and by the code that says it for tables.
+    """
+
+    def __init__(self, reading: Reading, fitted: FittedState | None) -> None:
+        self.examples: list[Example] = []
+        self._sure: dict[Any, Callable[[Any], bool]] = {}
+        self._sure_label: Callable[[Any], bool] | None = None
+        self._all_numeric = False
+        self._reading = reading if fitted is None else None  # by which rows may still bring columns
+        if fitted is not None:
+            schema = fitted.schema
+            self._sure_label = partial(_is_among, schema.target.codes)
+            if schema.block is not None:
+                self._sure = dict.fromkeys(_column_names(fitted), _is_count)
+            else:
+                for variable in schema.attributes:
+                    of_numbers = variable.kind == "numeric" or variable.cuts is not None
+                    self._sure[variable.name] = (
+                        _is_number if of_numbers else partial(_is_among, variable.codes)
+                    )
+                self._all_numeric = all(check is _is_number for check in self._sure.values())
+
+    def take(self, row: Row, label: Any, weight: Any) -> bool:
+        """Let a row wait; False if it must be counted at once."""
+        if type(weight) not in (int, float) or not 0 < weight < 1e100:
+            return False
+        if self._all_numeric and row.keys() == self._sure.keys():
+            values = row.values()
+            sure = {*map(type, values)} == _FLOATS and isfinite(sum(values))
+        else:
+            sure = False
+        if not sure and not all(self._is_sure(name, value) for name, value in row.items()):
+            return False
+        if self._sure_label is None:
+            self._sure_label = partial(_has_type, type(label))
+        if label is None or not self._sure_label(label):
+            return False
+        self.examples.append((dict(row), label, weight))
+        return True
+
+    def _is_sure(self, name: Any, value: Any) -> bool:
+        check = self._sure.get(name)
+        if check is None:
+            if self._reading is None or type(name) is not str or value is None:
+                return False
+            check = self._sure[name] = _first_check(self._reading, name, value)
+        return check(value)
+
+
+_FLOATS = {float}
+
+
+def _first_check(reading: Reading, name: str, value: Any) -> Callable[[Any], bool]:
+    """Return what is asked of the cells of a column that is first met now."""
+    if reading.block or reading.dense is not None:
+        return _is_count
+    if name in reading.states:
+        return partial(_is_among, dict.fromkeys(reading.states[name], 0))
+    return _is_number if type(value) is float else partial(_has_type, type(value))
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (type(value) is float and not isinf(value))
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < 1e100
+
+
+def _is_among(codes: Mapping[Any, int], value: Any) -> bool:
+    return value is None or (type(value) in (str, int, bool) and value in codes)
+
+
+def _has_type(kind: type, value: Any) -> bool:
+    return type(value) is kind and kind in (str, int, bool)
+
+
+def learn_one(model: CountClassifier, row: Row, label: Any, weight: Any) -> None:
+    """Add one row: now, or before the next question."""
+    check_row(row)
+    waiting = model._waiting
+    if waiting is None:
+        waiting = model._waiting = WaitingRows(model._reading(), model._fitted)
+    if not waiting.take(row, label, weight):
+        count_waiting(model)
+        count(model, [(row, label, weight)])
+    elif len(waiting.examples) >= MOST_WAITING:
+        count_waiting(model)
+
+
+def count_waiting(model: CountClassifier) -> None:
+    """Count the rows that wait; if they cannot be counted yet, they wait on."""
+    waiting, model._waiting = model._waiting, None
+    if waiting is not None and waiting.examples:
+        try:
+            count(model, waiting.examples)
+        except BaseException:
+            model._waiting = waiting
+            raise
+
+
+def count(model: CountClassifier, examples: list[Example]) -> None:
+    """Add rows now. New keys become attributes."""
+    fitted = model._fitted
+    if fitted is None:
+        names = tuple(dict.fromkeys(name for row, _, _ in examples for name in row))
+        empty = 0.0 if model._reading().block else None
+        table = _by_columns(names, [row for row, _, _ in examples], dict.fromkeys(names, empty))
+    else:
+        known = set(_column_names(fitted))
+        new = {name: value for row, _, _ in examples for name, value in row.items() if name not in known}
+        before = copy(fitted), copy(fitted.tally)
+        try:
+            if new:
+                _add_columns(model, fitted, new)
+            _partial_fit(model, _table(fitted, [row for row, _, _ in examples]), examples)
+        except BaseException:
+            if new:  # a row that cannot be learned leaves no column behind
+                model._fitted, before[0].tally = before
+                model._renew()
+            raise
+        return
+    _partial_fit(model, table, examples)
+
+
+def _partial_fit(model: CountClassifier, table: Any, examples: list[Example]) -> None:
+    labels, weights = _labels_and_weights(examples)
+    model.partial_fit(table, labels, sample_weight=weights)
+
+
+def take_away(model: CountClassifier, examples: list[Example]) -> None:
+    """Remove rows that were added."""
+    fitted = model._require("forget")
+    labels, weights = _labels_and_weights(examples)
+    model.forget(_table(fitted, [row for row, _, _ in examples]), labels, weights)
+
+
+def one_row_table(model: CountClassifier, row: Row) -> Any:
+    """Return a table of one row; keys that the model does not know say nothing."""
+    check_row(row)
+    return _table(model._reader("predict_one"), [row])
+
+
+def check_row(row: object) -> None:
+    if not isinstance(row, Mapping):
+        raise DataTypeError(
+            "A row of a stream is a mapping from column to value, not {kind}. For rows of a table use partial_fit "
+            "and predict.",
+            kind=type(row).__name__,
+        )
+
+
+def _labels_and_weights(examples: list[Example]) -> tuple[list[Any], list[Any] | None]:
+    weights = [weight for _, _, weight in examples]
+    return [label for _, label, _ in examples], None if {*weights} == {1} else weights
+
+
+def _column_names(fitted: FittedState) -> tuple[Name, ...]:
+    """The names of the columns; those of a block without names are their places."""
+    if fitted.named:
+        return tuple(fitted.names)
+    block = fitted.schema.block
+    return tuple(v.name for v in fitted.schema.attributes) if block is None else tuple(range(block.width))
+
+
+@lru_cache(maxsize=64)
+def _cells_in_order(names: tuple[Name, ...]) -> Callable[[Row], tuple[Any, ...]]:
+    return itemgetter(*names) if len(names) > 1 else lambda row: (row[names[0]],)
+
+
+def _table(fitted: FittedState, rows: list[Row]) -> Any:
+    names, schema = _column_names(fitted), fitted.schema
+    if not schema.categorical and schema.block is None:
+        # Complete rows of numbers need no names: they are in the order learned.
+        with suppress(KeyError):
+            array = np.array(list(map(_cells_in_order(names), rows)))
+            if array.dtype.kind in "if" and array.ndim == 2:
+                return array
+    if schema.block is not None:
+        empty: dict[Name, Any] = dict.fromkeys(names, 0.0)
+    else:
+        numeric = {v.name for v in schema.attributes if v.kind == "numeric" or v.cuts is not None}
+        empty = {name: np.nan if name in numeric else None for name in names}
+    columns = _by_columns(names, rows, empty)
+    if fitted.named:
+        return columns
+    if all(isinstance(column, np.ndarray) for column in columns.values()):
+        return np.column_stack(list(columns.values()))
+    return [list(cells) for cells in zip(*columns.values(), strict=True)]
+
+
+def _by_columns(names: tuple[Name, ...], rows: list[Row], empty: Mapping[Name, Any]) -> dict[Name, Any]:
+    """Return the cells by column; one that a row does not name is empty: missing, or 0 in a block."""
+    columns: dict[Name, Any] = {}
+    for name in names:
+        absent = empty[name]
+        cells = [row.get(name, absent) for row in rows]
+        if type(absent) is float or all(type(cell) is float for cell in cells):
+            cells = [absent if cell is None else cell for cell in cells]
+            if all(isinstance(cell, (int, float)) for cell in cells):
+                columns[name] = np.array(cells, dtype=np.float64)
+                continue
+        elif float in map(type, cells):  # numbers with gaps
+            columns[name] = [np.nan if cell is None else cell for cell in cells]
+            continue
+        columns[name] = cells
+    return columns
+
+
+def _add_columns(model: CountClassifier, fitted: FittedState, new: Mapping[Any, Any]) -> None:
+    if not fitted.named:
+        raise ColumnError(
+            "{name!r} is no column of a model that was learned from columns without names, and none can be added. "
+            "The columns are {names}.",
+            name=next(iter(new)),
+            names=list(_column_names(fitted))[:12],
+        )
+    if fitted.schema.block is not None:
+        fitted.widen(tuple(new))
+    else:
+        cells = {name: [np.nan if value is None else value] for name, value in new.items()}
+        found = fitted.reading.schema_of(open_table(cells), fitted.schema.target)
+        fitted.widen(tuple(new), found.attributes)
+    model._renew()
+
+
+class SlidingWindow(Generic[Classifier]):
+    """A model of the last rows of a stream: older ones are removed exactly, by subtraction.
+
+    Parameters
+    ----------
+    model : classifier
+        Unfitted, or fitted to rows that stay.
+    size : int
+        How many rows count. They are kept, since only a row can be subtracted.
+
+    Examples
+    --------
+    >>> from bayeskit import NaiveBayes
+    >>> window = SlidingWindow(NaiveBayes(), 2)
+    >>> for colour, y in [("a", 0), ("a", 0), ("b", 1), ("b", 1)]:
+    ...     window.learn_one({"colour": colour}, y)
+    >>> window.predict_one({"colour": "b"}), window.model.statistics_.total
+    (1, 2.0)
+    """
+
+    def __init__(self, model: Classifier, size: int) -> None:
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            raise SettingError("size is {size!r}; give a whole number of at least 1.", size=size)
+        self._model = model
+        self.size = int(size)
+        self._rows: deque[Example] = deque()
+        self._leaving: list[Example] = []
+
+    def learn_one(self, row: Row, y: Label, sample_weight: float = 1) -> None:
+        """Add a row; the oldest one leaves if there are too many."""
+        self._model.learn_one(row, y, sample_weight)
+        self._rows.append((dict(row), y, sample_weight))
+        if len(self._rows) > self.size:
+            self._leaving.append(self._rows.popleft())
+            if len(self._leaving) >= MOST_WAITING:
+                self._settle()
+
+    @property
+    def model(self) -> Classifier:
+        """The model of the rows in the window."""
+        self._settle()
+        return self._model
+
+    def predict_one(self, row: Row) -> Any:
+        """Return the most probable class of a row."""
+        return self.model.predict_one(row)
+
+    def predict_proba_one(self, row: Row) -> dict[Any, float]:
+        """Return the posterior of each class of a row."""
+        return self.model.predict_proba_one(row)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def _settle(self) -> None:
+        if self._leaving:
+            take_away(self._model, self._leaving)
+            self._leaving = []
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A change that was found.
+
+    Attributes
+    ----------
+    row : int
+        The number of losses so far.
+    before, after : float
+        The mean log-loss of the older rows, which were dropped, and of those that stay.
+    n_dropped, n_kept : int
+        How many rows these are.
+    """
+
+    row: int
+    before: float
+    after: float
+    n_dropped: int
+    n_kept: int
+
+
+class DriftMonitor:
+    """Watches the log-loss of predictions and tells when its mean has changed (ADWIN).
+
+    Parameters
+    ----------
+    delta : float, default=0.002
+        How often a change may be reported where there is none: the bound for each test.
+    largest_loss : float, default=5
+        Larger losses count as this one, since the test needs bounded values.
+
+    References
+    ----------
+    A. Bifet, R. Gavaldà, Learning from time-changing data with adaptive windowing, SDM 2007.
+
+    Examples
+    --------
+    >>> monitor = DriftMonitor()
+    >>> found = [monitor.update({"a": 0.9, "b": 0.1}, "a" if row < 300 else "b") for row in range(600)]
+    >>> [drift.row for drift in found if drift][0] < 330
+    True
+    """
+
+    def __init__(self, delta: float = 0.002, largest_loss: float = 5.0) -> None:
+        for name, value, top in (("delta", delta, 1.0), ("largest_loss", largest_loss, np.inf)):
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < top:
+                raise SettingError(
+                    "{name} is {value!r}; give a number above 0 and below {top}.",
+                    name=name,
+                    value=value,
+                    top=top,
+                )
+        self.delta, self.largest_loss = delta, largest_loss
+        self._window = Adwin(delta)
+        self.n_rows = 0
+
+    def update(self, posterior: Mapping[Any, float], y: Label) -> Drift | None:
+        """Take in the posterior that a row was given, and its true class; return a change, if one is found.
+
+        A class that the posterior does not name has probability 0.
+        """
+        loss = min(-log(max(posterior.get(y, 0.0), LEAST_PROBABILITY)), self.largest_loss)
+        self.n_rows += 1
+        dropped = self._window.add(loss / self.largest_loss)
+        if dropped is None:
+            return None
+        n, mean = dropped
+        after = self._window.mean * self.largest_loss
+        return Drift(self.n_rows, mean * self.largest_loss, after, n, self._window.size)
+
+    @property
+    def mean_loss(self) -> float:
+        """The mean log-loss since the last change."""
+        return self._window.mean * self.largest_loss

@@ -1,0 +1,320 @@
+"""Rows one at a time: the same model as rows in a table."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from estimators import BLOCK, BY_LETTER, CLASSES, small_labels, small_rows
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+
+from bayeskit import TAN, CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes, TallyStore, load
+from bayeskit._classifiers import streams
+from bayeskit._statistics.adwin import Adwin
+from bayeskit.classifiers import DriftMonitor, SlidingWindow
+from bayeskit.errors import (
+    BlockValue,
+    ColumnError,
+    DataError,
+    DataTypeError,
+    InfiniteValue,
+    NotCounted,
+    SettingError,
+    UnseenState,
+    UsageError,
+    WeightError,
+)
+from refusals import refuses
+
+MELON = {"colour": "green", "weight": 1.2}
+OTHER = {"colour": "yellow", "weight": 0.8}
+
+
+def rows_of(X: Any) -> list[dict[str, Any]]:
+    return [{f"x{j}": value for j, value in enumerate(row)} for row in X.tolist()]
+
+
+def columns_of(X: Any) -> dict[str, Any]:
+    return {f"x{j}": X[:, j] for j in range(X.shape[1])}
+
+
+def same(model: Any, other: Any, X: Any) -> None:
+    assert model.schema_ == other.schema_
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_every_classifier(cls):
+    """Rows learned one by one are rows of one batch; posteriors of one row are those of a table."""
+    X, y = small_rows(40), small_labels(40)
+    model, table = cls(), cls().partial_fit(columns_of(X[:30]), y[:30])
+    for row, label in zip(rows_of(X[:30]), y.tolist(), strict=False):  # y is longer
+        model.learn_one(row, label)
+    same(model, table, columns_of(X))
+    for row, label in zip(rows_of(X[30:]), y[30:].tolist(), strict=True):
+        model.learn_one(row, label)
+    table.partial_fit(columns_of(X[30:]), y[30:])
+    same(model, table, columns_of(X))
+    wanted = table.predict_proba(columns_of(X[:3]))
+    for row, shares in zip(rows_of(X[:3]), wanted, strict=True):
+        np.testing.assert_allclose(list(model.predict_proba_one(row).values()), shares, rtol=1e-9, atol=1e-12)
+        assert model.predict_one(row) in model.classes_.tolist()
+    model.forget_one(rows_of(X[:1])[0], int(y[0]))
+    assert model.statistics_.total == 39
+    same(model, table.forget(columns_of(X[:1]), y[:1]), columns_of(X))
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_a_model_of_columns_without_names(cls):
+    X, y = small_rows(30), small_labels(30)
+    model, table = cls().fit(X[:20], y[:20]), cls().fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
+    blocks = cls in [BY_LETTER[letter] for letter in BLOCK]
+    for row, label in zip(X[20:].tolist(), y[20:].tolist(), strict=True):
+        named = {j if blocks else f"x{j}": value for j, value in enumerate(row)}
+        model.learn_one(named, label)
+    same(model, table, X)
+    with refuses(ColumnError, "new"):
+        model.learn_one({"new": 1.0}, 0)
+    same(model, table, X)
+
+
+READERS = {
+    "statistics_": lambda model, path: model.statistics_.total,
+    "copy": lambda model, path: (
+        (model + NaiveBayes().fit(columns_of(small_rows()), small_labels())).statistics_.total - 12
+    ),
+    "save": lambda model, path: (model.save(path / "m"), load(path / "m").statistics_.total)[1],
+    "pickle": lambda model, path: pickle.loads(pickle.dumps(model)).statistics_.total,
+    "merge": lambda model, path: (
+        NaiveBayes().fit(columns_of(small_rows()), small_labels()).merge(model).statistics_.total - 12
+    ),
+    "store": lambda model, path: TallyStore(path / "store", model).statistics().total,
+    "explain": lambda model, path: model.explain(rows_of(small_rows())[0]) and 12,
+    "classes_": lambda model, path: 6 * len(model.classes_),
+    "partial_fit": lambda model, path: (
+        model.partial_fit(columns_of(small_rows()), small_labels()).statistics_.total - 12
+    ),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_whoever_asks_sees_the_rows_that_wait(reader, tmp_path):
+    model = NaiveBayes()
+    for row, label in zip(rows_of(small_rows()), small_labels().tolist(), strict=True):
+        model.learn_one(row, label)
+    if reader != "classes_" or len(set(small_labels().tolist())) == 2:
+        assert READERS[reader](model, tmp_path) == 12
+
+
+def test_fit_discards_rows_that_wait():
+    model = NaiveBayes()
+    model.learn_one(MELON, "a")
+    assert model.fit([["x"], ["y"]], [0, 1]).statistics_.total == 2
+    model.learn_one({"x0": "x"}, 1)
+    lazy = model.lazy({"a": ["x", "y"], "c": [0, 1]}, "c")
+    assert lazy.statistics_.total == 2
+    with pytest.raises(UsageError):
+        lazy.learn_one({"a": "x"}, 0)
+
+
+def test_no_more_rows_wait_than_a_thousand(monkeypatch):
+    monkeypatch.setattr(streams, "MOST_WAITING", 10)
+    model = GaussianNB()
+    for n in range(25):
+        model.learn_one({"a": float(n)}, n % 2)
+    assert model._waiting is not None and len(model._waiting.examples) == 5
+    assert model.statistics_.total == 25 and model._waiting is None
+
+
+# -- absent and new keys --------------------------------------------------------------------------
+
+
+def test_absent_keys_are_missing():
+    model = NaiveBayes()
+    table: dict[str, list[Any]] = {"colour": [], "weight": []}
+    examples = [(MELON, "a"), ({"colour": "yellow"}, "b"), ({"weight": 2.0}, "a"), (OTHER, "b")]
+    for row, label in examples:
+        model.learn_one(row, label)
+        table["colour"].append(row.get("colour"))
+        table["weight"].append(row.get("weight", np.nan))
+    fitted = NaiveBayes().fit(table, [label for _, label in examples])
+    same(model, fitted, table)
+    model.learn_one({"colour": None, "weight": None}, "a")
+    assert model.statistics_.total == 5
+    prior = model.predict_proba_one({"unknown": 7})
+    np.testing.assert_allclose(list(prior.values()), np.exp(model._model.log_prior))
+    assert model.predict_proba_one({}) == prior
+
+
+@pytest.mark.parametrize("letter", BLOCK)
+def test_in_a_block_absent_is_0_and_new_words_are_columns(letter):
+    cls = BY_LETTER[letter]
+    model = cls()
+    texts = [({"a": 1, "b": 2}, 0), ({"b": 1}, 1), ({"c": 3}, 1), ({"a": 2, "d": 1}, 0)]
+    for row, label in texts:
+        model.learn_one(row, label)
+        model.predict_one({"a": 1})  # counts what waits, so that the next words are new
+    columns = {w: [float(row.get(w, 0)) for row, _ in texts] for w in "abcd"}
+    same(model, cls().fit(columns, [label for _, label in texts]), columns)
+    assert model.n_features_in_ == 4
+
+
+@pytest.mark.parametrize("cls", [NaiveBayes, GaussianNB], ids=lambda cls: cls.__name__)
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_a_new_key_adds_an_attribute(cls, data):
+    """Whenever it comes, the model is that of the table in which it was missing before."""
+    numbers = st.one_of(st.none(), st.integers(-3, 3).map(float))
+    words = numbers if cls is GaussianNB else st.one_of(st.none(), st.sampled_from("uvw"))
+    kinds = {"a": numbers, "b": words, "c": numbers, "d": words}
+    n = data.draw(st.integers(4, 12))
+    first = {name: data.draw(st.integers(0, n - 1)) for name in kinds} | {"a": 0}
+    rows, labels = [], []
+    for i in range(n):
+        row = {name: data.draw(kinds[name]) for name in kinds if i >= first[name]}
+        if i == 0:
+            row["a"] = 1.0
+        rows.append({name: value for name, value in row.items() if value is not None})
+        labels.append(i % 2)
+    model = cls()
+    for row, label in zip(rows, labels, strict=True):
+        model.learn_one(row, label)
+        model.predict_proba_one({"a": 0.0})
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    assert [v.name for v in model.schema_.attributes] == names
+    empty = {name: np.nan if cls is GaussianNB or name in "ac" else None for name in names}
+    table = {name: [row.get(name, empty[name]) for row in rows] for name in names}
+    same(model, cls().fit(table, labels), table)
+
+
+def test_a_new_key_where_none_can_be_added():
+    model = TAN()
+    for n in range(20):
+        model.learn_one({"a": "xy"[n % 2], "b": "uv"[n % 3 == 0]}, n % 2)
+    before = model.predict_proba_one({"a": "x", "b": "u"})
+    with refuses(ColumnError, "c"):
+        model.learn_one({"a": "x", "b": "u", "c": "new"}, 0)
+    assert model.statistics_.total == 20 and model.predict_proba_one({"a": "x", "b": "u"}) == before
+
+
+# -- what is refused, is refused at once ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [False, True], ids=["before the first question", "after it"])
+@pytest.mark.parametrize(
+    ("row", "label", "weight", "error"),
+    [
+        ({"colour": "green", "weight": np.inf}, "a", 1, InfiniteValue),
+        ({"colour": "green", "weight": "heavy"}, "a", 1, DataError),
+        (MELON, None, 1, DataError),
+        (MELON, np.nan, 1, DataError),
+        (MELON, "a", -1, WeightError),
+        (MELON, "a", np.nan, WeightError),
+        ([1, 2], "a", 1, DataTypeError),
+        ("green", "a", 1, DataTypeError),
+    ],
+)
+def test_a_bad_row_is_refused_when_it_is_learned(asked, row, label, weight, error):
+    model = NaiveBayes()
+    model.learn_one(MELON, "a")
+    model.learn_one(OTHER, "b")
+    if asked:
+        model.predict_one(MELON)
+    with pytest.raises(error):
+        model.learn_one(row, label, weight)
+    assert model.statistics_.total == 2 and len(model.schema_.attributes) == 2
+    with pytest.raises(error):
+        model.learn_one({**row, "new": 1.0} if isinstance(row, dict) else row, label, weight)
+    assert model.statistics_.total == 2 and len(model.schema_.attributes) == 2
+    model.learn_one(OTHER, "c", 0.5)
+    assert model.statistics_.total == 2.5
+
+
+def test_other_refusals():
+    with pytest.raises(NotFittedError):
+        NaiveBayes().predict_one(MELON)
+    with pytest.raises(NotFittedError):
+        NaiveBayes().forget_one(MELON, "a")
+    model = NaiveBayes()
+    model.learn_one(MELON, "a")
+    with pytest.raises(NotCounted):
+        model.forget_one(OTHER, "a")
+    with pytest.raises(DataTypeError):
+        model.predict_one([1, 2])
+    words = MultinomialNB()
+    words.learn_one({"a": 1}, 0)
+    with refuses(BlockValue, "a", -1):
+        words.learn_one({"a": -1}, 0)
+    assert words.statistics_.total == 1
+    codes = CategoricalNB()
+    codes.learn_one({"a": 1}, 0)
+    with refuses(DataError, "a", -1):
+        codes.learn_one({"a": -1}, 0)
+    declared = NaiveBayes(states={"colour": ["green", "yellow"]})
+    declared.learn_one(MELON, "a")
+    with refuses(UnseenState, "colour", "mauve"):
+        declared.learn_one({**MELON, "colour": "mauve"}, "a")
+    assert declared.statistics_.total == codes.statistics_.total == 1
+
+
+# -- windows and drift ----------------------------------------------------------------------------
+
+
+def test_a_window_is_a_fit_of_its_rows():
+    rng = np.random.default_rng(5)
+    X, y = np.round(rng.normal(size=(60, 2)), 3), rng.integers(0, 2, 60)
+    window = SlidingWindow(GaussianNB(), 20)
+    for n, (row, label) in enumerate(zip(rows_of(X), y.tolist(), strict=True)):
+        window.learn_one(row, label)
+        if n > 20 and n % 7 == 0:
+            part = slice(n - 19, n + 1)
+            same(window.model, GaussianNB().fit(columns_of(X[part]), y[part]), columns_of(X))
+    assert len(window) == 20 and window.model.statistics_.total == 20
+    assert window.predict_one(row) == max(window.predict_proba_one(row).items(), key=lambda pair: pair[1])[0]
+    for size in (0, -1, 1.5, True, None):
+        with refuses(SettingError, "size", size):
+            SlidingWindow(GaussianNB(), size)
+
+
+def test_the_window_of_a_drift_monitor():
+    rng = np.random.default_rng(0)
+    monitor = DriftMonitor()
+    calm = [monitor.update({0: p, 1: 1 - p}, 0) for p in rng.uniform(0.5, 1.0, 3000)]
+    assert calm == [None] * 3000
+    found = [monitor.update({0: p, 1: 1 - p}, 1) for p in rng.uniform(0.5, 1.0, 200)]
+    (first, *_) = [drift for drift in found if drift is not None]
+    assert 3000 < first.row < 3100 and first.after > first.before
+    assert first.n_dropped + first.n_kept == first.row
+    assert DriftMonitor().update({}, "never seen") is None
+    for name, value in [("delta", 0), ("delta", 1), ("largest_loss", -1), ("delta", "x")]:
+        with refuses(SettingError, name, value):
+            DriftMonitor(**{name: value})
+
+
+def test_the_sums_of_a_window_are_those_of_its_numbers():
+    rng = np.random.default_rng(1)
+    window, held = Adwin(0.01), []
+    for value in [*rng.uniform(0, 0.4, 700), *rng.uniform(0.5, 1, 300)]:
+        held.append(value)
+        dropped = window.add(value)
+        if dropped is not None:
+            gone, held = held[: dropped[0]], held[dropped[0] :]
+            assert dropped[1] == pytest.approx(np.mean(gone))
+        assert window.size == len(held) and window.mean == pytest.approx(np.mean(held))
+        assert len(window._buckets) < 6 * 11
+
+
+def test_river_is_asked_for(monkeypatch):
+    """Without River the way out is named; with it, its own checks pass."""
+    try:
+        import river.checks
+    except ImportError:
+        with refuses(UsageError, "bayeskit[river]"):
+            NaiveBayes().to_river()
+        return
+    river.checks.check_estimator(NaiveBayes().to_river())
+    river.checks.check_estimator(GaussianNB().to_river())
