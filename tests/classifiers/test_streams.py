@@ -247,7 +247,7 @@ def test_other_refusals():
         model.predict_one([1, 2])
     words = MultinomialNB()
     words.learn_one({"a": 1}, 0)
-    with refuses(BlockValue, "a", -1):
+    with refuses(BlockValue, "a", -1.0):
         words.learn_one({"a": -1}, 0)
     assert words.statistics_.total == 1
     codes = CategoricalNB()

@@ -149,7 +149,8 @@ def count(model: CountClassifier, examples: list[Example]) -> None:
         table = _by_columns(names, [row for row, _, _ in examples], dict.fromkeys(names, empty))
     else:
         known = set(_column_names(fitted))
-        new = {name: value for row, _, _ in examples for name, value in row.items() if name not in known}
+        strange = [row for row, _, _ in examples if not row.keys() <= known]
+        new = {name: value for row in strange for name, value in row.items() if name not in known}
         before = copy(fitted), copy(fitted.tally)
         try:
             if new:
