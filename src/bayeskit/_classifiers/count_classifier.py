@@ -348,13 +348,15 @@ class CountClassifier(BaseClassifier):
 
     def to_river(self) -> Any:
         """Return this model as a classifier of River (``pip install bayeskit[river]``). It learns in a copy."""
+        from bayeskit._classifiers.river_adapter import river_classifier
+
         try:
-            from bayeskit._classifiers.river_adapter import RiverClassifier
+            adapter = river_classifier()
         except ImportError as error:
             raise UsageError(
                 "River is not installed ({error}). Install it: pip install bayeskit[river].", error=error
             ) from error
-        return RiverClassifier(self)
+        return adapter(self)
 
     def fade(self, factor: float) -> Self:
         """Multiply the weight of all training rows so far by a factor, so that newer rows count for more."""
