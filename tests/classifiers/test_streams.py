@@ -276,7 +276,7 @@ def test_a_window_is_a_fit_of_its_rows():
     assert len(window) == 20 and window.model.statistics_.total == 20
     assert window.predict_one(row) == max(window.predict_proba_one(row).items(), key=lambda pair: pair[1])[0]
     for size in (0, -1, 1.5, True, None):
-        with refuses(SettingError, "size", size):
+        with refuses(SettingError, "n_rows", size):
             SlidingWindow(GaussianNB(), size)
 
 

@@ -273,7 +273,7 @@ class SlidingWindow(Generic[Classifier]):
     ----------
     model : classifier
         Unfitted, or fitted to rows that stay.
-    size : int
+    n_rows : int
         How many rows count. They are kept, since only a row can be subtracted.
 
     Examples
@@ -286,11 +286,11 @@ class SlidingWindow(Generic[Classifier]):
     (1, 2.0)
     """
 
-    def __init__(self, model: Classifier, size: int) -> None:
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-            raise SettingError("size is {size!r}; give a whole number of at least 1.", size=size)
+    def __init__(self, model: Classifier, n_rows: int) -> None:
+        if isinstance(n_rows, bool) or not isinstance(n_rows, (int, np.integer)) or n_rows < 1:
+            raise SettingError("n_rows is {n_rows!r}; give a whole number of at least 1.", n_rows=n_rows)
         self._model = model
-        self.size = int(size)
+        self.n_rows = int(n_rows)
         self._rows: deque[Example] = deque()
         self._leaving: list[Example] = []
 
@@ -298,7 +298,7 @@ class SlidingWindow(Generic[Classifier]):
         """Add a row; the oldest one leaves if there are too many."""
         self._model.learn_one(row, y, sample_weight)
         self._rows.append((dict(row), y, sample_weight))
-        if len(self._rows) > self.size:
+        if len(self._rows) > self.n_rows:
             self._leaving.append(self._rows.popleft())
             if len(self._leaving) >= MOST_WAITING:
                 self._settle()
