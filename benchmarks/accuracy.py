@@ -1,12 +1,15 @@
-"""How accurate is every model here, against scikit-learn's and scikit-bayes', over many tables?
+"""How accurate is every model here, against scikit-learn's, boosted trees and scikit-bayes', over many tables?
 
 Five stratified folds with a fixed seed of every set (``NAME.parquet``, last column the class) of a folder. Each
 (set, model) runs in a process of its own with one thread, a limit of CPU seconds a fold and of memory; every fold
 leaves a line of JSON, and a rerun does only what is not there. Of a set larger than ``--limit-rows`` a seeded
 sample is taken. ``accuracy_models.py`` says what each model is given, ``--table`` writes ``results/accuracy.md``.
+LightGBM, CatBoost and interpret's EBM take part where they are installed. A long run can be made in pieces:
+``--stop-after`` starts nothing new after so many minutes, and the next run goes on from there.
 
     python benchmarks/accuracy.py --data FOLDER --peers-python PEERS/bin/python
     python benchmarks/accuracy.py --sets iris,car --models NaiveBayes,RandomForest
+    python benchmarks/accuracy.py --stop-after 60
     python benchmarks/accuracy.py --table
 """
 
@@ -20,6 +23,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -30,7 +34,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import accuracy_table
 from accuracy_fold import FOLDS
-from accuracy_models import OURS, models
+from accuracy_models import OURS, YARDSTICKS, installed, models
 from harness import RESULTS, _cpu_model, _versions
 
 Record = dict[str, Any]
@@ -51,6 +55,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--memory", type=float, default=10, help="GB of address space for one process")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--peers-python", type=Path, help="interpreter with scikit-bayes; left out otherwise")
+    parser.add_argument(
+        "--stop-after", type=float, default=float("inf"), help="minutes; then start nothing new"
+    )
     parser.add_argument("--again", choices=("notes", "all"), help="redo folds with a note, or all asked for")
     parser.add_argument("--table", action="store_true", help="write the table of what is there; run nothing")
     parser.add_argument("--output", type=Path, default=RESULTS / "accuracy.md", help="file of the table")
@@ -135,18 +142,21 @@ def measure(given: argparse.Namespace, wanted: list[str]) -> None:
     given.results.parent.mkdir(parents=True, exist_ok=True)
     about = {"date": datetime.now(UTC).date().isoformat(), "cpu": _cpu_model(), "models": wanted}
     about |= {"limit_seconds": given.limit_seconds, "memory_gb": given.memory}
-    about["versions"] = _versions("numpy", "scikit-learn", "pandas")
+    yardsticks = [YARDSTICKS[name][2] for name in installed() if name in wanted]
+    about["versions"] = _versions("numpy", "scikit-learn", "pandas", *yardsticks)
     if given.peers_python:
         about["versions"]["scikit-bayes"] = _version_there(given.peers_python, "scikit-bayes")
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     shown = [TextColumn(c) if isinstance(c, str) else c for c in columns]
-    lock = threading.Lock()
+    lock, end = threading.Lock(), time.monotonic() + 60 * given.stop_after
     with given.results.open("a", encoding="utf-8") as file, Progress(*shown) as progress:
         file.write(json.dumps({"run": about}) + "\n")
         bar = progress.add_task("", total=sum(len(folds) for *_, folds in work))
 
         def one(item: tuple[str, str, list[int]]) -> None:
             name, model, folds = item
+            if time.monotonic() > end:
+                return
             progress.update(bar, description=f"{name} · {model}")
             told = {"set": name, "model": model, "folds": folds, "data": str(given.data)}
             told |= {"limit_rows": given.limit_rows, "memory": given.memory}
@@ -185,6 +195,8 @@ def main() -> None:
     known = list(models())
     if absent := [name for name in OURS if name not in known]:
         print(f"Left out, not in this version: {', '.join(absent)}.")
+    if absent := [name for name in YARDSTICKS if name not in known]:
+        print(f"Left out, not installed: {', '.join(absent)}. README.md says how.")
     wanted = chosen(given.models, known, "model")
     if not given.peers_python:
         wanted = [name for name in wanted if not name.startswith("skbayes")]

@@ -4,11 +4,13 @@ Ours take the frame as it is. scikit-learn's trees take raw columns: categories 
 as native categories for boosting, holes as both know them. What counts categories (CategoricalNB and
 scikit-bayes, which takes no holes) gets the cut points of Fayyad and Irani from the training rows, categories as
 codes whose states are those of the whole set, and a hole as a state of its own. GaussianNB runs where every
-attribute is a number and no cell is missing. All have their defaults, but for seeds.
+attribute is a number and no cell is missing. LightGBM, CatBoost and interpret's EBM take part where they are
+installed, categories native to each. All have their defaults, but for seeds and one thread.
 """
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,10 +22,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
 
 import bayeskit
 
@@ -100,6 +103,43 @@ def boosting(X: pd.DataFrame) -> Any:
     )
 
 
+def native_categories(X: pd.DataFrame) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Return what makes pandas categories of a frame's columns, those of the rows to learn from; new ones are holes."""
+    dtypes = {name: pd.CategoricalDtype(sorted(X[name].dropna().unique(), key=str)) for name in categories(X)}
+    # A name with brackets or commas is none to LightGBM.
+    return lambda frame: frame.astype(dtypes).set_axis([f"c{j}" for j in range(frame.shape[1])], axis=1)
+
+
+def light_gbm(X: pd.DataFrame) -> Any:
+    from lightgbm import LGBMClassifier
+
+    columns = FunctionTransformer(native_categories(X))
+    return make_pipeline(columns, LGBMClassifier(n_jobs=1, random_state=SEED, verbose=-1))
+
+
+def words(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with categories as text, a hole as a category of its own."""
+    names = categories(frame)
+    text = frame[names].astype(object).where(frame[names].notna(), "(missing)").astype(str)
+    return pd.concat([text, frame.drop(columns=names)], axis=1)
+
+
+def cat_boost(X: pd.DataFrame) -> Any:
+    from catboost import CatBoostClassifier
+
+    native = tuple(range(len(categories(X))))
+    trees = CatBoostClassifier(
+        cat_features=native, thread_count=1, random_seed=SEED, verbose=False, allow_writing_files=False
+    )
+    return make_pipeline(FunctionTransformer(words), trees)
+
+
+def explainable_boosting(X: pd.DataFrame) -> Any:
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    return ExplainableBoostingClassifier(n_jobs=1, random_state=SEED)
+
+
 def gaussian(X: pd.DataFrame) -> Any:
     if categories(X) or X.isna().to_numpy().any():
         raise NotFit("GaussianNB takes numbers without holes")
@@ -155,13 +195,21 @@ def scikit_bayes(n: int) -> Model:
     return run
 
 
+PRIOR = "ClassPrior"
 PEERS: dict[str, Model] = {
+    PRIOR: estimator(lambda X: DummyClassifier(strategy="prior")),
     "sklearn-GaussianNB": estimator(gaussian),
     "sklearn-CategoricalNB": categorical,
     "skbayes-A1DE": scikit_bayes(1),
     "skbayes-A2DE": scikit_bayes(2),
     "RandomForest": estimator(forest),
     "HistGradientBoosting": estimator(boosting),
+}
+# Yardsticks that take part where their module is installed: the model, the module, the distribution with a version.
+YARDSTICKS: dict[str, tuple[Model, str, str]] = {
+    "LightGBM": (estimator(light_gbm), "lightgbm", "lightgbm"),
+    "CatBoost": (estimator(cat_boost), "catboost", "catboost"),
+    "EBM": (estimator(explainable_boosting), "interpret.glassbox", "interpret-core"),
 }
 OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "NaiveBayes": ("NaiveBayes", {}),
@@ -175,6 +223,7 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "AutoBayes": ("AutoBayes", {}),
     "AutoBayes-untempered": ("AutoBayes", {"calibration": None}),
     "CountForest": ("CountForest", {}),
+    "LogLinearBayes": ("LogLinearBayes", {}),
 }
 
 
@@ -188,4 +237,16 @@ def models() -> dict[str, Model]:
             continue
         found[name] = ours(kind, **settings)
     found["NaiveBayes-MDL"] = estimator(naive_bayes_on_bins)
-    return found | PEERS
+    return found | PEERS | {name: YARDSTICKS[name][0] for name in installed()}
+
+
+def installed() -> list[str]:
+    """The yardsticks whose modules can be imported."""
+    found = []
+    for name, (_, module, _) in YARDSTICKS.items():
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            continue
+        found.append(name)
+    return found

@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 
 from accuracy_fold import FOLDS
-from accuracy_models import OURS, PEERS
+from accuracy_models import OURS, PEERS, PRIOR, YARDSTICKS
 
 SCORES = {"error": "0-1 error", "rmse": "RMSE", "log_loss": "log-loss", "auc": "AUC"}
 AGAINST = ("AODE", "RandomForest", "HistGradientBoosting")
+RIVALS = ("RandomForest", "HistGradientBoosting", *YARDSTICKS)
 BAND = 0.001
-# A model that lacks more of the sets than this gets no means: they would be those of other, easier sets.
-FEW = 0.1
+# Sets that some model of the first table could not do. Means leave them out by name, so that they can be compared over
+# the years whoever joins; the table of all sets has them.
+APART = ("covertype", "magic", "nursery", "spambase")
 ORDER = [name for name in OURS if name == "NaiveBayes"] + ["NaiveBayes-MDL"]
-ORDER += [name for name in OURS if name not in ORDER] + list(PEERS)
+ORDER += [name for name in OURS if name not in ORDER] + [*PEERS, *YARDSTICKS]
 SHORT = {"HistGradientBoosting": "HGB", "RandomForest": "RF", "AutoBayes-untempered": "AutoBayes-u"}
 GROUPS = {
     "all sets": ("numeric", "categorical", "mixed"),
@@ -71,7 +73,8 @@ def means(records: Iterable[dict[str, Any]]) -> dict[tuple[str, str], dict[str, 
         if len(rows) == FOLDS:
             scored = {name: [r[name] for r in rows if r[name] is not None] for name in SCORES}
             found[key] = {name: float(np.mean(v)) if v else float("nan") for name, v in scored.items()}
-            found[key]["cpu"] = float(np.mean([r["fit_cpu"] + r["predict_cpu"] for r in rows]))
+            timed = [r["fit_cpu"] + r["predict_cpu"] for r in rows if r["fit_cpu"] is not None]
+            found[key]["cpu"] = float(np.mean(timed)) if timed else float("nan")
     return found
 
 
@@ -89,15 +92,16 @@ def wins(ours: Iterable[float], theirs: Iterable[float], band: float = BAND) -> 
 def group_table(
     found: dict[tuple[str, str], dict[str, float]], sets: list[str], models: list[str]
 ) -> list[str]:
-    """Means over the sets that all models of the means have; wins over those that the two of a pair have."""
+    """Means over the sets that are not apart, of models that have all of them; wins over those that a pair has."""
     has = {m: {s for s in sets if (s, m) in found} for m in models}
-    whole = [m for m in models if len(has[m]) >= (1 - FEW) * len(sets)]
-    common = sorted(set(sets).intersection(*(has[m] for m in whole))) if whole else []
+    common = [s for s in sets if s not in APART]
+    whole = [m for m in models if has[m].issuperset(common)]
     rivals = [r for r in AGAINST if r in models]
     pairs = [(r, score) for r in rivals for score in ("error", "log_loss")]
     head = ["model", "sets", *SCORES.values(), "CPU s a fold"]
     head += [f"{SCORES[score]} against {SHORT.get(r, r)}" for r, score in pairs]
-    lines = [f"Means over the {len(common)} of {len(sets)} sets that all models with means have.", ""]
+    apart = ", ".join(s for s in sets if s in APART)
+    lines = [f"Means over {len(common)} of {len(sets)} sets" + (f", without {apart}." if apart else "."), ""]
     lines += [row(head), row(["---", *["--:"] * (len(head) - 1)])]
     for m in models:
         cells = [m, str(len(has[m]))]
@@ -111,6 +115,74 @@ def group_table(
             cells.append("" if m == r else "/".join(map(str, counts)))
         lines.append(row(cells))
     return lines
+
+
+def filled(records: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Give every fold that failed the scores of the class prior; return the records, and how many each model had.
+
+    A model that was left out of a set, because it is not for such columns, has no records there.
+
+    >>> prior = dict(set="s", model=PRIOR, fold=0, error=0.5, rmse=0.5, log_loss=0.7, auc=0.5, fit_cpu=0, predict_cpu=0)
+    >>> records, failed = filled([prior, dict(set="s", model="m", fold=0, note="timeout")])
+    >>> records[1]["error"], failed
+    (0.5, {'m': 1})
+    """
+    priors = {(r["set"], r["fold"]): r for r in records if r["model"] == PRIOR and "note" not in r}
+    whole, failed = [], dict[str, int]()
+    for record in records:
+        note = record.get("note")
+        if note is not None:
+            prior = priors.get((record["set"], record["fold"]))
+            if prior is None or note.startswith("left out"):
+                continue
+            failed[record["model"]] = failed.get(record["model"], 0) + 1
+            record = {
+                **prior,
+                "model": record["model"],
+                "fit_cpu": None,
+                "predict_cpu": None,
+                "memory_mb": None,
+            }
+        whole.append(record)
+    return whole, failed
+
+
+def whole_table(kept: Kept, sets: list[str], models: list[str]) -> list[str]:
+    """Means over all sets, a failed fold scored as the class prior; wins minus losses; seconds and memory."""
+    records, failed = filled(kept.records)
+    found = means(records)
+    models = [m for m in models if all((s, m) in found for s in sets)]
+    if PRIOR not in models:
+        return [f"Nothing here yet: {PRIOR} has not been run on all sets."]
+    pairs = [(r, score) for r in RIVALS if r in models for score in ("error", "log_loss")]
+    head = ["model", "failed folds", *SCORES.values(), "fit s", "predict s", "slowest fold s", "memory MB"]
+    head += [f"{SCORES[score]} against {SHORT.get(r, r)}" for r, score in pairs]
+    lines = [
+        f"Means over all {len(sets)} sets, a fold that failed scored as the class prior; wins minus losses. CPU "
+        "seconds are the mean of the folds that did not fail, memory is the largest rise of its peak in a fold.",
+        "",
+        *(row(head), row(["---", *["--:"] * (len(head) - 1)])),
+    ]
+    for m in models:
+        cells = [m, str(failed.get(m, 0))]
+        cells += [f"{np.nanmean([found[s, m][score] for s in sets]):.4f}" for score in SCORES]
+        cells += _costs([r for r in records if r["model"] == m and r["set"] in sets])
+        for r, score in pairs:
+            won, _, lost = wins(*([found[s, who][score] for s in sets] for who in (m, r)))
+            cells.append("" if m == r else f"{won - lost:+d}")
+        lines.append(row(cells))
+    return lines
+
+
+def _costs(records: list[dict[str, Any]]) -> list[str]:
+    """Mean seconds of fit and prediction, the slowest fold, the largest memory; a dash where nobody measured."""
+    timed = [r for r in records if r["fit_cpu"] is not None]
+    memory = [r["memory_mb"] for r in records if r.get("memory_mb") is not None]
+    if not timed:
+        return ["–"] * 4
+    fit, predict = (np.array([r[name] for r in timed]) for name in ("fit_cpu", "predict_cpu"))
+    seconds = [f"{v:.2f}" for v in (fit.mean(), predict.mean(), (fit + predict).max())]
+    return [*seconds, f"{max(memory):.0f}" if memory else "–"]
 
 
 def set_table(kept: Kept, found: dict[tuple[str, str], dict[str, float]], models: list[str]) -> list[str]:
@@ -140,6 +212,7 @@ def table(kept: Kept, asked: list[str] | None = None) -> str:
     kinds = {r["set"]: r["kind"] for r in kept.records if "kind" in r}
     found = means(kept.records)
     lines = [*heading(kept), ""]
+    lines += ["## Over every set", "", *whole_table(kept, sorted(kinds), models), ""]
     for title, members in GROUPS.items():
         sets = sorted(s for s, kind in kinds.items() if kind in members)
         if sets:
@@ -161,10 +234,10 @@ def heading(kept: Kept) -> list[str]:
         "of that many. Less is better, but for the AUC (macro, one class against the rest, over the classes "
         "that a fold has). RMSE is √mean (1 − p)² and log-loss −mean log p of the true class, p at least 1e-12. "
         f"Wins/draws/losses are over the sets that both have, with a band of ±{BAND}; they are no test of "
-        "significance. A model that lacks more than a tenth of the sets has no means. GaussianNB runs on "
+        "significance. A model that lacks one of the sets of a table of means has none there. GaussianNB runs on "
         "numbers without holes only; CategoricalNB and scikit-bayes on MDL bins cut in the training rows, "
-        "holes as a state; the trees on raw columns; all with their defaults and one thread. CPU is that of "
-        "fit and of answering the fold.",
+        "holes as a state; the trees on raw columns, categories as each takes them; all with their defaults and one "
+        "thread. CPU is that of fit and of answering the fold.",
         "",
         f"{named}; {run.get('cpu', '')}; {run.get('date', '')}; at most {run.get('limit_seconds', 0):g} CPU s a "
         f"fold and {run.get('memory_gb', 0):g} GB. Written by `python benchmarks/accuracy.py --table`.",
