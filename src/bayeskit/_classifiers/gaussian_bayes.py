@@ -13,7 +13,7 @@ from bayeskit._conditionals.covariance_rule import CovarianceRule
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
 from bayeskit._fitting.coded_columns import CodedColumns, Coding, choose_coding
-from bayeskit._fitting.model import ModelSpec, RowChoice
+from bayeskit._fitting.model import ModelSpec, RowChoice, weighted_classes
 from bayeskit._fitting.naive import Naive
 from bayeskit._io.trial import held_choice
 from bayeskit._messages import Joined
@@ -145,7 +145,11 @@ class GaussianBayes(CountClassifier):
         if not self._makes_columns:
             return {}
         source.need_many_passes(type(self).__name__)
-        statistics = self._count(source, lambda schema: ModelSpec()).statistics
+        counted = self._count(source, lambda schema: ModelSpec(class_weight=self.class_weight))
+        counted.check_classes()
+        assert counted.spec is not None
+        # A class weight is a weight of its rows, here too.
+        statistics = weighted_classes(counted.statistics, counted.spec)
         if self.coding is None:
             most = np.inf if self.clip is None else self.clip
             return {"coding": choose_coding(statistics, self.missing, most)}
