@@ -130,6 +130,23 @@ def test_a_class_prior_moves_the_posterior_as_bayes_has_it() -> None:
 # -- settings --------------------------------------------------------------------------------------
 
 
+def test_members_suit_the_columns() -> None:
+    X, y = mixed()
+    numbers = {name: X[name] for name in "ab"}
+    words = {"w": X["w"]}
+    assert list(AutoBayes("fast").fit(X, y).weights_) == ["loglinear", "trees", "lda"]
+    assert list(AutoBayes("fast").fit(words, y).weights_) == ["loglinear", "trees", "lda"]
+    both = AutoBayes("fast").fit(numbers, y)
+    assert list(both.weights_) == ["loglinear", "trees", "lda", "qda"]
+    # One set of sums serves both.
+    assert both.held_["members"]["lda"] == both.held_["members"]["qda"]
+    # Numbers that are declared to be states are states for all members.
+    codes = {**numbers, "c": np.round(np.nan_to_num(X["a"]))}
+    declared = AutoBayes("fast", states={"c": np.unique(codes["c"]).tolist()}).fit(codes, y)
+    assert list(declared.weights_) == ["loglinear", "trees", "lda"]
+    assert np.isfinite(declared.predict_proba(codes)).all()
+
+
 def test_members_may_be_chosen() -> None:
     X, y = mixed()
     only = AutoBayes(members=["trees"]).fit(X, y)
@@ -168,7 +185,7 @@ def test_a_time_limit_leaves_members_out_and_says_so(monkeypatch: Any) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
     with warns_of(SuspectResult, "time_limit", "trees"):
         model = AutoBayes(time_limit=1.0).fit(X, y)
-    assert model.stopped_early_ == ("trees", "lda", "qda") and list(model.weights_) == ["loglinear"]
+    assert model.stopped_early_ == ("trees", "lda") and list(model.weights_) == ["loglinear"]
     monkeypatch.undo()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

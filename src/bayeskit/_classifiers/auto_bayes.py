@@ -38,7 +38,7 @@ from bayeskit.errors import ModelFormatError, SettingError, SuspectResult
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, Floats, Seed
 
 # Numbers that the answers of one member may be, on which the weights are chosen, and their rows at most.
-_MOST_ANSWERS, _MOST_JUDGED = 4_000_000, 2**14
+_MOST_ANSWERS, _MOST_JUDGED = 1_000_000, 2**14
 
 
 class Effort(NamedTuple):
@@ -64,33 +64,46 @@ LEAST_TREES = 10
 
 
 class MemberSettings(NamedTuple):
-    """What the members are made with."""
+    """What the members are made with: settings that all classifiers share, and what is known of the rows by now."""
 
     effort: Effort
-    n_rows: float
     common: Mapping[str, Any]
+    seed: int = 0
+    n_rows: float = 1.0
+    schema: Schema | None = None
+
+    @property
+    def of_tables(self) -> dict[str, Any]:
+        """The settings of classifiers that read a table as AutoBayes does."""
+        return {**self.common, "random_state": self.seed}
+
+    @property
+    def of_columns(self) -> dict[str, Any]:
+        """The settings of Gaussian classes. All of them make the same columns, so that their sums are taken once."""
+        # By the kinds that the columns have here: those with declared states are categories, whatever their type.
+        known = self.schema.attributes if self.schema is not None else ()
+        mask = [v.kind == "categorical" for v in known]
+        shared = {key: self.common[key] for key in ("class_weight", "n_jobs") if key in self.common}
+        columns = {"categorical_features": mask or "from_dtype", "missing": "indicator", "clip": 5.0}
+        return {**shared, **columns, "ridge": (0.05, 0.001)}
 
 
 def _log_linear(given: MemberSettings) -> CountClassifier:
     views, max_pairs, max_triples, *_ = given.effort
-    return LogLinearBayes(views=views, max_pairs=max_pairs, max_triples=max_triples, **given.common)
+    return LogLinearBayes(views=views, max_pairs=max_pairs, max_triples=max_triples, **given.of_tables)
 
 
 def _trees(given: MemberSettings) -> CountClassifier:
     n_trees = int(given.effort.tree_rows / max(given.n_rows, 1.0))
-    return CountForest(n_trees=min(max(n_trees, LEAST_TREES), given.effort.n_trees), **given.common)
+    return CountForest(n_trees=min(max(n_trees, LEAST_TREES), given.effort.n_trees), **given.of_tables)
 
 
 def _linear(given: MemberSettings) -> CountClassifier:
-    own = {key: given.common[key] for key in ("class_weight", "n_jobs") if key in given.common}
-    return GaussianBayes("shared", ridge=(0.05, 0.001), imaginary_rows=(1.0, 0.0), **own)
+    return GaussianBayes("shared", imaginary_rows=(1.0, 0.0), **given.of_columns)
 
 
 def _quadratic(given: MemberSettings) -> CountClassifier:
-    own = {key: given.common[key] for key in ("class_weight", "n_jobs") if key in given.common}
-    return GaussianBayes(
-        "full", ridge=(0.05, 0.001), imaginary_rows=(1.0, "auto"), predictive="student", **own
-    )
+    return GaussianBayes("full", imaginary_rows=(1.0, "auto"), predictive="student", **given.of_columns)
 
 
 # The members by name, the most useful first: what time does not allow is left out from the end.
@@ -100,10 +113,16 @@ MEMBERS: dict[str, Callable[[MemberSettings], CountClassifier]] = {
     "lda": _linear,
     "qda": _quadratic,
 }
-# Members that are made of numeric columns.
-OF_NUMBERS = ("lda", "qda")
-# Numeric columns squared, in all classes, above which these members are not asked for by default.
-MOST_PRODUCTS = 2_000_000
+# Products of columns, summed over all rows, above which a matrix is not asked for by default; and its columns.
+MOST_PRODUCTS, MOST_COLUMNS = 4_000_000_000, 400
+
+
+def suitable(schema: Schema, n_rows: float) -> tuple[str, ...]:
+    """Return the members that suit a table: matrices are for hundreds of columns, one for each class for numbers."""
+    width = len(schema.numeric) + sum(v.size for v in schema.categorical)
+    fits = 0 < width <= MOST_COLUMNS and width * width * max(n_rows, schema.n_classes) <= MOST_PRODUCTS
+    left = {"lda": not fits, "qda": not fits or bool(schema.categorical)}
+    return tuple(name for name in MEMBERS if not left.get(name, False))
 
 
 class MemberStanding(NamedTuple):
@@ -121,8 +140,10 @@ class AutoBayes(CountClassifier):
 
     .. math:: P(c \mid x) \propto \prod_m P_m(c \mid x)^{w_m}, \qquad w_m \ge 0
 
-    The members are a log-linear model of single attributes, pairs and triples (:class:`~bayeskit.LogLinearBayes`) and
-    trees as count tables (:class:`~bayeskit.CountForest`). The weights minimise the log-loss of the members' answers
+    The members are a log-linear model of single attributes, pairs and triples (:class:`~bayeskit.LogLinearBayes`),
+    trees as count tables (:class:`~bayeskit.CountForest`), Gaussian classes with one covariance, states as columns of 0
+    and 1, and, where all columns are numbers, Gaussian classes with a covariance each
+    (:class:`~bayeskit.GaussianBayes`). The weights minimise the log-loss of the members' answers
     about training rows in which a row had no say: out-of-bag trees, approximate leave-one-out or, below 1,500 rows,
     models of the other folds. So no validation set is needed. The product is mixed with 1/(n + 2) of every class alike,
     so that no class is ever impossible.
@@ -136,7 +157,7 @@ class AutoBayes(CountClassifier):
     effort : "fast", "balanced" or "best", default="balanced"
         About 2, 7 and 20 seconds of CPU time for 44,000 rows of 14 columns, kernels compiled.
     members : sequence of names, optional
-        Some of "loglinear" and "trees". By default, all.
+        Some of "loglinear", "trees", "lda" and "qda". By default, those that suit the columns.
     time_limit : float, optional
         Seconds, on the clock, after which no more members are begun. ``stopped_early_`` and a warning tell which were
         left out. The first is always fitted.
@@ -318,14 +339,15 @@ class AutoBayes(CountClassifier):
             unseen=self.unseen,
         )
 
-    def _made_members(self, n_rows: float = 1.0, seed: int = 0) -> Iterator[tuple[str, CountClassifier]]:
+    def _made_members(self, seed: int = 0) -> Iterator[tuple[str, CountClassifier]]:
         """Make the members, with what they hold."""
+        settings = self._settings(seed=seed)
         for name, held in self._held["members"].items():
-            member = self._made(name, n_rows, seed)
+            member = MEMBERS[name](settings)
             member._held = held
             yield name, member
 
-    def _made(self, name: str, n_rows: float, seed: int) -> CountClassifier:
+    def _settings(self, **known: Any) -> MemberSettings:
         common = {
             "class_weight": self.class_weight,
             "categorical_features": self.categorical_features,
@@ -333,17 +355,8 @@ class AutoBayes(CountClassifier):
             "missing": self.missing,
             "unseen": self.unseen,
             "n_jobs": self.n_jobs,
-            "random_state": seed,
         }
-        return MEMBERS[name](MemberSettings(EFFORTS[self.effort], n_rows, common))
-
-    def _names(self, schema: Schema) -> tuple[str, ...]:
-        """Return the members that were named or, where none were, those that suit the columns."""
-        if self.members is not None:
-            return tuple(self.members)
-        n = len(schema.numeric)
-        suits = 0 < n * n * schema.n_classes <= MOST_PRODUCTS
-        return tuple(name for name in MEMBERS if suits or name not in OF_NUMBERS)
+        return MemberSettings(EFFORTS[self.effort], common, **known)
 
     def _choose(self, source: Source) -> dict[str, Any]:
         source.need_many_passes(type(self).__name__)
@@ -351,14 +364,15 @@ class AutoBayes(CountClassifier):
         seen = self._seen(source)
         if self.choices is not None:
             return self._taken_over(self.choices, seen.schema)
-        n_rows, seed = seen.statistics.total, seed_of(self.random_state)
+        n_rows, schema = seen.statistics.total, seen.schema
+        settings = self._settings(seed=seed_of(self.random_state), n_rows=n_rows, schema=schema)
         chosen: dict[str, dict[str, Any]] = {}
         left: list[str] = []
-        for name in self._names(seen.schema):
+        for name in suitable(schema, n_rows) if self.members is None else self.members:
             if chosen and time.monotonic() > end:
                 left.append(name)
             else:
-                chosen[name] = self._made(name, n_rows, seed)._choose(source)
+                chosen[name] = MEMBERS[name](settings)._choose(source)
         if left:
             warnings.warn(
                 SuspectResult(
@@ -411,7 +425,7 @@ class AutoBayes(CountClassifier):
         if factors is not None:
             weights = weights * factors[target]
         answers, temperatures, scores = [], {}, {}
-        made = self._made_members(statistics.total, seed_of(self.random_state))
+        made = self._made_members(seed_of(self.random_state))
         for (name, member), own in zip(made, spec.form.members, strict=True):
             logs = member._honest_log_posteriors(statistics, own.spec, rows, some)
             t = Temperature.fitted(logs, target, weights).t if member._is_tempered else 1.0
@@ -478,7 +492,7 @@ def _are_members(value: object, schema: Schema) -> bool:
     for name, held in value.items():
         if name not in MEMBERS:
             return False
-        check_held(held, schema, MEMBERS[name](MemberSettings(EFFORTS["fast"], 1.0, {}))._holds)
+        check_held(held, schema, MEMBERS[name](MemberSettings(EFFORTS["fast"], {}))._holds)
     return True
 
 
