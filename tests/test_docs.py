@@ -153,3 +153,4 @@ def test_structures_are_what_their_script_draws() -> None:
     assert script["PICTURES"]
     for name in script["PICTURES"]:
         assert script["picture"](name) == (folder / f"{name}.svg").read_text(encoding="utf-8")
+    assert script["weights_picture"]() == (folder / "auto_bayes.svg").read_text(encoding="utf-8")

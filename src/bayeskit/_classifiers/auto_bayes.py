@@ -152,6 +152,9 @@ class AutoBayes(CountClassifier):
     weights inside LogLinearBayes follow. The weights of the members, their temperatures, trees, cut points and pairs
     are chosen by ``fit`` (or the first ``partial_fit``) and held; ``relearn`` chooses them anew.
 
+    ``leave_one_out`` takes a row out of the counts, exactly, and holds these choices, in which the row had a say. To
+    judge the model, use ``loo_score_``.
+
     Parameters
     ----------
     effort : "fast", "balanced" or "best", default="balanced"
