@@ -86,7 +86,9 @@ def coded_values(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> F
             continue
         if kind == "number":
             mean, deviation, most = rest
-            out[:, j] = np.clip((chunk.values[:, schema.numeric_index[name]] - mean) / deviation, -most, most)
+            with np.errstate(over="ignore"):  # what lies beyond the range of doubles is clipped, too
+                distance = (chunk.values[:, schema.numeric_index[name]] - mean) / deviation
+            out[:, j] = np.clip(distance, -most, most)
             usual = 0.0
         else:
             state, usual = rest

@@ -199,8 +199,13 @@ def folds_of(rows: Chunk, schema: Schema, n_folds: int) -> NDArray[np.int64]:
     """Part rows into folds that are alike in all classes; what a row holds decides on its fold, not where it stands."""
     assert rows.target is not None
     fold = np.empty(rows.n_rows, dtype=np.int64)
-    order = np.lexsort((content_numbers(schema, rows.codes, rows.values), rows.target))
-    fold[order] = np.arange(rows.n_rows) % n_folds
+    numbers = content_numbers(schema, rows.codes, rows.values)
+    for c in range(schema.n_classes):
+        of_class = np.flatnonzero(rows.target == c)
+        ranked = of_class[np.argsort(numbers[of_class], kind="stable")]
+        # Small classes shall not all begin with the same fold; the order of the classes has no part in it either.
+        first = int(numbers[ranked[0]]) if len(ranked) else 0
+        fold[ranked] = (first + np.arange(len(ranked))) % n_folds
     return fold
 
 
