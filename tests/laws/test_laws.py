@@ -53,7 +53,10 @@ def drawn(estimator: Any, seed: int, d: int = 3) -> tuple[Any, Any]:
 def cuts_numbers(estimator: Any) -> bool:
     return (
         isinstance(estimator, SEMI_NAIVE_CLASSES)
-        and (getattr(estimator, "numeric", "gaussian") != "gaussian" or isinstance(estimator, LogLinearBayes))
+        and (
+            getattr(estimator, "numeric", "gaussian") != "gaussian"
+            or isinstance(estimator, (LogLinearBayes, AutoBayes))
+        )
         and estimator.categorical_features != "all"
     )
 
