@@ -211,6 +211,7 @@ class AutoBayes(CountClassifier):
 
     _accepts_sparse = False
     _holds = frozenset({"members", "weights", "temperatures", "scores", "loo_score", "stopped_early"})
+    _takes_over = frozenset({"choices"})
     _not_choices = CountClassifier._not_choices | {"loo_score", "stopped_early"}
     _chooses_by_counts = True
 

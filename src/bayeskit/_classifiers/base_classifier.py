@@ -39,6 +39,8 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     them.
     """
 
+    # Settings by which a model takes over what another one holds.
+    _takes_over: frozenset[str] = frozenset()
     _accepts_sparse = True
     _held: Mapping[str, Any] = {}
     _class_dtype: np.dtype[Any] | None = None

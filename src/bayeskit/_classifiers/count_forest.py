@@ -112,6 +112,7 @@ class CountForest(CountClassifier):
 
     _accepts_sparse = False
     _holds = frozenset({"trees"})
+    _takes_over = frozenset({"trees"})
 
     n_trees: int
     max_depth: int | None

@@ -93,6 +93,7 @@ class GaussianBayes(CountClassifier):
     """
 
     _accepts_sparse = False
+    _takes_over = frozenset({"coding"})
 
     def __init__(
         self,

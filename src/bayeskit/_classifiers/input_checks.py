@@ -144,7 +144,8 @@ def check_same_settings(mine: BaseClassifier, its: BaseClassifier) -> None:
         )
     a, b = mine.get_params(deep=False), its.get_params(deep=False)
     for name in a:
-        if name != "n_jobs" and not same(a[name], b[name]):
+        # What was taken over and what was chosen from rows is held, and compared there.
+        if name != "n_jobs" and name not in mine._takes_over and not same(a[name], b[name]):
             raise Incompatible(
                 "The two models were made with different {name}: {a!r} and {b!r}.",
                 name=name,

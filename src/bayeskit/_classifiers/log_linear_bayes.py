@@ -118,6 +118,7 @@ class LogLinearBayes(SemiNaive):
 
     _base_prior = Laplace()
     _holds = frozenset({"interactions"})
+    _takes_over = frozenset({"interactions"})
     smoothing = None
     alpha = None
     # Numbers stay numbers in the codes; the tables cut them, each in its own way.

@@ -105,6 +105,7 @@ class TextBayes(CountClassifier):
 
     _accepts_sparse = False
     _holds = frozenset({"word_weights"})
+    _takes_over = frozenset({"weights"})
     _vocabulary: Vocabulary | None = None
 
     def __init__(
