@@ -45,7 +45,8 @@ class Effort(NamedTuple):
     """How much work a fit may be.
 
     ``tree_rows`` is how many rows all trees together may be grown from, and ``n_trees`` how many trees there are at
-    most; of few rows there are all of them.
+    most; of few rows there are all of them. ``products`` are those of two columns, summed over all rows, up to which
+    matrices are asked for by default.
     """
 
     views: int
@@ -53,12 +54,17 @@ class Effort(NamedTuple):
     max_triples: int
     n_trees: int
     tree_rows: int
+    products: float
 
 
 EFFORTS = {
-    "fast": Effort(views=4, max_pairs=60, max_triples=0, n_trees=50, tree_rows=500_000),
-    "balanced": Effort(views=16, max_pairs=300, max_triples=100, n_trees=100, tree_rows=2_000_000),
-    "best": Effort(views=32, max_pairs=300, max_triples=100, n_trees=300, tree_rows=20_000_000),
+    "fast": Effort(views=4, max_pairs=60, max_triples=0, n_trees=50, tree_rows=500_000, products=3e8),
+    "balanced": Effort(
+        views=16, max_pairs=300, max_triples=100, n_trees=100, tree_rows=2_000_000, products=4e9
+    ),
+    "best": Effort(
+        views=32, max_pairs=300, max_triples=100, n_trees=300, tree_rows=20_000_000, products=4e10
+    ),
 }
 LEAST_TREES = 10
 
@@ -113,14 +119,14 @@ MEMBERS: dict[str, Callable[[MemberSettings], CountClassifier]] = {
     "lda": _linear,
     "qda": _quadratic,
 }
-# Products of columns, summed over all rows, above which a matrix is not asked for by default; and its columns.
-MOST_PRODUCTS, MOST_COLUMNS = 4_000_000_000, 400
+# Columns above which a matrix is not asked for by default.
+MOST_COLUMNS = 400
 
 
-def suitable(schema: Schema, n_rows: float) -> tuple[str, ...]:
+def suitable(schema: Schema, n_rows: float, products: float) -> tuple[str, ...]:
     """Return the members that suit a table: matrices are for hundreds of columns, one for each class for numbers."""
     width = len(schema.numeric) + sum(v.size for v in schema.categorical)
-    fits = 0 < width <= MOST_COLUMNS and width * width * max(n_rows, schema.n_classes) <= MOST_PRODUCTS
+    fits = 0 < width <= MOST_COLUMNS and width * width * max(n_rows, schema.n_classes) <= products
     left = {"lda": not fits, "qda": not fits or bool(schema.categorical)}
     return tuple(name for name in MEMBERS if not left.get(name, False))
 
@@ -190,7 +196,7 @@ class AutoBayes(CountClassifier):
     leaderboard_ : list of (name, weight, log_loss, error, rmse), the lowest log-loss first
         How each member does by itself.
     loo_score_ : float
-        The log-loss of the stack on the same rows. It is honest on few rows, too.
+        The log-loss of the stack on the same rows. With many classes of a few rows each it is still hopeful.
     members_ : dict from member to the fitted classifier
     stopped_early_ : tuple of the members that the time limit left out
     held_ : what rows chose; later batches keep it and change counts only
@@ -372,7 +378,7 @@ class AutoBayes(CountClassifier):
         settings = self._settings(seed=seed_of(self.random_state), n_rows=n_rows, schema=schema)
         chosen: dict[str, dict[str, Any]] = {}
         left: list[str] = []
-        for name in suitable(schema, n_rows) if self.members is None else self.members:
+        for name in self.members or suitable(schema, n_rows, settings.effort.products):
             if chosen and time.monotonic() > end:
                 left.append(name)
             else:
