@@ -78,7 +78,7 @@ def test_json_holds_the_whole_demonstration(melon: Any) -> None:
         'NaiveBayes(numeric="kernel")',
         "TAN()",
         "AODE()",
-        "AutoBayes()",
+        'AutoBayes(effort="fast")',
         "logistic regression",
         "random forest",
         "majority class",

@@ -225,7 +225,7 @@ def contenders(
         *found,
         Contender("TAN()", lambda: TAN(states=states)),
         Contender("AODE()", lambda: AODE(states=states)),
-        Contender("AutoBayes()", lambda: AutoBayes(states=states)),
+        Contender('AutoBayes(effort="fast")', lambda: AutoBayes(effort="fast", states=states)),
         Contender("logistic regression", lambda: logistic(numeric, categorical), "baseline"),
         Contender("random forest", lambda: forest(0), "baseline"),
         Contender("majority class", majority, "baseline"),
