@@ -47,7 +47,7 @@ BLOCK = Schema((Variable("text", "block", width=4),), Variable("y", "categorical
 def test_every_kind_of_pattern_is_here():
     kinds = {p.kind for p in EVERYTHING.patterns} | {p.kind for p in Plan.naive(BLOCK).patterns}
     # Those that are counted from rows alone are no long tables of cells, and say so.
-    from_rows = {"row_sample", "interactions"}
+    from_rows = {"row_sample", "interactions", "coded_scatter"}
     assert kinds == COUNTERS.keys() - from_rows
     for kind in from_rows:
         with pytest.raises(CannotCount):
