@@ -137,7 +137,8 @@ def test_the_value_never_falls_and_is_that_of_the_network(seed, prior, hard, acc
         n_init=2,
     )
     steps = np.diff(found.history_)
-    assert (steps >= -1e-9 * np.abs(found.history_[1:])).all()
+    # The sum of 40 logarithms of numbers near 1 is right to 1e-14, be it as near to 0 as that.
+    assert (steps >= -1e-9 * np.abs(found.history_[1:]) - 1e-13).all()
     if prior == "mle" and not hard:
         assert found.log_likelihood(data) == pytest.approx(max(found.history_), rel=1e-9)
     for node in found.nodes:

@@ -21,10 +21,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from sklearn import config_context
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 import bayeskit
 from bayeskit import BayesianNetwork, MarkovNetwork
+from bayeskit._data.file_set import FileSet
 from bayeskit._data.files import FileSource
 from bayeskit._markup import plain
 from bayeskit._messages import Joined, Message
@@ -33,7 +35,7 @@ from bayeskit._report.mixtures.class_profiles import Profile
 from bayeskit._visible import visible
 from bayeskit.comparison import Comparison, ModelStanding
 from bayeskit.decision import bayes_risk, bayes_rule, decide
-from bayeskit.errors import DataError, SuspectColumn
+from bayeskit.errors import DataError, NotSupported, SuspectColumn
 from bayeskit.explanations import PosteriorInterval, information, pairs
 from bayeskit.mixtures import ClassProfiles, match_labels
 from bayeskit.networks import Factor, Not, arc_strengths, compare_networks
@@ -218,6 +220,8 @@ OTHERS: Cases = {
     "list of a message": (lambda: Joined([EVIL, Message(EVIL)], EVIL), []),
     "value of a message": (lambda: Message("{value} {value!r}", value=Path(EVIL)).values["value"], []),
     "source": (lambda: FileSource(evil_file()), []),
+    "sources": (lambda: FileSet([evil_file(), evil_file()]), []),
+    "store": (lambda: bayeskit.TallyStore(evil_file().with_suffix(""), bayeskit.NaiveBayes()), []),
     "format": (lambda: FileSource(evil_file())._format, []),
 }
 SHOWING = (
@@ -284,8 +288,12 @@ def texts_of(shown: Any) -> Iterator[str]:
     yield repr(shown)
     for name in ("_repr_html_", "_repr_svg_", "to_html", "to_latex", "to_json", "svg"):
         made = getattr(shown, name, None)
-        if made is not None:
+        if made is None:
+            continue
+        try:
             yield str(made() if callable(made) else made)
+        except (NotSupported, NotFittedError) as refusal:  # a text, too
+            yield str(refusal)
     yield from getattr(shown, "_repr_mimebundle_", dict)().values()
 
 
