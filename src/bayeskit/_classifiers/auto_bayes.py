@@ -32,7 +32,7 @@ from bayeskit._fitting.stack import Member, Stack, log_mix, stack_weights, tempe
 from bayeskit._io.trial import check_held, held_choice, is_loss, is_number
 from bayeskit._messages import Joined
 from bayeskit._random_state import generator_of, seed_of
-from bayeskit._schema import Label, Schema, Variable
+from bayeskit._schema import Label, Schema
 from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import ModelFormatError, SettingError, SuspectResult
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, Floats, Seed
@@ -371,7 +371,7 @@ class AutoBayes(CountClassifier):
     def _choose(self, source: Source) -> dict[str, Any]:
         source.need_many_passes(type(self).__name__)
         end = time.monotonic() + (np.inf if self.time_limit is None else float(self.time_limit))
-        seen = self._seen(source)
+        seen = self._count(source, lambda schema: ModelSpec())  # how many rows and which columns there are
         if self.choices is not None:
             return self._taken_over(self.choices, seen.schema)
         n_rows, schema = seen.statistics.total, seen.schema
@@ -406,16 +406,6 @@ class AutoBayes(CountClassifier):
                 known=Joined(repr(v.name) for v in schema.attributes[:12]),
             ) from None
         return taken
-
-    def _seen(self, source: Source) -> FittedState:
-        """Go over a source once: how many rows and which columns there are."""
-        target = Variable(source.target if source.target is not None else "y", "categorical")
-        seen = FittedState(
-            self._reading(), lambda schema: ModelSpec(), who=type(self).__name__, target=target, warns=False,
-            n_jobs=self.n_jobs,
-        )  # fmt: skip
-        seen.absorb(source)
-        return seen
 
     def _choose_by_counts(self, source: Source, fitted: FittedState) -> dict[str, Any]:
         """Weigh the members by their answers about the rows that were counted, in which a row had no say."""
