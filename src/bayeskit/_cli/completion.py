@@ -77,7 +77,7 @@ def model_lists(incomplete: str) -> list[str]:
     Examples
     --------
     >>> model_lists("tan,t"), model_lists("tan,k")
-    (['tan,trees'], ['tan,kernel', 'tan,kdb'])
+    (['tan,trees', 'tan,text'], ['tan,kernel', 'tan,kdb'])
     """
     from bayeskit._comparison.candidates import OURS
 

@@ -270,7 +270,7 @@ def refuse_unusable(
     --------
     >>> refuse_unusable(np.array([[0., np.nan]]), "text")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    bayeskit.errors.BlockValue: The block 'text' has NaN in column 1 of row 0. Fill it, ...
+    bayeskit.errors.BlockValue: The block 'text' has NaN in column 1 of row 0 (the first is 0). Fill it, ...
     """
     sparse = is_sparse(block)
     data = block.data[: block.indptr[-1]] if sparse else block.reshape(-1)
