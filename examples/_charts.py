@@ -80,7 +80,7 @@ def bars(title, notes, groups, columns):
                     k,
                     horizontal=True,
                     texts=tuple(map(column.written, values)),
-                    told=", ".join(f"{row[0]} {column.written(row[1 + j])}" for row in members),
+                    description=", ".join(f"{row[0]} {column.written(row[1 + j])}" for row in members),
                 )
             )
             first += len(values)
