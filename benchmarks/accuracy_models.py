@@ -221,7 +221,6 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "SelectiveKDB": ("SelectiveKDB", {}),
     "WeightedNB": ("WeightedNB", {}),
     "AutoBayes": ("AutoBayes", {}),
-    "AutoBayes-untempered": ("AutoBayes", {"calibration": None}),
     "CountForest": ("CountForest", {}),
     "LogLinearBayes": ("LogLinearBayes", {}),
 }

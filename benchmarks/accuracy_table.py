@@ -23,7 +23,7 @@ BAND = 0.001
 APART = ("covertype", "magic", "nursery", "spambase")
 ORDER = [name for name in OURS if name == "NaiveBayes"] + ["NaiveBayes-MDL"]
 ORDER += [name for name in OURS if name not in ORDER] + [*PEERS, *YARDSTICKS]
-SHORT = {"HistGradientBoosting": "HGB", "RandomForest": "RF", "AutoBayes-untempered": "AutoBayes-u"}
+SHORT = {"HistGradientBoosting": "HGB", "RandomForest": "RF"}
 GROUPS = {
     "all sets": ("numeric", "categorical", "mixed"),
     "numeric attributes only": ("numeric",),
