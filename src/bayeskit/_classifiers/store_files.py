@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from operator import index
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -223,9 +222,9 @@ class StoreFiles(Generic[Classifier]):
         return sorted({*self.files.names(self.path)} - {LOCK, MANIFEST + NEW, first, first + NEW})
 
     def _unpacked(self, content: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Classifier:
-        model: Any = unpack_model(content, arrays, _own(self.template))
+        model: Classifier = unpack_model(content, arrays, _own(self.template))
         check_same_settings(self.template, model)
-        return model  # type: ignore[no-any-return]
+        return model
 
     def _read(self, path: Path, kind: str) -> SavedContent:
         data = self.files.read(path)
@@ -289,10 +288,9 @@ def checked_id(batch_id: object) -> BatchId:
     """Return an id as it is kept: text or a whole number."""
     if isinstance(batch_id, str) and batch_id:
         return str.__str__(batch_id)
-    try:
-        number = 1 << LONGEST_NUMBER if isinstance(batch_id, (bool, np.bool_)) else index(batch_id)  # type: ignore[arg-type]
-    except TypeError:
-        number = 1 << LONGEST_NUMBER
+    number = 1 << LONGEST_NUMBER
+    if isinstance(batch_id, (int, np.integer)) and not isinstance(batch_id, bool):
+        number = int(batch_id)
     if number.bit_length() > LONGEST_NUMBER:
         raise DataTypeError(
             "batch_id is {batch_id!r}; give text that is not empty, or a whole number.", batch_id=batch_id

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Generic, Self
+from typing import Generic, Self
 
 from sklearn.base import clone
 
@@ -271,10 +271,10 @@ class TallyStore(Generic[Classifier]):
             self._create(model)
             unfitted: Classifier = clone(model)
             return unfitted
-        template: Any = self._store.read_template(self._store.parsed_manifest(data), model)
+        template: Classifier = self._store.read_template(self._store.parsed_manifest(data), model)
         if model is not None:
             check_same_settings(template, model)
-        return template  # type: ignore[no-any-return]
+        return template
 
     def _check_classifier(self, model: object) -> None:
         if model is not None and not isinstance(model, CountClassifier):

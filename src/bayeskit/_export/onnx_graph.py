@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayeskit._export.scorer import LARGEST, Scorer, kind_of, need
 from bayeskit._schema import Variable
@@ -167,7 +167,7 @@ class Columns:
         if variable.dense:
             there = graph.node("Where", missing, graph.constant([[-1.0]]), x)
             x = graph.node("Cast", graph.node("Cast", there, to=INT64), to=DOUBLE)
-        states: NDArray[np.float64] = np.array([[float(str(float(s))) for s in variable.states]])  # type: ignore[arg-type]
+        states = np.array([variable.states], np.float64)
         same = graph.node("Cast", graph.node("Equal", x, graph.constant(states)), to=INT64)
         away = graph.node("Mul", same, graph.whole([[v - other for v in range(variable.size)]]))
         return graph.node("Add", graph.sum_over(away, 1, keep=True), graph.whole([[other]]))
