@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from bayeskit._blas import one_blas_thread
 from bayeskit._conditionals.conditional import Codes, Conditional, DrawnRows, Workings
 from bayeskit._conditionals.covariance_rule import (
     HALF_LOG_TAU,
@@ -178,6 +179,7 @@ class GaussianClasses(Conditional):
         full[:, self.varying[:, None], self.varying] = self.standard * self.unit * self.unit[:, None]
         return full
 
+    @one_blas_thread
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         """Add log p(attributes | class) to ``out`` of shape (n, K); a missing value is integrated out."""
         if not len(self.varying) or not chunk.n_rows:
@@ -195,6 +197,7 @@ class GaussianClasses(Conditional):
             add(x[rows], mean, part)
             out[rows] += part
 
+    @one_blas_thread
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
         assert chunk.target is not None
@@ -287,6 +290,7 @@ class GaussianClasses(Conditional):
             before = now
 
 
+@one_blas_thread
 def estimate_covariance(
     scatter: Scatter,
     columns: Sequence[int] | NDArray[np.intp],

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
+from bayeskit._blas import one_blas_thread
 from bayeskit.typing import Floats
 
 Ints = NDArray[np.int64]
@@ -226,6 +227,7 @@ class Leverage:
         bend = curvature[np.ix_(free, free)] + np.diag(2.0 * penalty.strength[free])
         return cls(free, _factor(bend))
 
+    @one_blas_thread
     def left_out(self, losses: RowLosses, w: Floats, own: Floats) -> Floats:
         r"""Return the scores of each row by weights that it had no part in, to first order: shape (n, K − 1).
 
@@ -307,12 +309,14 @@ class Weights:
         free[: len(known)][known] = self.leverage.free[: len(self.terms)]
         return replace(self, terms=terms, leverage=replace(self.leverage, free=free))
 
+    @one_blas_thread
     def scores_left_out(self, losses: RowLosses, own: Floats) -> Floats:
         """Return the scores of rows by counts and weights that neither knows of, to first order: shape (n, K − 1)."""
         w = np.concatenate([self.terms, self.bias])[: len(losses.features)]  # biases last, if there are any
         return self.leverage.left_out(losses, w, own)
 
 
+@one_blas_thread
 def choose_weights(losses: RowLosses, kinds: Ints, own: Floats, path: tuple[float, ...]) -> Weights:
     """Choose weights and penalty: the largest λ whose loss is within one standard error of the least.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from bayeskit._blas import one_blas_thread
 from bayeskit._data.encoded import Chunk
 from bayeskit._messages import RowNumber
 from bayeskit._numba import kernel
@@ -32,6 +33,7 @@ _FEW_PRODUCTS, _NEARLY_SINGULAR = 2**20, 1e-6
 _FEW_POWERS = 2**16
 
 
+@one_blas_thread
 def count_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> Scatter:
     """Sum z, zzᵀ and the third and fourth powers in each class, with z centred at the class mean.
 
@@ -48,6 +50,7 @@ def count_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) ->
     return _sum_classes(Scatter, chunk, values, taken, schema.n_classes)
 
 
+@one_blas_thread
 def count_coded_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> CodedScatter:
     """Sum the same of columns that are made of attributes, see :class:`CodedScatter`."""
     try:

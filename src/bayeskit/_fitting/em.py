@@ -19,6 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from bayeskit._blas import one_blas_thread
 from bayeskit._fitting.long_runs import interrupts
 from bayeskit.errors import BayeskitError, DataError
 from bayeskit.typing import Floats
@@ -199,6 +200,7 @@ class _EmRun(Generic[P, S]):
         return gain
 
 
+@one_blas_thread
 def run_em(
     problem: Problem[P, Any],
     start: P,
@@ -287,6 +289,7 @@ def _step(ascent: _EmRun[P, Any], how: StoppingRule, accelerator: Accelerator | 
     return abs(gain) < how.tol
 
 
+@one_blas_thread
 def run_em_from_starts(
     problem: Problem[P, Any],
     starts: Iterable[Callable[[], P]],

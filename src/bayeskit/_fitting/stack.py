@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._blas import one_blas_thread
 from bayeskit._conditionals.class_prior import ClassPrior, log_normalise
 from bayeskit._conditionals.conditional import Conditional, Workings, refuse_infinite
 from bayeskit._data.encoded import Chunk
@@ -182,6 +183,7 @@ class StackFit(NamedTuple):
     log_shares: Floats
 
 
+@one_blas_thread
 def stack_weights(
     answers: Sequence[Floats], target: NDArray[np.intp], row_weights: Floats, penalty: float = PENALTY
 ) -> StackFit:

@@ -8,6 +8,7 @@ from typing import NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayeskit._blas import one_blas_thread
 from bayeskit._data.source import as_weights
 from bayeskit._mixtures.gaussian_fitting import GaussianFitting, with_weight
 from bayeskit._mixtures.mixture_em import warn_of_collapse
@@ -146,6 +147,7 @@ class GaussianMixture(GaussianFitting):
         self.n_jobs = n_jobs
         self.progress = progress
 
+    @one_blas_thread
     def fit(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> Self:
         """Fit the mixture to rows.
 

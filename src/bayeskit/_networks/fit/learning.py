@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from bayeskit._blas import one_blas_thread
 from bayeskit._counting.backend import backend_of
 from bayeskit._data.source import Source
 from bayeskit._fitting.long_runs import progress_of
@@ -176,6 +177,7 @@ def _places(order: Sequence[Name] | None, columns: NodeColumns | CountedColumns)
 MOST_PARENTS = 3
 
 
+@one_blas_thread
 def learn_network(
     data: RowSource | None = None,
     method: str = "auto",
