@@ -1,4 +1,4 @@
-"""Converts a fitted classifier into the equivalent Bayesian network."""
+"""Conversion of a fitted classifier into the equivalent Bayesian network."""
 
 from __future__ import annotations
 
@@ -35,12 +35,17 @@ MOST_CELLS = 2**24
 def _as_network(classifier: CountClassifier) -> BayesianNetwork:
     """The model as a :class:`~bayeskit.BayesianNetwork`, built again on each access.
 
-    The first node is the class, a parent of all; its states are ``classes_``. Attributes follow in the order of the
-    columns, the parents of each being the class and then those of the model. An attribute cut into intervals has these
-    for states, a Gaussian one is continuous. With ``missing="state"`` an attribute that was ever missing has one more
-    state, "(missing)", and a numeric one an additional node "… is missing"; with ``unseen="smooth"`` there is a state
-    "(unseen)". Attributes without information (constant numbers, columns without a value) and those that the model did
-    not take are left out. ``calibration`` is not part of it.
+    The first node is the class, which is a parent of all other nodes. Its states are ``classes_``. The attributes
+    follow in column order. The parents of each attribute are the class and then its parents in the model.
+
+    - The states of an attribute that was cut are its intervals. A Gaussian attribute is a continuous node.
+    - With ``missing="state"``, a discrete attribute with missing values has an additional state "(missing)", and a
+      numeric one has an additional node "… is missing".
+    - With ``unseen="smooth"``, an attribute has an additional state "(unseen)".
+    - Attributes without information (constant numbers, empty columns) and attributes that the model does not use
+      are left out.
+
+    The network does not include ``calibration``.
     """
     from bayeskit._networks.bayesian_network import BayesianNetwork
 
@@ -48,7 +53,7 @@ def _as_network(classifier: CountClassifier) -> BayesianNetwork:
     return BayesianNetwork(network_of_model(classifier._model, names), name=type(classifier).__name__)
 
 
-# A classifier that is one graph takes it for its own: ``network_ = is_network``.
+# A classifier whose model is a single graph declares ``network_ = is_network``.
 is_network = property(_as_network)
 
 
@@ -69,7 +74,7 @@ def network_of_model(model: Model, columns: Sequence[Name] = ()) -> Network:
 
 
 class _Slots(NamedTuple):
-    """A discrete attribute as a node, and the code that each of its states has in the model."""
+    """A discrete attribute as the variable of a node, and the model's code of each of its states."""
 
     variable: Variable
     codes: tuple[int, ...]
@@ -77,7 +82,7 @@ class _Slots(NamedTuple):
 
 @dataclass
 class _Nodes:
-    """The nodes made so far, and the states of the discrete attributes among them by number."""
+    """The nodes built so far, and the variables and codes of the discrete attributes by attribute index."""
 
     model: Model
     columns: Sequence[Name] = ()
@@ -88,7 +93,7 @@ class _Nodes:
     def __post_init__(self) -> None:
         taken = set(self.model.schema.position)
         name = self.model.schema.target.name
-        # The class of labels without a name is "y", which a column may be called too.
+        # Unnamed labels get the name "y", which may also be the name of a column.
         self.target = discrete(_free(name, taken, "class"), self.model.schema.target.states)
         prior = np.exp(self.model.log_prior)
         self.add(self.target, (), Table(normalised(prior)))
@@ -102,7 +107,7 @@ class _Nodes:
             codes = tables.codes_of(j)
             if codes:  # an attribute without any state has no node
                 node = discrete(variables[j].name, state_labels(variables[j], codes))
-                # With its cut points a node of intervals accepts numbers as evidence.
+                # Keep the cut points, so that a node of intervals accepts numbers as evidence.
                 self.slots[j] = _Slots(replace(node, cuts=variables[j].cuts), codes)
         families = {j: self._known(tables.parents_of(j)) for j in self.slots}
         _check_size(self.target, [[self.slots[i] for i in (*parents, j)] for j, parents in families.items()])
@@ -114,7 +119,10 @@ class _Nodes:
             self.add(child.variable, names, Table(normalised(np.moveaxis(table, -1, 0))))
 
     def _known(self, parents: list[int]) -> list[int]:
-        """The model leaves out the parents from the first missing one on; one without states is always missing."""
+        """Return the parents before the first one without states.
+
+        The model ignores all parents from the first missing one on, and a parent without states is always missing.
+        """
         return list(takewhile(self.slots.__contains__, parents))
 
     def add_normal(self, column: int, mean: Floats, deviation: Floats) -> None:
@@ -161,13 +169,13 @@ class _Nodes:
         )
 
     def network(self) -> Network:
-        """Return the nodes: the class, attributes in the order of the columns, then whether numbers are missing."""
+        """Return the network: the class, the attributes in column order, then the "… is missing" nodes."""
         first = [self.target.name, *(n for n in self.model.schema.position if n in self.found)]
         return Network(tuple(self.found[name] for name in dict.fromkeys((*first, *self.found))))
 
 
 def _free(name: Name, taken: set[Name], instead: Name | None = None) -> Name:
-    """Return a name that no other node has: this one, the one instead, or that with a line under it."""
+    """Return a name that is not taken: ``name`` or else ``instead``, with underscores appended if needed."""
     if name in taken and instead is not None:
         name = instead
     while name in taken:
@@ -195,7 +203,7 @@ def _check_size(target: Variable, families: list[list[_Slots]]) -> None:
 def _child_gaussian(
     conditional: ChildGaussians, m: int, codes: Sequence[int] | None, name: Name
 ) -> LinearGaussian | None:
-    """Return the m-th Gaussian given the class and these codes of its parent, None where it is constant."""
+    """Return the m-th Gaussian given the class and these codes of its parent, or None if it is constant."""
     cells = conditional.cell_gaussian
     if not cells.used[m]:
         return None

@@ -39,7 +39,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     them.
     """
 
-    # Settings by which a model takes over what another one holds.
+    # Parameters that pass the held choices of another model to this one.
     _takes_over: frozenset[str] = frozenset()
     _accepts_sparse = True
     _held: Mapping[str, Any] = {}
@@ -56,7 +56,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     def _labels(self, schema: Schema) -> NDArray[Any]:
         return labels_of(schema, self._class_dtype)
 
-    # -- reasons -------------------------------------------------------------------------------
+    # -- explanations --------------------------------------------------------------------------
 
     def contributions(self, X: TableLike, against: Label | None = None) -> Contributions:
         r"""Return what each attribute adds to the log-odds of each class. The class prior comes first.
@@ -215,7 +215,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         from bayeskit._report.posterior_interval import PosteriorInterval
 
         level, n, seed = checked_interval(level, n_samples, random_state)
-        posterior = self.predict_proba(X)  # refuses what cannot be predicted
+        posterior = self.predict_proba(X)  # also checks X
         tail = 0.5 * (1.0 - level)
         found = np.empty((3, *posterior.shape))
         for rows, shares in self._posterior_draws(self._open(X), Draws(seed, n)):
@@ -386,7 +386,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
 
         return cost_curve(y, self.predict_proba(X), self.classes_, label=label, lang=lang)
 
-    # -- how unlabelled rows took part ---------------------------------------------------------
+    # -- semi-supervised learning --------------------------------------------------------------
 
     @property
     def history_(self) -> list[float]:
@@ -398,9 +398,9 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         value at the start may be −inf: under maximum likelihood an unlabelled row may be impossible given the
         labelled rows alone.
 
-        ComplementNB, WeightedNB and AutoBayes have no P(x). They are self-trained, which is not EM and has no
-        guarantee. The objective is then Σ log P(c | x) of the labelled rows, and a step that decreases it is
-        the last.
+        Models without P(x) are self-trained, such as ComplementNB, WeightedNB, LogLinearBayes, CountForest and
+        AutoBayes, or AODE and AnDE with ``views``. This is not EM and has no guarantee. The objective is then
+        Σ log P(c | x) of the labelled rows, and a step that decreases it is the last.
 
         The model of the step with the largest value is kept. The start does not compete: where smoothing
         follows the counts (back-off), the value may decrease at once, and the unlabelled rows would never be
@@ -479,7 +479,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     @property
     @abstractmethod
     def held_(self) -> dict[str, Any]:
-        """What was chosen from rows."""
+        """The choices made from rows, which later batches keep."""
 
     @abstractmethod
     def predict_proba(self, X: TableLike) -> Floats:
@@ -487,7 +487,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _card(self) -> str:
-        """Return HTML about what was learned."""
+        """Return HTML that describes the fitted model."""
 
     @abstractmethod
     def _contribution_logs(self, table: Table) -> tuple[tuple[Name, ...], Floats]:
@@ -503,7 +503,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _posterior_draws(self, table: Table, draws: Draws) -> Iterator[tuple[Any, Floats]]:
-        """Yield the places of some rows, and P(c | x) of each under every draw: shape (rows, draws, K)."""
+        """Yield blocks: the indices of some rows, and their P(c | x) under every draw, shape (rows, draws, K)."""
 
     @abstractmethod
     def _nomogram(

@@ -113,7 +113,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-            elif hasattr(self, name):  # left by an earlier fit, on data that had names
+            elif hasattr(self, name):  # set by an earlier fit, to data with column names
                 delattr(self, name)
         return self
 
@@ -172,7 +172,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                     label=labels[strange[0]],
                     place=list(place),
                 )
-            suffered[strange] = 1.0  # any answer is wrong
+            suffered[strange] = 1.0  # every prediction is wrong
         suffered = np.where(decision.rejected, decision.risk, suffered)
         mean = float(
             np.average(suffered, weights=None if sample_weight is None else np.asarray(sample_weight))

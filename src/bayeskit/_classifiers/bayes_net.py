@@ -169,7 +169,7 @@ class BayesNetClassifier(GraphClassifier):
         self.unlabelled_weight = unlabelled_weight
         self.missing_label = missing_label
 
-    # -- what was found ------------------------------------------------------------------------
+    # -- fitted attributes ---------------------------------------------------------------------
 
     @property
     def target_(self) -> Name:
@@ -218,7 +218,7 @@ class BayesNetClassifier(GraphClassifier):
             return _below_class(super()._dag, schema)
         return _below_class(Dag((), ()), schema)
 
-    # -- what depends on what ------------------------------------------------------------------
+    # -- choice of the graph -------------------------------------------------------------------
 
     @property
     def _holds(self) -> frozenset[str]:  # type: ignore[override]
@@ -226,7 +226,7 @@ class BayesNetClassifier(GraphClassifier):
 
     @property
     def _searches(self) -> bool:
-        """Whether arcs are searched for in rows."""
+        """Whether the arcs are learned by a search that needs the rows."""
         return bool(self.conditional) or self.method != "naive"
 
     def _row_choices(self) -> list[RowChoice]:
@@ -244,7 +244,7 @@ class BayesNetClassifier(GraphClassifier):
         return {"structure": searched_graph(rows, self._search())}
 
     def _is_tan(self, source: Source) -> bool:
-        """Whether the graph is the tree of TAN: it is a function of the counts, and nothing is searched among rows."""
+        """Whether the graph is the tree of TAN, which is computed from the counts without a search over rows."""
         if self.method != "tan" or self.conditional:
             return False
         first = next(iter(source), None)
@@ -263,7 +263,7 @@ class BayesNetClassifier(GraphClassifier):
             self.forbidden,
             self.tiers,
             self.max_parents,
-            # Back-off has no imaginary rows, which the distribution of the class needs.
+            # The distribution of the class needs imaginary rows, which back-off does not have.
             self._base_prior if backs_off(smoothing.default) else smoothing.default,
             self.missing,
             self.time_limit,
@@ -301,12 +301,12 @@ class BayesNetClassifier(GraphClassifier):
                 )
 
     def _adopt(self, fitted: FittedState, y: LabelsLike | None) -> None:
-        # Here a numeric attribute may be the parent of another: numeric ones alone are nothing to warn of.
+        # Skip SemiNaive._adopt: it warns if all attributes are numeric, but here numeric ones may be parents.
         CountClassifier._adopt(self, fitted, y)
 
 
 def _below_class(dag: Dag, schema: Schema) -> Dag:
-    """Return a graph over attributes with the class above all attributes of a schema."""
+    """Return a graph over attributes, with the class added as a parent of every attribute of the schema."""
     target = class_node(schema)
     known = dag.as_mapping()
     parents = {target: (), **{name: (target, *known.get(name, ())) for name in schema.position}}

@@ -163,7 +163,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return as_html(DisplayTable(title, ("column", "intervals", "cut at"), rows, (), ()))
 
     def _output_container(self) -> Any:
-        """What ``set_output`` requests: scikit-learn itself would take frames of other libraries for arrays."""
+        """The container that ``set_output`` requests; scikit-learn would treat frames of other libraries as arrays."""
         config = getattr(self, "_sklearn_output_config", {})
         return config.get("transform", get_config()["transform_output"])
 
@@ -210,7 +210,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def intervals_of(values: NDArray[Any], cuts: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the interval of each value: how many cuts are below it, and −1 where it is missing.
+    """Return the interval of each value: the number of cuts below it, or −1 if it is missing.
 
     >>> intervals_of(np.array([0.5, 1.0, np.inf, np.nan]), np.array([0.5, 2.0]))
     array([ 0,  1,  2, -1])
@@ -224,7 +224,7 @@ def intervals_of(values: NDArray[Any], cuts: NDArray[np.float64]) -> NDArray[np.
 def _is_numeric(table: Table, j: int) -> bool:
     try:
         return table.kind(j) == "numeric"
-    except ColumnError:  # dates and the like: nothing to cut, so they pass
+    except ColumnError:  # dates, for example: left unchanged
         return False
 
 
@@ -234,7 +234,7 @@ def _numbered(codes: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def _named(codes: NDArray[np.int64], labels: list[str]) -> NDArray[Any]:
-    return np.array([*labels, None], dtype=object)[codes]  # −1 is the last: None
+    return np.array([*labels, None], dtype=object)[codes]  # −1 selects the last entry, None
 
 
 def _as_array(table: Table, cut: dict[int, NDArray[Any]]) -> NDArray[Any]:
@@ -248,7 +248,7 @@ def _as_array(table: Table, cut: dict[int, NDArray[Any]]) -> NDArray[Any]:
 def _as_frame(
     table: Table, cut: dict[int, NDArray[Any]], labels: dict[int, list[str]], container: str
 ) -> Any:
-    """Replace the columns that were cut; names of intervals become ordered categories where there are such."""
+    """Replace the discretized columns. Interval names become ordered categories if the library has them."""
     import narwhals.stable.v2 as nw
 
     backend = table.frame.implementation
@@ -257,7 +257,7 @@ def _as_frame(
         values = _named(codes, labels[j]).tolist() if labels else _numbered(codes)
         dtype = nw.String() if labels else None
         series = nw.new_series(table.names[j], values, dtype, backend=backend)  # type: ignore[arg-type]
-        if labels and not backend.is_pyarrow():  # whose dictionaries cannot be declared beforehand
+        if labels and not backend.is_pyarrow():  # PyArrow dictionaries cannot be declared in advance
             series = series.cast(nw.Enum(labels[j]))
         new.append(series)
     try:
@@ -270,7 +270,7 @@ def _as_frame(
             backend=backend,
         ) from None
     if backend.is_pyarrow():
-        # A table made by pandas stores the former type of each column, which no longer holds.
+        # A table that was made by pandas stores the original type of each column, which is now wrong.
         frame = nw.from_native(frame.to_native().replace_schema_metadata(), eager_only=True)
     if container == "pandas":
         return frame.to_pandas()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def explained(classifier: CountClassifier, table: Table, lang: str) -> Explanation:
-    """Explain the prediction of one row, with the calibrated posterior below it."""
+    """Explain the prediction of one row, ending with the calibrated posterior."""
     page = classifier._arithmetic(table, lang)
     if "calibration" not in classifier._held:
         return page
@@ -48,7 +48,7 @@ def explained(classifier: CountClassifier, table: Table, lang: str) -> Explanati
 def arithmetic(
     classifier: CountClassifier, table: Table, lang: str, *, by_value: bool = False
 ) -> Explanation:
-    """Return the explanation of one row, before calibration; ``by_value``: by leaving out one value at a time."""
+    """Return the explanation of one row before calibration; with ``by_value``, by leaving out one value at a time."""
     fitted = classifier._reader("explain")
     model, statistics = classifier._model, classifier.statistics_
     table = match_columns(table, model.schema, fitted.names if fitted.named else None, fitted.who)
@@ -87,7 +87,7 @@ def contribution_logs(classifier: CountClassifier, table: Table) -> tuple[tuple[
 def questions(
     classifier: CountClassifier, row: RowLike, costs: Mapping[Any, float] | None, loss: LossLike, lang: str
 ) -> Questions:
-    """Rank the missing values of a row by the information they are expected to give."""
+    """Rank the missing values of a row by the value of information."""
     from bayeskit._report.row import one_row
     from bayeskit._report.value_of_information import ranked
 
@@ -106,12 +106,12 @@ def questions(
 
 Answers = tuple[Name, Floats, Sequence[Label] | None]
 
-# The number of quantiles at which a numeric value is evaluated, and the number of draws they come from.
+# The number of quantiles at which a numeric attribute is evaluated, and the number of draws they come from.
 QUANTILES, DRAWS = 200, 20_000
 
 
 def joint_of(model: Model, chunk: Chunk) -> Floats:
-    """Return log P(c, x) of each row; for an average over super-parents, the mean and not the sum."""
+    """Return log P(c, x) of each row. For averages over super-parents, this is the mean, not the sum."""
     return model.joint_chunk(chunk) - model.log_excess(chunk)[:, None]
 
 
@@ -143,7 +143,9 @@ def refuse_scores(model: Model, who: str, what: str) -> None:
 def answer_tables(
     model: Model, fitted: FittedState, chunk: Chunk
 ) -> tuple[list[Answers], list[float], list[Name]]:
-    """Return (name, P(x_j, c | row), states) of every missing attribute, P(c | row), and what has no states.
+    """Return (name, P(x_j, c | row), states) of every missing attribute, P(c | row), and the constant attributes.
+
+    The states of a numeric attribute are None: its table is over quantiles.
 
     Parameters
     ----------
@@ -182,9 +184,9 @@ def answer_tables(
 
 
 def _on_quantiles(model: Model, chunk: Chunk, m: int, drawn: Floats) -> Floats | None:
-    """P(x_m, c | row) on quantiles of x_m, each weighted by the ratio of its probabilities with and without the row.
+    """Return P(x_m, c | row) at equally probable quantiles of x_m, or None if the attribute is constant.
 
-    None if the attribute has no information: it was the same in every row.
+    The quantiles are those of P(x_m), so each has the weight P(x_m, c, row) / P(x_m).
     """
     drawn = drawn[np.isfinite(drawn)]
     if not len(drawn) or np.ptp(drawn) == 0.0:
@@ -206,7 +208,7 @@ def _repeated(chunk: Chunk, n: int) -> Chunk:
 
 
 def _shares(log_joint: Floats) -> Floats:
-    """Normalise; where all of it is impossible every cell is alike."""
+    """Normalise over all cells. If every cell is impossible, return a uniform distribution."""
     best: Any = log_joint.max()
     weights = np.exp(log_joint - best) if best > -np.inf else np.ones_like(log_joint)
     return np.asarray(weights / weights.sum())
@@ -215,7 +217,7 @@ def _shares(log_joint: Floats) -> Floats:
 def novelty_of(
     model: Model, fitted: FittedState, table: Table, n_samples: int, random_state: Seed, who: str
 ) -> Novelty:
-    """Sample rows, and return the share of them that is at most as probable as each row of a table."""
+    """Return, for each row of a table, the share of sampled rows that are at most as probable."""
     refuse_scores(model, who, "novelty")
     assert fitted.spec is not None
     schema = model.schema
@@ -240,7 +242,7 @@ def novelty_of(
 
 
 def _unseen(table: Table, model: Model, fitted: FittedState) -> NDArray[np.intp]:
-    """Count the values of each row that are no states: only this coding distinguishes them from missing ones."""
+    """Count the unseen values of each row. Only the coding "smooth" distinguishes them from missing values."""
     sizes = np.array([v.size for v in model.schema.categorical])
     apart = encode(table, model.schema, "smooth")
     return np.concatenate([(chunk.codes == sizes + 1).sum(axis=1) for chunk in apart.chunks()])

@@ -37,22 +37,22 @@ class GaussianBayes(CountClassifier):
     ridge : float or two numbers (r, v), default=0
         Add r times the mean variance of the columns, and the constant v, to every variance.
     imaginary_rows : two numbers (κ, ν), default=(0, 0)
-        Imaginary rows of each class: κ at the mean of all rows, which pull its mean there, and ν that spread as all
-        rows do about the means of their classes, which pull its covariance to the shared one (full covariance only;
-        "auto" is the number of columns + 2). With ν, shrinkage and ridge apply to the shared covariance.
+        Imaginary rows of each class. κ rows at the mean of all rows pull the class mean towards that mean. ν rows
+        with the shared covariance pull the class covariance towards it (``covariance="full"`` only; "auto" is the
+        number of columns + 2). If ν > 0, shrinkage and ridge apply to the shared covariance.
     predictive : {"normal", "student"}, default="normal"
-        The density of a class: normal, or Student's t with as many degrees of freedom as the rows behind the covariance
-        + 2, which allows for a covariance that few rows do not tell for certain.
+        The density of a class: normal, or Student's t, which allows for the uncertainty of a covariance that was
+        estimated from few rows. Its degrees of freedom are the number of those rows + 2.
     categorical_features : None, "from_dtype", "all", columns or a mask
         Columns whose states become columns of 0 and 1 (one-hot). None: all columns are numbers.
     missing : {"ignore", "mean", "indicator"}, default="ignore"
-        "ignore" estimates from complete rows and integrates over missing values when predicting. "mean" puts the mean
-        of the column in their place; "indicator" does, too, and adds a column that tells where.
+        "ignore" estimates from complete rows and integrates over missing values when predicting. "mean" replaces
+        them by the mean of the column. "indicator" does the same, and adds a 0/1 column that marks them.
     clip : float, optional
-        Take a number that lies further than this many standard deviations from the mean of its column to lie that far.
+        Clip numbers at this many standard deviations from the mean of their column.
     coding : tuple, optional
-        What another model holds, ``held_["coding"]``: its means, deviations and states are taken over, so that models
-        that were learned apart can be merged.
+        ``held_["coding"]`` of another model, to use the same means, deviations and states. Models with the same
+        coding can be merged.
     variance : {"mle", "unbiased"}, default="mle"
     class_prior : array or mapping, optional
     class_weight : None, "balanced" or mapping
@@ -72,10 +72,10 @@ class GaussianBayes(CountClassifier):
         \Sigma_c = \frac{S_c + \nu \tilde W}{n_c + \nu}, \qquad
         \tilde W = (1 - s) W + \Big((s + r) \frac{\operatorname{tr} W}{d} + v\Big) I.
 
-    With ``categorical_features``, ``missing`` or ``clip`` the model first makes columns of the attributes, numbers
-    measured in standard deviations from their mean. ``fit`` or the first ``partial_fit`` chooses means, deviations and
-    states, and later batches keep them (``held_["coding"]``), so that sums still add, subtract and merge exactly; a
-    state that came later is treated as missing. Such a model scores classes and has no P(x).
+    With ``categorical_features``, ``missing`` or ``clip`` the attributes are first turned into numeric columns. Numbers
+    are measured in standard deviations from their mean. ``fit`` or the first ``partial_fit`` chooses the means, the
+    deviations and the states. Later batches keep them (``held_["coding"]``), so sums still add, subtract and merge
+    exactly. A state that appears later is treated as missing. Such a model scores classes and has no P(x).
 
     A shared covariance is :math:`\tilde W`. With ν = 0, the matrix of each class is shrunk in the same way instead.
 
@@ -149,7 +149,7 @@ class GaussianBayes(CountClassifier):
         counted = self._count(source, lambda schema: ModelSpec(class_weight=self.class_weight))
         counted.check_classes()
         assert counted.spec is not None
-        # A class weight is a weight of its rows, here too.
+        # As everywhere, a class weight multiplies the weights of the rows of that class.
         statistics = weighted_classes(counted.statistics, counted.spec)
         if self.coding is None:
             most = np.inf if self.clip is None else self.clip
@@ -228,7 +228,7 @@ class GaussianBayes(CountClassifier):
             )
 
     def _refuse_for_matrices(self) -> None:
-        """Refuse settings of covariance matrices where there are none."""
+        """Raise an error for settings about covariance matrices if the model has none."""
         plain = type(self)()
         names = ("ridge", "imaginary_rows", "predictive", "categorical_features", "missing", "clip", "coding")
         for name in names:
@@ -258,7 +258,7 @@ def _is_auto(value: object) -> bool:
 
 
 def _are_numbers(pair: Sequence[Any]) -> bool:
-    """Whether it is two finite numbers, none below zero."""
+    """Whether the pair is two finite, non-negative numbers."""
     return len(pair) == 2 and all(
         isinstance(v, (int, float, np.number)) and not isinstance(v, bool) and 0 <= v < np.inf for v in pair
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def warn_of_impossible(count: int) -> None:
-    """Warn that no class is possible for some rows, which get the prior."""
+    """Warn that no class is possible for some rows, for which the prior is returned."""
     if count:
         warnings.warn(
             SuspectResult(
@@ -96,7 +96,7 @@ def labels_of(schema: Schema, dtype: np.dtype[Any] | None) -> NDArray[Any]:
     """Return the classes of a schema as an array with the dtype of the given labels."""
     states = schema.target.states
     if any(isinstance(state, tuple) for state in states):
-        return objects(states)  # NumPy would take each for a row
+        return objects(states)  # NumPy would treat each state as a row
     if dtype is None:
         dtype = np.asarray(list(states)).dtype
         if len({type(s) for s in states}) > 1:
@@ -109,7 +109,7 @@ def labels_of(schema: Schema, dtype: np.dtype[Any] | None) -> NDArray[Any]:
 
 
 def not_fitted(model: object) -> NotFittedError:
-    """Return the not-fitted error, in scikit-learn's words."""
+    """Return the not-fitted error, worded as in scikit-learn."""
     return NotFittedError(
         f"This {type(model).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments "
         "before using this estimator."
@@ -144,7 +144,7 @@ def check_same_settings(mine: BaseClassifier, its: BaseClassifier) -> None:
         )
     a, b = mine.get_params(deep=False), its.get_params(deep=False)
     for name in a:
-        # What was taken over and what was chosen from rows is held, and compared there.
+        # Parameters in _takes_over become held choices, which are compared elsewhere.
         if name != "n_jobs" and name not in mine._takes_over and not same(a[name], b[name]):
             raise Incompatible(
                 "The two models were made with different {name}: {a!r} and {b!r}.",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def posterior_draws(model: CountClassifier, table: Table, draws: Draws) -> Iterator[tuple[slice, Floats]]:
-    """Yield positions of rows, and P(c | x) of each row under every draw: shape (rows, draws, K)."""
+    """Yield blocks: a slice of the rows, and their P(c | x) under every draw, shape (rows, draws, K)."""
     fitted = model._reader("predict_interval")
     assert fitted.spec is not None
     drawn = drawable_model(model.statistics_, fitted.spec, type(model).__name__)
@@ -44,7 +44,7 @@ def posterior_draws(model: CountClassifier, table: Table, draws: Draws) -> Itera
 
 
 def quantiles(shares: Floats, at: tuple[float, float, float]) -> Floats:
-    """Return quantiles over the draws: shape (3, n, K). Of two classes, one mirrors the other."""
+    """Return quantiles over the draws: shape (3, n, K). With two classes, those of one mirror the other's."""
     if shares.shape[2] != 2:
         return np.asarray(np.quantile(shares, at, axis=1))
     first = np.quantile(np.ascontiguousarray(shares[:, :, 0]), at, axis=1)
@@ -69,16 +69,16 @@ def checked_interval(level: float, n_samples: int, random_state: Seed) -> tuple[
     return float(level), int(n_samples), seed_of(random_state)
 
 
-# Doubles of one block of rows under all draws: what a second cache holds. Texts are multiplied in larger ones, since
-# their words are drawn for each block.
+# The number of doubles in one block of rows under all draws, sized for the L2 cache. Blocks of texts are larger,
+# because the words are drawn again for each block.
 _BLOCK, _BLOCK_OF_TEXTS = 2**18, 2**22
 
 
 class DrawableModel(NamedTuple):
-    """A model whose tables can be drawn: posteriors of its conditionals and of P(c), given the raw counts.
+    """A model whose tables can be drawn: the posterior of its conditionals and of P(c), given the raw counts.
 
     ``factors`` are the class weights, which shift P(c) but add no rows. ``above_mode`` is 1 if the imaginary
-    rows of P(c) are those of a mode. ``adds_prior`` is False if a conditional contains P(c | parents).
+    rows of P(c) define a mode instead of a mean. ``adds_prior`` is False if a conditional contains P(c | parents).
     """
 
     schema: Schema
@@ -98,7 +98,7 @@ class DrawableModel(NamedTuple):
             posterior.add(chunk, draws, out)
         best = out.max(axis=2, keepdims=True)
         impossible = np.isneginf(best[:, :, 0])
-        if impossible.any():  # as a prediction answers such a row
+        if impossible.any():  # predict_proba also returns the prior for such rows
             out[impossible] = np.broadcast_to(prior, out.shape)[impossible]
             best = out.max(axis=2, keepdims=True)
         out -= best
@@ -106,7 +106,7 @@ class DrawableModel(NamedTuple):
         return out
 
     def _prior_draws(self, draws: Draws) -> Floats:
-        """log P(c) of each draw, shape (draws, K); all alike where it was given."""
+        """Return log P(c) of each draw, shape (draws, K). If the prior was given, all draws are equal."""
         if self.prior.mass is None:
             return np.repeat(self.prior.log[None], draws.n, axis=0)
         counts = (self.prior.counts + self.prior.mass + self.above_mode)[:, None]
@@ -121,7 +121,7 @@ def drawable_model(statistics: Statistics, spec: ModelSpec, who: str) -> Drawabl
     """Estimate a model whose tables can be drawn, or raise an error that says why this is impossible."""
     schema = statistics.schema
     factors = class_factors(spec.class_weight, statistics.class_counts, schema.target)
-    # A structure is chosen under the weights; the rows behind a table are those that were counted.
+    # The class weights affect the choice of a structure, but not the number of rows behind a table.
     form = spec.form.settled(weighted_classes(statistics, spec), spec)
     raw = replace(spec, form=form, class_weight=None)
     prior = class_prior_of(statistics, raw)

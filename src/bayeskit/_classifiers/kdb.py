@@ -138,7 +138,7 @@ def learned_structure(trial: FittedState, k: int) -> Dag:
 
 
 def form_of_structure(structure: Mapping[Any, Any]) -> ModelForm:
-    """Return the form of a structure that was chosen before."""
+    """Return the form of a structure that is already chosen."""
     return WithParents(Dag(tuple(structure), tuple(tuple(parents) for parents in structure.values())))
 
 

@@ -83,13 +83,13 @@ def labelled_table(model: Model, statistics: Statistics, name: Name) -> Labelled
 
 
 def _tables(model: Model) -> DiscreteConditional | None:
-    """Return the conditional that has the tables, if one has."""
+    """Return the conditional that contains the tables, or None."""
     found = next((c for c in model.conditionals if c.has_tables), None)
     return cast(DiscreteConditional | None, found)
 
 
 def table_with_parents(model: Model, statistics: Statistics, name: Name) -> LabelledTable | DependentTable:
-    """Return the table of one attribute, which may have parents, or of the class.
+    """Return the table of one attribute, given its parents if it has any, or of the class.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def _place(schema: Schema, name: Name) -> int:
     return names.index(name)
 
 
-# A table of more cells cannot be read, and one with many parents may not fit into memory.
+# Nobody can read a larger table, and a table with many parents may not fit into memory.
 MOST_CELLS = 1_000_000
 
 
@@ -176,7 +176,7 @@ class DependentTable:
     def _repr_html_(self) -> str:
         from bayeskit._graphs.factor import Factor, factor_html
 
-        # The class may share its name with no column, so it has a sign of its own.
+        # The name of the class may also be the name of a column, so the index level is called "(class)".
         names = ("(class)", *self.parents, self.name)
         axes = (self.classes, *self.parent_states, self.states)
         given = ", ".join(map(str, ("class", *self.parents)))
@@ -186,7 +186,7 @@ class DependentTable:
 def dependent_table(
     tables: DiscreteConditional, schema: Schema, statistics: Statistics, j: int
 ) -> DependentTable:
-    """Return the table of the j-th categorical attribute, without missing and unseen values."""
+    """Return the table of the j-th categorical attribute, without the slots for missing and unseen values."""
     variables, k = schema.categorical, schema.n_classes
     if j not in tables.members():
         raise ColumnError(

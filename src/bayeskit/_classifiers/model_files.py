@@ -1,4 +1,4 @@
-"""Saving a fitted classifier to one file, and loading it: parameters, schema and raw counts."""
+"""Save a fitted classifier (parameters, schema and raw counts) to one file, and load it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bayeskit._schema import Name, Schema
 from bayeskit.errors import ModelFormatError, SettingError, UsageError
 from bayeskit.typing import PathLike
 
-# What a file may name, and where it is. A file names nothing else: it is data, never code.
+# The classes that a file may name, and their modules. A file is data, never code, so no other name is accepted.
 _HOMES = {
     "NaiveBayes": "bayeskit._classifiers.naive_bayes",
     "GaussianBayes": "bayeskit._classifiers.gaussian_bayes",
@@ -46,15 +46,15 @@ _HOMES = {
     "TextBayes": "bayeskit._classifiers.text_bayes",
     "BayesNetClassifier": "bayeskit._classifiers.bayes_net",
 }
-# What is no structure over counts, and the function that rebuilds it: named, not imported, since mixtures build on
-# classifiers.
+# Models that are not CountClassifiers, and the functions that rebuild them. They are given by name because mixtures
+# import classifiers.
 _OTHERS: dict[Any, tuple[str, str]] = {
     "GaussianMixture": ("bayeskit._mixtures.mixture_files", "rebuilt_gaussian"),
     "LatentClass": ("bayeskit._mixtures.mixture_files", "rebuilt_latent"),
 }
 _KNOWN = {*_HOMES, *_OTHERS}
 _FIELDS = ("estimator", "parameters", "statistics", "named", "names", "hints", "held", "class_dtype")
-# Labels of any other dtype are given out as objects.
+# Labels of any other dtype are returned as objects.
 _CLASS_DTYPES = "iufbUSO"
 
 
@@ -92,12 +92,12 @@ def pack_settings(estimator: CountClassifier) -> dict[str, Any]:
 
 
 def pack_model(estimator: CountClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return what a file of a fitted classifier holds: plain values and arrays."""
+    """Return the contents of the file of a fitted classifier: plain values and arrays."""
     settings = pack_settings(estimator)
     fitted = estimator._require("save")
     _refuse_changed(estimator, fitted)
     statistics, arrays = pack_statistics(fitted.statistics)
-    # Columns without names of their own are known by their place alone.
+    # Columns without names are identified by position only.
     names = tuple(fitted.names) if fitted.named else _attribute_names(fitted.schema)
     content = {
         **settings,
@@ -134,7 +134,7 @@ def load(path: PathLike, classes: Iterable[type] = ()) -> Any:
     ['好']
     """
     place, own = as_path(path), own_classes(classes)
-    # What a file provokes is said by one error, not by NumPy's warnings before it.
+    # A damaged file should raise one error, without NumPy warnings before it.
     with naming(place), np.errstate(all="ignore"):
         saved = read_saved(place, "model")
         other = _OTHERS.get(saved.content.get("estimator"))
@@ -146,7 +146,7 @@ def load(path: PathLike, classes: Iterable[type] = ()) -> Any:
 
 
 def own_classes(classes: Iterable[type]) -> dict[Any, type[CountClassifier]]:
-    """Return classes by their names, as files have them; refuse what no file can hold."""
+    """Return a mapping from the names used in files to classes. Raise an error for classes that cannot be saved."""
     found: dict[Any, type[CountClassifier]] = {}
     for one in classes if isinstance(classes, Iterable) else (classes,):
         if not (isinstance(one, type) and issubclass(one, CountClassifier)):
@@ -167,7 +167,7 @@ def own_classes(classes: Iterable[type]) -> dict[Any, type[CountClassifier]]:
 def unpack_model(
     content: dict[str, Any], arrays: Arrays, own: dict[Any, type[CountClassifier]]
 ) -> CountClassifier:
-    """Return the fitted classifier that a file holds. Let it answer (:func:`try_model`) before it is handed out."""
+    """Return the fitted classifier in a file. Call :func:`try_model` before passing it on."""
     missing = [field for field in _FIELDS if field not in content]
     if missing:
         raise ModelFormatError(
@@ -214,14 +214,14 @@ def unpack_model(
 
 
 def try_model(estimator: CountClassifier) -> None:
-    """Ask a model that was read for some answers, so that it does not fail later."""
+    """Make some predictions with a loaded model, so that a damaged file fails now and not later."""
     fitted = estimator._require("load")
-    if fitted.schema.n_classes:  # else every row was forgotten, and there is nothing to ask
+    if fitted.schema.n_classes:  # without classes (all rows were forgotten) there is nothing to predict
         try_answers(lambda rows: fitted.joint(open_table(rows))[0], fitted.schema, fitted.model().log_prior)
 
 
 def unpack_settings(content: dict[str, Any], own: dict[Any, type[CountClassifier]]) -> CountClassifier:
-    """Return the unfitted classifier of a class and parameters that a file names."""
+    """Return the unfitted classifier with the class and the parameters given in a file."""
     name, parameters = content["estimator"], content["parameters"]
     if name not in _HOMES and name not in own:
         raise ModelFormatError(
@@ -249,12 +249,12 @@ def unpack_settings(content: dict[str, Any], own: dict[Any, type[CountClassifier
 
 
 def is_own(estimator: CountClassifier) -> bool:
-    """Whether the class of a classifier is none of bayeskit's, so that whoever reads it must pass it."""
+    """Whether the class of a classifier is not part of bayeskit, so that it must be passed to ``load``."""
     return type(estimator).__name__ not in _KNOWN
 
 
 def _attribute_names(schema: Schema) -> tuple[Name, ...]:
-    """The names of the columns, but for a block, which has one name for all of its columns."""
+    """Return the names of the attributes. All columns of a block share one name."""
     return tuple(v.name for v in schema.attributes)
 
 
@@ -264,7 +264,7 @@ def _class_of(name: str) -> type[CountClassifier]:
 
 
 def class_dtype(code: object) -> np.dtype[Any] | None:
-    """Read the dtype of labels."""
+    """Return the dtype of labels from its text; the inverse of :func:`plain_class_dtype`."""
     if code is None:
         return None
     dtype = np.dtype(code) if isinstance(code, str) else None
@@ -281,7 +281,7 @@ def plain_class_dtype(dtype: np.dtype[Any] | None) -> str | None:
 
 
 def _refuse_changed(estimator: CountClassifier, fitted: FittedState) -> None:
-    """Raise an error if parameters were set after fitting: they are not in effect, and a file could not say so."""
+    """Raise an error if parameters were set after fitting. They have no effect, and a file could not show that."""
     assert fitted.spec is not None
     before, now = asdict(fitted.spec), asdict(estimator._spec(fitted.schema))
     changed = [key for key in now if to_plain(now[key], key) != to_plain(before[key], key)]

@@ -1,4 +1,4 @@
-"""Shows fitted estimators in notebooks as a card of what was learned.
+"""Display of fitted estimators in notebooks: a card that describes the fitted model.
 
 The card replaces scikit-learn's parameter diagram.
 
@@ -58,12 +58,12 @@ def titled_lines(title: str, lines: Iterable[str]) -> str:
     return join([tag("p", tag("b", title)), paragraphs(line.strip() for line in lines)])
 
 
-# So many characters of a line are enough for a glance.
+# The maximum number of characters in a line of the card.
 LONGEST = 400
 
 
 def card(model: CountClassifier) -> str:
-    """Return what a notebook shows of a fitted classifier.
+    """Return the card of a fitted classifier as HTML.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def card(model: CountClassifier) -> str:
     '<p><b>NaiveBayes()</b></p><p>Predicts y (&lt;stay&gt;, go) from 1 attribute.</p>'
     """
     if model._lazy is not None:
-        # More would need counting, and showing a lazy model must not count.
+        # Anything more needs counts, and displaying a lazy model must not count rows.
         return titled_lines(repr(model), ["Lazy: what a prediction needs is counted when it is asked for."])
     fitted = model._require("show")
     schema, spec = fitted.schema, fitted.spec
@@ -124,7 +124,7 @@ def _arcs(model: CountClassifier) -> Iterator[str]:
 
 
 def _held_lines(model: CountClassifier) -> Iterator[str]:
-    """Yield a line for each held choice, except what ``_arcs`` shows and what is not a choice."""
+    """Yield a line for each held choice, except for the structure, which ``_arcs`` shows, and for ``_not_choices``."""
     for name, value in model.held_.items():
         if value and name != "structure" and name not in model._not_choices:
             yield f"Held {name.replace('_', ' ')}: {_value(value)}."

@@ -1,4 +1,4 @@
-"""Computes the data for a classifier's charts: nomogram, class profile, regions over two attributes."""
+"""The data of a classifier's charts: nomogram, class profile, regions over two attributes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def nomogram_of(
     most: int,
     lang: str,
 ) -> Nomogram:
-    """Make the nomogram of a classifier."""
+    """Return the nomogram of a classifier."""
     spec, fitted = _spec(model)
     estimated, statistics = model._model, model.statistics_
     need_separate_factors(estimated, type(model).__name__, "a nomogram")
@@ -77,7 +77,7 @@ def nomogram_of(
 def class_profile_of(
     model: CountClassifier, attributes: Sequence[Name] | None, most: int, lang: str
 ) -> ClassProfile:
-    """Make the class profile of a classifier: each attribute given the class alone, ignoring other parents."""
+    """Return the class profile of a classifier: each attribute given the class alone, ignoring other parents."""
     spec, _ = _spec(model)
     statistics = model.statistics_
     if statistics.schema.block is not None:
@@ -95,7 +95,7 @@ def class_profile_of(
 
 
 def _naive_model(statistics: Statistics, spec: ModelSpec) -> Model:
-    """Estimate every attribute given the class, present values only; a back-off prior spreads one row."""
+    """Estimate every attribute given the class, ignoring missing values. MEstimate(1) replaces back-off priors."""
     smoothing = spec.smoothing
     default, by_name = smoothing.default, smoothing.by_name
     plain = MEstimate(1.0) if backs_off(default) else default
@@ -121,7 +121,7 @@ def counted_regions(model: CountClassifier, view: RegionSettings) -> Regions:
 
 
 class RegionSettings(NamedTuple):
-    """What to draw: the parameters of ``regions``."""
+    """The parameters of ``regions``."""
 
     x: Name
     y: Name
@@ -133,7 +133,7 @@ class RegionSettings(NamedTuple):
 
 
 class ColumnFacts(NamedTuple):
-    """What is known about the columns of the training rows."""
+    """The column names of the training rows, whether the user gave them, and who reads them (for errors)."""
 
     names: tuple[Name, ...]
     named: bool
@@ -143,7 +143,7 @@ class ColumnFacts(NamedTuple):
 def regions_of(
     model: BaseClassifier, reader: ColumnFacts, span: Callable[[Name, int], Any], view: RegionSettings
 ) -> Regions:
-    """Compute the posterior of a classifier over two of its attributes; ``span`` gives the range of a number."""
+    """Compute the posterior of a classifier over two attributes; ``span`` returns the range of a numeric one."""
     x, y, given, rows, labels, grid, lang = view
     chart_words(lang)
     schema, known = model.schema_, dict(given or {})
@@ -202,7 +202,7 @@ def _side(schema: Schema, span: Callable[[Name, int], Any], name: Name, grid: in
 
 
 def _rows(schema: Schema, cells: Mapping[Name, Any], n: int, named: bool) -> Any:
-    """Make a table of these cells, all others missing."""
+    """Return a table with the given cells; all other cells are missing."""
     columns: dict[Name, Any] = {}
     for variable in schema.attributes:
         numeric = variable.kind == "numeric" or variable.cuts is not None

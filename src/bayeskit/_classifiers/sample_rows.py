@@ -1,4 +1,4 @@
-"""Samples rows from a fitted model, in the same form as the training rows."""
+"""Samples of rows from a fitted model, in the same form as the training rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def draw_classes(model: Model, n: int, rng: np.random.Generator, given_class: La
 def draw_codes(
     model: Model, n: int, rng: np.random.Generator, given_class: Label | None = None
 ) -> tuple[Codes, Codes, Floats]:
-    """Draw classes, codes and numbers: first the class, then every attribute after its parents."""
+    """Draw classes, codes and numbers: first the class, then the attributes, each after its parents."""
     conditionals = model.conditionals
     first = next((c for c in conditionals if c.supports("sample_all")), None)
     if first is not None:
@@ -40,7 +40,7 @@ def draw_codes(
     classes = draw_classes(model, n, rng, given_class)
     codes = np.zeros((n, len(model.schema.categorical)), dtype=np.intp)
     values = np.full((n, len(model.schema.numeric)), np.nan)
-    # Those that draw codes come before those that are given codes.
+    # Conditionals that draw codes come before those whose parents are codes.
     ordered = sorted(conditionals, key=lambda conditional: not conditional.has_tables)
     return _draw_attributes(ordered, DrawnRows(classes, codes, values), rng)
 
@@ -48,7 +48,7 @@ def draw_codes(
 def _draw_attributes(
     conditionals: Sequence[Conditional], rows: DrawnRows, rng: np.random.Generator
 ) -> tuple[Codes, Codes, Floats]:
-    """Draw the attributes into rows; last, which numbers are missing where that is a state."""
+    """Draw all attributes of the rows. If missing is a state, draw at the end which numbers are missing."""
     for conditional in conditionals:
         conditional.sample_into(rows, rng)
     return rows.classes, rows.codes, rows.finished()
@@ -59,7 +59,7 @@ def _labelled(schema: Schema, codes: Codes, values: Floats) -> dict[Any, NDArray
     columns: dict[Any, NDArray[Any]] = {}
     for variable in schema.attributes:
         if variable.name in categorical:
-            # The code after the last state is "missing", which a model may draw as a state of its own.
+            # The code after the last state means missing, and a model may draw it like a state.
             labels = np.empty(variable.size + 1, dtype=object)
             labels[:-1], labels[-1] = variable.states, None
             columns[variable.name] = labels[codes[:, categorical[variable.name]]]

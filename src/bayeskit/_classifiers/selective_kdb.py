@@ -26,7 +26,7 @@ from bayeskit._schema import Label, Name, Schema
 from bayeskit.priors import BackOff, SmoothingLike
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
 
-# Bytes of codes that are held in memory while attributes are chosen; rows beyond that are not used for it.
+# The most bytes of codes that are held in memory to choose the attributes. Rows beyond that are not used for it.
 _MOST_BYTES = 2**30
 
 
@@ -186,7 +186,7 @@ def choose_selection(
 
 
 def _rows_in_memory(trial: FittedState, source: Source) -> list[Chunk]:
-    """Hold the codes of all rows, or of the first ones of a source larger than memory allows."""
+    """Return the encoded rows, weighted by class weights; only the first ``_MOST_BYTES`` of a larger source."""
     assert trial.spec is not None
     target = trial.schema.target
     factors = class_factors(trial.spec.class_weight, trial.statistics.class_counts, target)

@@ -57,30 +57,30 @@ class SemiNaive(CountClassifier):
     semi_supervised: bool
     unlabelled_weight: float | str
     missing_label: Label | None
-    # How many ways to cut numbers are averaged over, by the classifiers that can; None: cut points are chosen once.
+    # The number of random sets of cut points to average over, for classifiers that support it. None: one chosen set.
     views: int | None = None
     random_state: Seed = 0
 
-    # -- what was found ------------------------------------------------------------------------
+    # -- fitted attributes ---------------------------------------------------------------------
 
     @property
     def cut_points_(self) -> dict[Name, tuple[float, ...]]:
-        """Where each numeric attribute is cut into intervals (a, b]."""
+        """The cut points of each numeric attribute, which is cut into intervals (a, b]."""
         return dict(self.held_.get("cut_points", {}))
 
     @property
     def views_(self) -> tuple[dict[Name, tuple[float, ...]], ...]:
-        """The cut points of each view; empty where there are no views."""
+        """The cut points of each view. Empty without views."""
         return tuple(dict(view) for view in self.held_.get("views", ()))
 
     # -- hooks ---------------------------------------------------------------------------------
 
     def _form(self, schema: Schema) -> ModelForm:
-        """Return which attributes depend on which; by default on the class alone."""
+        """Return which attributes depend on which. By default, all depend on the class only."""
         return Naive()
 
     def _choose_more(self, source: Source) -> dict[str, Any]:
-        """Choose from rows what neither counts nor cut points are."""
+        """Choose from rows whatever the model needs besides cut points and counts, such as a structure."""
         return {}
 
     def _choose(self, source: Source) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class SemiNaive(CountClassifier):
             )
 
     def _check_numeric(self) -> None:
-        """Raise an error for an unknown way to read numbers."""
+        """Raise an error for an invalid ``numeric``."""
         one_of("numeric", self.numeric, ("mdl", "gaussian"))
         if self.cut_points is not None and self.numeric != "mdl":
             raise SettingError('cut_points are for numeric="mdl"; with numeric="gaussian" nothing is cut.')
@@ -183,7 +183,7 @@ class SemiNaive(CountClassifier):
     # -- for choosing from rows ----------------------------------------------------------------
 
     def _trial(self, source: Source, form: Callable[[Schema], ModelForm]) -> FittedState:
-        """Count a source for another form than the classifier's own."""
+        """Count a source for a form other than the classifier's own."""
         return self._count(source, lambda schema: self._recipe_of(schema, form(schema)))
 
 
@@ -199,7 +199,7 @@ def check_whole(name: str, value: object, least: int) -> None:
 
 
 class GraphClassifier(SemiNaive):
-    """Classifiers whose form has a ``graph``."""
+    """The base class of classifiers whose form has a ``graph``."""
 
     network_ = is_network
 
@@ -219,7 +219,7 @@ class GraphClassifier(SemiNaive):
 
     @property
     def _dag(self) -> Dag:
-        """Which attributes depend on which, in addition to the class."""
+        """Return the graph over the attributes, without the class."""
         fitted = self._reader("structure_")
         statistics = self.statistics_
         assert fitted.spec is not None

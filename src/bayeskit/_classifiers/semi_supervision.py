@@ -74,7 +74,7 @@ def parted(model: BaseClassifier, source: Source) -> tuple[Source, Source]:
 
 @contextmanager
 def numbering(model: BaseClassifier, source: Source) -> Iterator[None]:
-    """Make errors give a row's number in the source, not among the labelled or the unlabelled rows."""
+    """Make errors report a row's position in the source, not its position among the labelled or unlabelled rows."""
     try:
         yield
     except InfiniteValue as error:
@@ -89,7 +89,7 @@ def numbering(model: BaseClassifier, source: Source) -> Iterator[None]:
 def complete(
     model: BaseClassifier, fitted: FittedState, kept: list[EncodedTable], unlabelled: Source
 ) -> dict[str, Any]:
-    """Add the expected counts of unlabelled rows to those of the labelled rows; return what is kept of this."""
+    """Add the expected counts of unlabelled rows to those of the labelled rows. Return the state to store."""
     rows = SplitRows.of(fitted, kept, unlabelled)
     if rows is None:
         if not unlabelled.in_memory:  # otherwise the error was raised when the rows were split
@@ -115,13 +115,13 @@ def complete(
 
 
 def label_source(y: LabelsLike | None) -> Any:
-    """The labels that determine the dtype of the classes; None if y has missing labels, too."""
+    """Return y if it determines the dtype of the classes, or None if it holds objects, such as missing labels."""
     found = np.asarray(y) if isinstance(y, (list, tuple)) else y
     return None if getattr(getattr(found, "dtype", None), "kind", "O") == "O" else y
 
 
 def all_labelled(model: BaseClassifier, source: Source) -> Source:
-    """Raise an error for unlabelled rows where only one pass is possible."""
+    """Return a source that raises an error for unlabelled rows, for methods that read the rows only once."""
 
     def refuse(batch: Rows) -> Rows:
         rule = MissingLabels.detect([batch], model.missing_label)
@@ -151,7 +151,7 @@ def _warn_all_labelled() -> None:
 def completion_of(
     weight: float | str, result: EmResult[Any] | None, losses: dict[float, float] | None = None
 ) -> dict[str, Any]:
-    """Return what is kept of the use of unlabelled rows; ``result`` is None if there were none."""
+    """Return the state to store after semi-supervised learning; ``result`` is None without unlabelled rows."""
     return {
         "weight": float(weight),
         "losses": losses or {},
@@ -163,13 +163,13 @@ def completion_of(
 
 @dataclass(frozen=True)
 class MissingLabels:
-    """What means a missing label, in addition to None, NaN, NaT and NA, which always do.
+    """The values that mean a missing label, in addition to None, NaN, NaT and NA, which always do.
 
     Attributes
     ----------
     value : label, optional
     minus_one : bool
-        Whether −1 does.
+        Whether −1 means a missing label.
 
     Examples
     --------

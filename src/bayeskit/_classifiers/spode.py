@@ -150,7 +150,7 @@ class SPODE(GraphClassifier):
             return OneDependence(given_dag(self.structure, schema, most=1))
         chosen = self._held.get("super_parent")
         if chosen is None:
-            return Averaging()  # no attribute is discrete: it settles to naive Bayes
+            return Averaging()  # no attribute is discrete, so this becomes naive Bayes
         check_discrete("super_parent", chosen, schema)
         return OneDependence(star(schema, chosen))
 

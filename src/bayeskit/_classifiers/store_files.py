@@ -1,4 +1,4 @@
-"""The files of a store: a manifest, a snapshot of the sums, and one segment for each change since."""
+"""The files of a store: a manifest, a snapshot of the sums, and one segment for each later change."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from bayeskit.errors import DataError, DataTypeError, ModelFormatError
 
 MANIFEST, LOCK = "manifest.bayes", "lock"
 _NUMBERED = re.compile(r"(segment|snapshot)-(\d{10})\.bayes")
-# The array of a file that lists changes; those of models have a slash in their names.
+# The name of the array that lists changes. It cannot clash with the arrays of a model, whose names contain a slash.
 _CHANGES = "changes"
 _VERBS = ("append", "forget", "merge")
 
@@ -42,18 +42,18 @@ Classifier = TypeVar("Classifier", bound=CountClassifier)
 
 @dataclass(frozen=True)
 class StoreManifest:
-    """What a store was made for, and which changes its snapshot has taken in."""
+    """The settings of the classifier in a store, and the changes that its snapshot includes."""
 
-    store: str  # a random word, which all files of the store share
+    store: str  # a random identifier, the same in all files of the store
     settings: Mapping[str, Any]
     number: int  # of the last change in the snapshot
-    snapshot: bool  # whether there is one: before the first batch there may be none
+    snapshot: bool  # whether there is a snapshot: before the first batch there may be none
     changes: Mapping[BatchId, str]
 
 
 @dataclass(frozen=True)
 class Change(Generic[Classifier]):
-    """One change of the sums, as a segment holds it: the model of its rows alone, and ids with their verbs."""
+    """One change of the sums, the contents of a segment: a model of its rows only, and its ids with their verbs."""
 
     verb: str
     ids: Mapping[BatchId, str]
@@ -68,10 +68,10 @@ class Replay(Generic[Classifier]):
     number: int
     model: Classifier | None
     changes: dict[BatchId, str]
-    absorbed: int = 0  # the number of the snapshot that lies on disk
+    absorbed: int = 0  # the number of the snapshot on disk
 
     def after(self, change: Change[Classifier]) -> Classifier:
-        """Return the model that a change leads to; this one stays as it is."""
+        """Return the model after a change, without modifying this one."""
         if self.model is None:
             if change.verb == "forget":
                 raise ModelFormatError("it takes rows away before any were added.")
@@ -88,9 +88,9 @@ _WAY = "A file of the store was lost, damaged or put there by hand. Restore the 
 
 
 class StoreFiles(Generic[Classifier]):
-    """Reads and writes the files of a store; what may be written, and when, is decided above.
+    """Reads and writes the files of a store. The caller decides what to write and when.
 
-    ``template`` is an unfitted classifier, set once it is known.
+    ``template`` is an unfitted classifier, which is set as soon as it is known.
     """
 
     template: Classifier
@@ -134,10 +134,10 @@ class StoreFiles(Generic[Classifier]):
             return StoreManifest(store, content["settings"], number, snapshot, changes)
 
     def read(self, before: Replay[Classifier] | None) -> Replay[Classifier]:
-        """Read what has come since, whole changes only. What was known before stays as it is.
+        """Read the complete changes on disk that come after ``before``, and return the result.
 
-        Files that a snapshot has taken in are removed after the manifest was replaced. So what was read is complete
-        if the manifest is still the same; else it is read again.
+        ``before`` is not modified. A writer replaces the manifest before it removes the files that a new snapshot
+        includes. So if the manifest is still the same after reading, nothing was missed; otherwise, read again.
         """
         data = self._needed_manifest()
         while True:
@@ -212,12 +212,12 @@ class StoreFiles(Generic[Classifier]):
             return Change(verb, ids, self._unpacked(content["model"], arrays))
 
     def read_template(self, manifest: StoreManifest, own: CountClassifier | None) -> CountClassifier:
-        """Return the unfitted classifier of a store, which may be of the class of ``own``."""
+        """Return the unfitted classifier of a store. Its class may be the user's own class, that of ``own``."""
         with naming(self.path / MANIFEST):
             return unpack_settings(dict(manifest.settings), _own(own))
 
     def strangers(self) -> list[str]:
-        """Return what lies in a directory where a store is to be made, but for what a crash in making one left."""
+        """Return the foreign files in a directory, except for those left by a crash while a store was created."""
         first = self._numbered("snapshot", 0).name
         return sorted({*self.files.names(self.path)} - {LOCK, MANIFEST + NEW, first, first + NEW})
 
@@ -237,7 +237,7 @@ class StoreFiles(Generic[Classifier]):
     # -- writing -------------------------------------------------------------------------------
 
     def put_snapshot(self, number: int, model: Classifier) -> None:
-        """Write the model of all changes up to a number. It counts once the manifest names it."""
+        """Write the model of all changes up to a number. It takes effect when the manifest refers to it."""
         put(
             self.files,
             self._numbered("snapshot", number),
@@ -245,7 +245,7 @@ class StoreFiles(Generic[Classifier]):
         )
 
     def packed(self, replay: Replay[Classifier], change: Change[Classifier]) -> bytes:
-        """Return the segment of the next change."""
+        """Return the next change as the bytes of a segment."""
         content, arrays = pack_model(change.rows)
         content = {"store": replay.store, "number": replay.number + 1, "verb": change.verb, "model": content}
         return to_bytes(SavedContent("change", content, {**arrays, _CHANGES: _pack_changes(change.ids)}))
@@ -264,7 +264,7 @@ class StoreFiles(Generic[Classifier]):
         put(self.files, self.path / MANIFEST, to_bytes(SavedContent("store", content, arrays)))
 
     def sweep(self, absorbed: int) -> None:
-        """Remove what a crash has left: files that were never complete, and those that a snapshot has taken in."""
+        """Remove what a crash left behind: incomplete files, and files that the snapshot has made obsolete."""
         for name in self.files.names(self.path):
             found = _NUMBERED.fullmatch(name.removesuffix(NEW))
             left = name.endswith(NEW) and (found is not None or name == MANIFEST + NEW)
@@ -272,7 +272,7 @@ class StoreFiles(Generic[Classifier]):
                 number = int(found[2])
                 left = number <= absorbed if found[1] == "segment" else number != absorbed
             if left:
-                with suppress(OSError):  # it is in nobody's way
+                with suppress(OSError):  # leaving the file does no harm
                     self.files.remove(self.path / name)
 
 
@@ -285,7 +285,7 @@ def _own(model: CountClassifier | None) -> dict[Any, type[CountClassifier]]:
 
 
 def checked_id(batch_id: object) -> BatchId:
-    """Return an id as it is kept: text or a whole number."""
+    """Check an id and return it as it is stored: a str or an int."""
     if isinstance(batch_id, str) and batch_id:
         return str.__str__(batch_id)
     number = 1 << LONGEST_NUMBER
@@ -299,7 +299,7 @@ def checked_id(batch_id: object) -> BatchId:
 
 
 def _pack_changes(changes: Mapping[BatchId, str]) -> NDArray[np.uint8]:
-    """Return ids and verbs as bytes of JSON: the text of a manifest has bounds that ids of years may exceed."""
+    """Return ids and verbs as bytes of JSON. Years of ids may exceed the size limit of a file's text part."""
     text = json.dumps(list(changes.items()), separators=(",", ":"))
     return np.frombuffer(text.encode("ascii"), dtype=np.uint8)
 

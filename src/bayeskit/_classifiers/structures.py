@@ -130,7 +130,7 @@ def network_arcs(
 
 
 def _family_counts(statistics: Statistics, axes: Sequence[int]) -> Floats:
-    """Return how often each configuration of some attributes, and the class (−1), was counted: states only."""
+    """Return the count of each configuration of some attributes and the class (−1), without missing values."""
     categorical = statistics.schema.categorical
     attributes = [j for j in axes if j >= 0]
     if len(attributes) == 1:

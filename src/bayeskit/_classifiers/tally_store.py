@@ -1,4 +1,4 @@
-"""A model in a directory that learns batch by batch, each exactly once, and survives a crash at any moment."""
+"""A model in a directory that counts each batch exactly once and survives a crash at any moment."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ from bayeskit.typing import LabelsLike, PathLike, RowSource, WeightsLike
 class TallyStore(Generic[Classifier]):
     """A directory with a model that learns in batches and survives crashes.
 
-    Each change of the sums has an id and is counted exactly once, whatever is killed when: repeat a call whose
-    answer you did not see, with the same id, and nothing is counted twice. A method that returns has its change on
-    disk, also after a power cut. Readers never wait, and see whole changes only.
+    Each change of the sums has an id and is counted exactly once, even if the process is killed. If you do not know
+    whether a call succeeded, repeat it with the same id: nothing is counted twice. When a method returns, its change
+    is on disk and survives a power failure. Readers never wait, and they only see complete changes.
 
     Parameters
     ----------
     path : str or path
-        A directory. It is created if there is none and a model is given.
+        A directory. If it does not exist and a model is given, it is created.
     model : classifier, optional
-        Any classifier with ``partial_fit``, unfitted or fitted: the model to start with. For a store that exists it
-        may be left out; if given, it must have the same parameters. For a class of your own it is needed.
+        The model to start with, fitted or not: any classifier with ``partial_fit``. For an existing store it is
+        optional, but if given it must have the same parameters. It is required if its class is your own.
 
     Notes
     -----
     The first method that writes locks the store for this object until :meth:`close` or the end of the process. A
     second writer gets a :class:`~bayeskit.errors.UsageError`.
 
-    What the model chooses from rows (cut points, a structure) is chosen from the first batch and held, as in
-    ``partial_fit``. To choose from more rows, start with a fitted model.
+    If the model makes choices from rows (cut points, a structure), it makes them from the first batch and keeps them,
+    as in ``partial_fit``. To choose from more rows, start with a fitted model.
 
     Examples
     --------
@@ -80,12 +80,12 @@ class TallyStore(Generic[Classifier]):
         self._store: StoreFiles[Classifier] = StoreFiles(self.path, DiskFiles())
         self._lock: int | None = None
         self._process = 0
-        self._ready = False  # whether what is known is what lies on disk
+        self._ready = False  # whether self._replay matches the disk
         self._replay: Replay[Classifier] | None = None
         self._mutex = threading.RLock()
         self._store.template = self._open(model)
 
-    # -- changes: all or nothing, and once -------------------------------------------------------
+    # -- changes: atomic, and counted once -------------------------------------------------------
 
     def append(
         self,
@@ -97,20 +97,19 @@ class TallyStore(Generic[Classifier]):
         target: Name | None = None,
         classes: LabelsLike | None = None,
     ) -> bool:
-        """Add the rows of a batch, unless a batch of this id was added before.
+        """Add the rows of a batch, unless a batch with this id was added before.
 
         Parameters
         ----------
         batch_id : str or int
-            Yours to choose: the name of a file, an offset in a log. The same batch must always get the same id.
+            An id of your choice, such as a file name or an offset in a log. A batch must always have the same id.
         X, y, sample_weight, target, classes
             As in ``partial_fit``.
 
         Returns
         -------
         bool
-            True if the batch was added; False if it was there already, and nothing changed. In both cases it is
-            now on disk.
+            True if the batch was added, False if it was added before. In both cases it is now on disk.
         """
 
         def counted(model: Classifier | None) -> Classifier:
@@ -128,12 +127,12 @@ class TallyStore(Generic[Classifier]):
         *,
         target: Name | None = None,
     ) -> bool:
-        """Remove rows that were added before, unless a removal of this id was made before.
+        """Remove rows that were added before, unless a removal with this id was made before.
 
         Parameters
         ----------
         batch_id : str or int
-            The id of this removal. It is another one than that of the batch with which the rows came.
+            The id of this removal. It must differ from the id of the batch that added the rows.
         X, y, sample_weight, target
             As in ``forget`` of a classifier. Rows that cannot have been added raise a
             :class:`~bayeskit.errors.NotCounted`, and nothing changes.
@@ -159,13 +158,13 @@ class TallyStore(Generic[Classifier]):
         other : TallyStore or fitted classifier
             With the same parameters and the same held choices, as in ``merge`` of a classifier.
         batch_id : str or int
-            Needed for a model. A store brings the ids of its own changes.
+            Required for a model. A store has the ids of its own changes.
 
         Returns
         -------
         bool
-            True if the rows were added; False if they were added before. A store of which only some changes were
-            added before raises an :class:`~bayeskit.errors.Incompatible`.
+            True if the rows were added, False if they were added before. If only some changes of a store were added
+            before, an :class:`~bayeskit.errors.Incompatible` is raised.
         """
         if not isinstance(other, TallyStore):
             if batch_id is None:
@@ -201,12 +200,12 @@ class TallyStore(Generic[Classifier]):
     def compact(self) -> None:
         """Write all changes so far into one snapshot, and remove their files.
 
-        A store that is opened reads its snapshot and every change after it. Compact it after some hundreds.
-        Predictions stay identical bit for bit, and ids stay known.
+        Opening a store reads its snapshot and every later change, so compact it after some hundreds of changes.
+        Predictions stay identical bit for bit, and all ids are kept.
         """
         with self._mutex, self._writing() as replay:
             if replay.number > replay.absorbed and replay.model is not None:
-                self._ready = False  # until this has gone well, only the disk knows
+                self._ready = False  # if this fails, the state on disk is unknown
                 self._store.put_snapshot(replay.number, replay.model)
                 settings = pack_settings(self._store.template)
                 self._store.put_manifest(
@@ -216,7 +215,7 @@ class TallyStore(Generic[Classifier]):
                 self._store.sweep(replay.absorbed)
 
     def close(self) -> None:
-        """Let others write. Reading stays possible, and so does writing, which locks the store again."""
+        """Release the lock, so that others can write. Reading still works, and writing locks the store again."""
         with self._mutex:
             handle, self._lock, self._ready = self._lock, None, False
             if handle is not None:
@@ -230,10 +229,10 @@ class TallyStore(Generic[Classifier]):
     ) -> None:
         self.close()
 
-    # -- answers -------------------------------------------------------------------------------
+    # -- results -------------------------------------------------------------------------------
 
     def model(self) -> Classifier:
-        """Return the model of all changes that are in the store now: a copy, which is yours."""
+        """Return a copy of the model of all changes that are in the store now."""
         with self._mutex:
             known: Classifier = self._known_model(self._current())._copy()
         return known
@@ -247,7 +246,7 @@ class TallyStore(Generic[Classifier]):
     def batch_ids(self) -> tuple[BatchId, ...]:
         """The ids of all changes, in the order in which they were made.
 
-        The rows of a fitted model with which the store began have an id that begins with "start".
+        If the store was created with a fitted model, the id of that model's rows begins with "start".
         """
         with self._mutex:
             return tuple(self._current().changes)
@@ -258,7 +257,7 @@ class TallyStore(Generic[Classifier]):
     # -- opening -------------------------------------------------------------------------------
 
     def _open(self, model: Classifier | None) -> Classifier:
-        """Return the unfitted classifier of the store, which is created if need be."""
+        """Return the unfitted classifier of the store. Create the store if it does not exist."""
         self._check_classifier(model)
         data = self._store.manifest_bytes()
         if data is None:
@@ -305,7 +304,7 @@ class TallyStore(Generic[Classifier]):
             if fitted:
                 self._store.put_snapshot(0, model)
             store = secrets.token_hex(8)
-            # The rows of a fitted model are a change, too: whoever merges this store twice must not count them twice.
+            # The rows of a fitted model are a change with an id, so that merging this store twice counts them once.
             changes: dict[BatchId, str] = {f"start {store}": "append"} if fitted else {}
             self._store.put_manifest(StoreManifest(store, settings, 0, fitted, changes))
         except BaseException:
@@ -335,18 +334,18 @@ class TallyStore(Generic[Classifier]):
             return True
 
     def _write(self, replay: Replay[Classifier], change: Change[Classifier]) -> None:
-        # What cannot be added is refused before anything is written.
+        # Check that the change can be added before anything is written.
         check_same_settings(self._store.template, change.rows)
         model = replay.after(change)
         data = self._store.packed(replay, change)
-        self._ready = False  # until this has gone well, only the disk knows
+        self._ready = False  # if this fails, the state on disk is unknown
         self._store.put_segment(replay.number + 1, data)
         replay.step(change, model)
         self._ready = True
 
     @contextmanager
     def _writing(self) -> Iterator[Replay[Classifier]]:
-        """Hold the lock, and know what lies on disk."""
+        """Hold the lock, and yield the state on disk."""
         if self._lock is not None and self._process != os.getpid():
             raise UsageError(
                 "{path!r} was opened for writing before this process was forked. Open it again here, after it was "
@@ -358,7 +357,8 @@ class TallyStore(Generic[Classifier]):
             self._acquire()
         try:
             if not self._ready:
-                # What is seen may have been renamed just before a crash. An id may be called known only if it lasts.
+                # A file may have been renamed just before a crash. Sync first, so that every id reported as known
+                # survives a power failure.
                 self._store.files.sync_directory(self.path)
                 self._store.sweep(self._refreshed().absorbed)
                 self._ready = True
@@ -383,7 +383,7 @@ class TallyStore(Generic[Classifier]):
     # -- reading -------------------------------------------------------------------------------
 
     def _current(self) -> Replay[Classifier]:
-        """Return the sums as they are: those of this writer, or those on disk."""
+        """Return the current sums: those of this writer, or else those on disk."""
         if self._ready and self._lock is not None and self._process == os.getpid():
             assert self._replay is not None
             return self._replay
@@ -403,5 +403,5 @@ class TallyStore(Generic[Classifier]):
 
 
 def is_store(path: PathLike) -> bool:
-    """Tell whether a path is the directory of a store."""
+    """Whether a path is the directory of a store."""
     return (as_path(path) / MANIFEST).is_file()

@@ -1,4 +1,4 @@
-"""Naive Bayes of texts: words or characters, and the other columns of a table beside them."""
+"""Naive Bayes for texts: words or characters, together with the other columns of a table."""
 
 from __future__ import annotations
 
@@ -30,50 +30,50 @@ _WEIGHTS = ("multinomial", "complement", "columns")
 
 
 class TextBayes(CountClassifier):
-    r"""Naive Bayes of texts, in any language, with calibrated posteriors.
+    r"""Naive Bayes for texts in any language, with calibrated posteriors.
 
     .. math:: P(y \mid x) \propto P(y) \, e^{b_y} \prod_v \bigl(\theta_{yv}^{u} \, e^{w \omega_{yv}}\bigr)^{x_v}
 
-    θ are the word probabilities of multinomial naive Bayes and ω the weights of complement naive Bayes, both from the
-    same sums of x. u, w and b are those of least leave-one-out log-loss, so the posteriors are calibrated. The number
-    of a word that occurs n times is 1 + log n, and each text is divided by its Euclidean length: a text that says
-    everything twice is not twice as certain.
+    θ are the word probabilities of multinomial naive Bayes and ω the weights of complement naive Bayes, both estimated
+    from the same sums of x. u, w and b minimise the leave-one-out log-loss, so the posteriors are calibrated. A word
+    that occurs n times has the value 1 + log n, and each text is divided by its Euclidean norm. So a text that
+    repeats everything is not classified with twice the evidence.
 
-    If X is a table with further columns, these are attributes as in :class:`~bayeskit.NaiveBayes`, and their factors
-    P(x_i | y)^r join the product, where r is chosen with u, w and b.
+    If X is a table with other columns, these are attributes as in :class:`~bayeskit.NaiveBayes`. Their factors
+    P(x_i | y)^r are part of the product, and r is chosen together with u, w and b.
 
     Parameters
     ----------
     text : column name or list of names, optional
-        The columns of a table that hold text; several are read as one. By default, the only column, or those that
-        look like free text: mostly different cells, of several words.
+        The text columns of a table. Several columns are read as one text. By default, the only column, or the columns
+        that look like free text: mostly distinct cells of several words.
     analyzer : {"auto", "word", "char"}, default="auto"
-        What a text is made of. "auto": words; where writing has no spaces between words, as in Chinese, characters.
-        "word": words everywhere. "char": characters everywhere.
+        The units of a text. "auto": words, and characters in scripts without spaces between words, such as Chinese.
+        "word": always words. "char": always characters.
     ngram_range : (int, int), default=(1, 2)
-        Count single words (or characters) and rows of two.
+        The smallest and the largest n of the n-grams to count. (1, 2) counts single words (or characters) and pairs.
     min_count : int, default=1
-        Words in fewer texts are left out. 2 makes the model half as large, and a little less accurate.
+        Ignore words that occur in fewer texts. 2 makes the model about half as large and slightly less accurate.
     max_features : int, default=262144
-        The most words that are kept, those in the most texts first. This bounds the memory.
+        Keep at most this many words, those in the most texts first. This limits the memory.
     lowercase : bool, default=True
-        Read capitals as small letters, and full-width forms as the usual ones.
+        Convert to lower case, and full-width characters to the usual ones.
     stop_words : collection of str, optional
-        Words that are left out before rows of words are formed.
+        Words to remove before n-grams are formed.
     weighting : {"log", "tf-idf", "binary", "count"}, default="log"
-        The number of a word that occurs n times: 1 + log n; the same times 1 + log((1 + N)/(1 + N_v)), where N_v of
-        N texts have it; 1; or n.
+        The value of a word that occurs n times in a text: 1 + log n; the same times 1 + log((1 + N)/(1 + N_v)), where
+        N_v of the N texts contain it; 1; or n.
     word_smoothing : float, optional
-        Imaginary occurrences of every word in every class. By default 0.02 for θ and 0.1 for ω.
+        The number of imaginary occurrences of every word in every class. By default, 0.02 for θ and 0.1 for ω.
     vocabulary : collection of str, optional
-        The words, instead of choosing them.
+        The words to use, instead of choosing them.
     weights : mapping, optional
-        ``held_["word_weights"]`` of another model, instead of choosing them. Models with the same ``vocabulary`` and
-        ``weights`` can be merged, whatever texts they were fitted to.
+        ``held_["word_weights"]`` of another model, to use the same weights instead of choosing them. Models with the
+        same ``vocabulary`` and ``weights`` can be merged, regardless of the texts they were fitted to.
     smoothing : as in :class:`~bayeskit.NaiveBayes`, default=1.0
         For the other columns.
     calibration : None, "temperature" or "isotonic"
-        As in :class:`~bayeskit.NaiveBayes`. The weights already calibrate, so there is seldom anything left to do.
+        As in :class:`~bayeskit.NaiveBayes`. It is rarely needed, because the weights already calibrate the posteriors.
     n_jobs : int, optional
 
     Attributes
@@ -83,12 +83,12 @@ class TextBayes(CountClassifier):
     weights_ : dict
         u ("multinomial"), w ("complement") and r ("columns").
     held_ : dict
-        The weights and the calibration, which later batches keep, too.
+        The weights and the calibration. Later batches keep these, too.
 
     Notes
     -----
-    Sums over texts add up: ``partial_fit``, ``forget`` and ``merge`` are exact, given the vocabulary and the weights. A
-    missing or an empty text says nothing, and the posterior is P(y).
+    Given the vocabulary and the weights, ``partial_fit``, ``forget`` and ``merge`` are exact. The posterior of a
+    missing or empty text is P(y).
 
     References
     ----------
@@ -141,7 +141,7 @@ class TextBayes(CountClassifier):
         self.calibration = calibration
         self.n_jobs = n_jobs
 
-    # -- what was found ------------------------------------------------------------------------
+    # -- fitted attributes ---------------------------------------------------------------------
 
     @property
     def vocabulary_(self) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ class TextBayes(CountClassifier):
 
     @property
     def biases_(self) -> dict[Label, float]:
-        """b: what is added to log P(y) of each class if a text has a known word."""
+        """b: the number added to log P(y) of each class if a text contains a known word."""
         return dict(self.held_["word_weights"]["bias"])
 
     # -- hooks ---------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ class TextBayes(CountClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # As scikit-learn's own vectorisers of texts say it: a list of strings, and no table.
+        # The tags of scikit-learn's text vectorizers: the input is a list of strings, not a table.
         tags.input_tags.two_d_array = False
         tags.no_validation = True
         return tags
@@ -292,7 +292,7 @@ def _check_range(given: Any) -> None:
 
 @held_choice("word_weights")
 def _are_word_weights(value: object, schema: Schema | None) -> bool:
-    """Three weights and a number for each class; classes may have come or gone since."""
+    """Whether the value is three weights and a bias for each class. The classes may have changed since."""
     return (
         isinstance(value, Mapping)
         and set(value) == {*_WEIGHTS, "bias"}

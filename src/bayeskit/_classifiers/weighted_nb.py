@@ -152,7 +152,7 @@ class WeightedNB(SemiNaive):
             for rows in source:
                 yield from encode_learned(trial, trial.schema, rows).chunks()
 
-        # Rows in memory are coded once; others are read again for every step, so that memory does not grow.
+        # Rows in memory are encoded once. Others are read again for every step, so that memory does not grow.
         held = list(chunks()) if source.in_memory else None
         loss = Loss(trial.statistics, trial.spec, chunks if held is None else lambda: held, self.n_jobs)
         return {"weights": choose_weights(loss)}
@@ -171,7 +171,7 @@ class WeightedNB(SemiNaive):
         return WeightedNaive(dict(self.weights))
 
     def _adopt(self, fitted: FittedState, y: LabelsLike | None) -> None:
-        # Here no attribute is a parent: numeric ones alone are nothing to warn of.
+        # Skip SemiNaive._adopt: it warns if all attributes are numeric, but here no attribute is a parent.
         CountClassifier._adopt(self, fitted, y)
 
     def _check_settings(self) -> None:
