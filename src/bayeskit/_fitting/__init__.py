@@ -1,1 +1,1 @@
-"""Fits models to rows: model forms, specifications, choices from rows, leave-one-out, EM."""
+"""Fitting of models to rows: model forms, specifications, choices from rows, leave-one-out, EM."""

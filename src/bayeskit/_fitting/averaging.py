@@ -42,11 +42,11 @@ class Averaging(ModelForm):
     Attributes
     ----------
     min_count : float
-        How often a value must have been seen for its attribute to be a super-parent.
+        The minimum count of a value for its attribute to be a super-parent.
     by_information : bool
-        Weigh super-parents by I(X_i; Y).
+        Weight super-parents by I(X_i; Y).
     subsumption : float or None
-    constants : back-off constants, or None where they are still to be chosen
+    constants : back-off constants, or None if they are not chosen yet
     """
 
     min_count: float = 1.0
@@ -84,7 +84,7 @@ class Averaging(ModelForm):
         return (averaged, *presence_conditionals(statistics, spec))
 
     def discrete(self, statistics: Statistics, spec: ModelSpec, prior: ClassPrior) -> SuperParentAverage:
-        """Estimate the average over the categorical attributes alone."""
+        """Estimate the average over the categorical attributes only."""
         schema = statistics.schema
         pairs: Any = statistics.parts["pairs"]
         cells = pair_cells(
@@ -104,15 +104,15 @@ class Averaging(ModelForm):
 
 @dataclass(frozen=True)
 class TwoDependence(ModelForm):
-    """An average over pairs of super-parents; a row where no pair qualifies is answered by AODE.
+    """An average over pairs of super-parents. AODE predicts the rows in which no pair qualifies.
 
     Attributes
     ----------
     super_parents : names
     min_count : float
-        How often two values must have been seen together for their attributes to be super-parents.
+        The minimum joint count of two values for their attributes to be super-parents.
     numeric : Dag or None
-        The parents of numeric attributes; derived from the counts where None.
+        The parents of numeric attributes. None: they are derived from the counts.
     """
 
     super_parents: tuple[Name, ...]
@@ -168,7 +168,7 @@ class TwoDependence(ModelForm):
 FOLDS = 10
 
 
-# Scores of a block of rows: one for each row and super-parent (in every class).
+# The number of (row, super-parent) pairs in a block of rows.
 _BLOCK = 2**17
 
 
@@ -181,8 +181,7 @@ def star(schema: Schema, super_parent: Name) -> Dag:
 def losses_left_out(statistics: Statistics, spec: ModelSpec, chunks: Iterable[Chunk]) -> Floats:
     """Return the mean leave-one-out log-loss of every categorical attribute as the super-parent.
 
-    A row of weight w counts as w rows of weight one: the weight min(w, 1) is left out of the counts, and the loss
-    weighs w.
+    A row of weight w counts as w rows of weight 1: min(w, 1) is left out of the counts, and its loss has weight w.
     """
     scored = _Scores(statistics, spec)
     loss, weight = np.zeros(len(statistics.schema.categorical)), 0.0
@@ -196,9 +195,9 @@ def losses_left_out(statistics: Statistics, spec: ModelSpec, chunks: Iterable[Ch
 def losses_by_folds(
     statistics: Statistics, spec: ModelSpec, chunks: Callable[[], Iterable[Chunk]], folds: int = FOLDS
 ) -> Floats:
-    """Return the mean log-loss of every super-parent when each tenth of the rows is scored by the other nine.
+    """Return the mean cross-validated log-loss of every categorical attribute as the super-parent.
 
-    Row r belongs to fold r modulo ``folds``; the counts of the others are all counts less those of the fold.
+    Row r belongs to fold r modulo ``folds``. The training counts of a fold are all counts minus those of the fold.
     """
     schema, plan = statistics.schema, statistics.plan
     loss, weight = np.zeros(len(schema.categorical)), 0.0
@@ -235,7 +234,7 @@ class _Scores:
         prior = self.prior.log_left_out(chunk.target, own)
         scores = self.averaged.scores_left_out(chunk, own, given_class=True)
         for i in range(scores.shape[1]):
-            # A super-parent that is missing is summed over.
+            # Sum over a missing super-parent.
             holes = np.flatnonzero(chunk.codes[:, i] >= self.averaged.cells.sizes[i])
             if len(holes):
                 scores[holes, i] = self._summed(chunk.take(holes), own[holes], i)
@@ -249,7 +248,7 @@ class _Scores:
         scores = np.where(nothing, prior[:, None, :], scores - np.where(nothing, 0.0, best))
         with np.errstate(divide="ignore"):
             evidence = np.log(np.exp(scores).sum(axis=2))
-        # A class that is impossible costs as much as the least double can tell.
+        # The loss of an impossible class is limited to −log of the smallest double.
         return np.asarray(np.minimum(evidence - scores[rows, :, chunk.target], 745.0))
 
     def _summed(self, chunk: Chunk, own: Floats, i: int) -> Floats:

@@ -1,4 +1,4 @@
-r"""Calibrates posteriors on leave-one-out predictions.
+r"""Calibration of posteriors on leave-one-out predictions.
 
 No validation set is needed: each row is predicted by the model of all other rows.
 """
@@ -27,9 +27,9 @@ from bayeskit.typing import Floats
 
 @kernel
 def pool_violators(share: Any, weight: Any, size: Any) -> None:
-    """Replace ``share`` by the ascending sequence nearest to it in weighted squares; ``size`` is scratch.
+    """Replace ``share`` by the ascending sequence with the least weighted squared distance; ``size`` is scratch.
 
-    Adjacent runs are pooled to their mean while the later one is lower (Ayer et al. 1955).
+    Two adjacent runs are pooled into their mean while the later one is lower (Ayer et al. 1955).
     """
     runs = 0
     n = share.shape[0]
@@ -68,9 +68,9 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 METHODS = ("temperature", "isotonic")
-# Rows whose posteriors are kept, spread evenly over the source; fewer where each costs an estimate.
+# The maximum number of rows used for calibration, evenly spaced over the source; fewer if each needs a new estimate.
 MOST_ROWS, MOST_REFITS = 100_000, 2_000
-# Bounds of 1/t: beyond them posteriors are 0 and 1, or all alike.
+# Bounds of 1/t. Beyond them, posteriors are 0 and 1, or all equal.
 LEAST_INVERSE, LARGEST_INVERSE = 1e-3, 1e3
 _TIE = 1e-10
 
@@ -79,14 +79,14 @@ Curve = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 class Corrections(Protocol[T_co]):
-    """A language in which calibrations can be written."""
+    """A target language of an export, into which calibrations are translated."""
 
     def temper(self, t: float, /) -> T_co:
         """Raise posteriors to the power 1/t, and normalise."""
         ...
 
     def bend(self, curves: Sequence[Curve | None], least: float, /) -> T_co:
-        """Map the posterior of each class by its curve (None: as it is), hold it to [least, 1 − least], normalise."""
+        """Map the posterior of each class by its curve (None: unchanged), clip it to [least, 1 − least], normalise."""
         ...
 
 
@@ -98,7 +98,7 @@ class Calibration(Protocol):
         ...
 
     def plain(self) -> dict[str, Any]:
-        """Return it as numbers and text, to be held and saved."""
+        """Return the calibration as numbers and text, for ``held_`` and for files."""
         ...
 
     def write(self, corrections: Corrections[T], labels: tuple[Label, ...]) -> T:
@@ -108,7 +108,7 @@ class Calibration(Protocol):
 
 @dataclass(frozen=True)
 class Temperature:
-    r"""P(c | x) raised to the power 1/t and normalised: t > 1 makes posteriors less sure.
+    r"""P(c | x) raised to the power 1/t and normalised. t > 1 makes posteriors less certain.
 
     Examples
     --------
@@ -120,11 +120,11 @@ class Temperature:
 
     @classmethod
     def fitted(cls, log_posterior: Floats, target: Codes, weights: Floats) -> Temperature:
-        """Choose t by least weighted log-loss, which is convex in 1/t.
+        """Choose the t with the lowest weighted log-loss, which is convex in 1/t.
 
-        One imaginary row in N + 2 has any class (Platt's correction): if every row left out is predicted
-        correctly, posteriors would otherwise become 0 and 1, and the next mistake would have an infinite loss. A row
-        whose class has posterior 0 has an infinite loss under every t and is ignored; if there are no others, t is 1.
+        One imaginary row in N + 2 has any class (Platt's correction). Without it, posteriors would become 0 and 1 if
+        every row is predicted correctly, and the next mistake would have an infinite loss. Rows whose class has
+        posterior 0 have an infinite loss under every t and are ignored. If there are no other rows, t is 1.
         """
         scores = log_posterior - log_posterior.max(axis=1, keepdims=True)
         true = scores[np.arange(len(target)), target]
@@ -136,7 +136,7 @@ class Temperature:
         true += (any_class - true) / (weights.sum() + 2.0)
 
         def slopes(inverse: float) -> tuple[float, float, float]:
-            """The first and second derivative of the loss in 1/t, and the size of their terms."""
+            """Return the first and second derivative of the loss in 1/t, and the magnitude of their terms."""
             share = np.where(ruled_out, 0.0, np.exp(inverse * finite))
             share /= share.sum(axis=1, keepdims=True)
             mean = (share * finite).sum(axis=1)
@@ -146,15 +146,15 @@ class Temperature:
         return cls(1.0 / _root(slopes))
 
     def log_posterior(self, log_posterior: Floats, labels: tuple[Label, ...]) -> Floats:
-        """Return the calibrated log P(c | x); the labels of the classes do not matter here."""
+        """Return the calibrated log P(c | x). The labels are not used."""
         return _normalised(log_posterior / self.t)
 
     def plain(self) -> dict[str, Any]:
-        """Return it as numbers and text, to be held and saved."""
+        """Return the calibration as numbers and text, for ``held_`` and for files."""
         return {"method": "temperature", "t": self.t}
 
     def write(self, corrections: Corrections[T], labels: tuple[Label, ...]) -> T:
-        """Write it in another language."""
+        """Call the method of ``corrections`` for this kind of calibration."""
         return corrections.temper(self.t)
 
 
@@ -165,10 +165,10 @@ class Isotonic:
     Attributes
     ----------
     knots : mapping from class to (posteriors, shares)
-        Between two knots the curve is a straight line, beyond them level. A class without knots, which came
+        The curve is linear between two knots and constant beyond them. A class without knots, which appeared
         later, keeps its posterior.
     least : float
-        No share is below this, or above one minus this, before they are normalised.
+        Shares are clipped to [least, 1 − least] before they are normalised.
 
     Examples
     --------
@@ -185,19 +185,19 @@ class Isotonic:
     def fitted(
         cls, log_posterior: Floats, target: Codes, weights: Floats, labels: tuple[Label, ...]
     ) -> Isotonic:
-        """Fit one curve a class against the rest, by pooling adjacent violators."""
+        """Fit one curve for each class against the rest, by pooling adjacent violators."""
         posterior = np.exp(log_posterior)
         rows = np.flatnonzero(weights > 0.0)
         knots = {}
         for c, label in enumerate(labels):
             order = rows[np.argsort(posterior[rows, c], kind="stable")]
             p, w = posterior[order, c], weights[order]
-            # Posteriors that differ by rounding alone are one: otherwise a curve would depend on the last bit.
+            # Treat posteriors that differ only by rounding as equal. Otherwise the curve would depend on the last bit.
             place = np.cumsum(np.diff(p, prepend=p[:1]) > _TIE * p)
             weight = np.bincount(place, weights=w)
             at = np.bincount(place, weights=w * p) / weight
             share = isotonic(np.bincount(place, weights=w * (target[order] == c)) / weight, weight)
-            # The ends of each level run suffice.
+            # Only the ends of each constant run are needed.
             turn = np.diff(share) != 0.0
             end = np.concatenate([[True], turn]) | np.concatenate([turn, [True]])
             knots[label] = (tuple(at[end].tolist()), tuple(share[end].tolist()))
@@ -212,11 +212,11 @@ class Isotonic:
         return _normalised(np.log(np.clip(share, self.least, 1.0 - self.least)))
 
     def plain(self) -> dict[str, Any]:
-        """Return it as numbers and text, to be held and saved."""
+        """Return the calibration as numbers and text, for ``held_`` and for files."""
         return {"method": "isotonic", "knots": dict(self.knots), "least": self.least}
 
     def write(self, corrections: Corrections[T], labels: tuple[Label, ...]) -> T:
-        """Write it in another language."""
+        """Call the method of ``corrections`` for this kind of calibration."""
         return corrections.bend([self.knots.get(label) for label in labels], self.least)
 
 
@@ -257,9 +257,9 @@ def check_method(method: object) -> None:
 
 
 def calibrate(fitted: FittedState, source: Source, method: str) -> Temperature | Isotonic:
-    """Calibrate what was counted on its own rows, each left out: one more pass over the source.
+    """Calibrate a model on leave-one-out predictions of its own rows, in one more pass over the source.
 
-    Of a row of weight w, min(w, 1) is left out, and its loss has the weight w: a weight of two is two rows.
+    A row of weight w counts as w rows of weight 1: min(w, 1) is left out of the counts, and its loss has weight w.
     """
     posterior, target, weights = spread_posteriors(fitted, source)
     weights = weights * _wanted_shares(fitted, target, weights)
@@ -269,7 +269,7 @@ def calibrate(fitted: FittedState, source: Source, method: str) -> Temperature |
 
 
 def spread_posteriors(fitted: FittedState, source: Source) -> tuple[Floats, Codes, Floats]:
-    """Return the leave-one-out log-posteriors, classes and weights of rows spread evenly over a source."""
+    """Return the leave-one-out log-posteriors, classes and weights of evenly spaced rows of a source."""
     assert fitted.spec is not None
     return spread_left_out(LeaveOneOut(fitted.statistics, fitted.spec), learned_chunks(fitted, source))
 
@@ -277,9 +277,9 @@ def spread_posteriors(fitted: FittedState, source: Source) -> tuple[Floats, Code
 def spread_left_out(
     left_out: LeaveOneOut, chunks: Iterable[Chunk], most: int | None = None
 ) -> tuple[Floats, Codes, Floats]:
-    """Return the log-posteriors, classes and weights of rows spread evenly over chunks, each row left out.
+    """Return the leave-one-out log-posteriors, classes and weights of evenly spaced rows of some chunks.
 
-    The largest number of rows; by default fewer if each needs a new estimate.
+    ``most`` is the maximum number of rows. By default, it is smaller if each row needs a new estimate.
     """
     if most is None:
         most = MOST_ROWS if left_out.fast and not left_out.balanced else MOST_REFITS
@@ -294,10 +294,10 @@ def spread_left_out(
 
 
 def _wanted_shares(fitted: FittedState, target: Codes, weights: Floats) -> Floats:
-    """Return the factor of each row's weight, so that classes have the weights that the model was given.
+    """Return a factor for each row's weight, so that the classes have the frequencies that the user asked for.
 
-    Class weights and a given class prior mean that future rows have other class frequencies. A correction fitted to
-    the frequencies of these rows would undo them. The sum stays the same.
+    Class weights or a given class prior mean that future rows have other class frequencies than these rows. A
+    calibration fitted to the frequencies of these rows would undo that. The total weight stays the same.
     """
     assert fitted.spec is not None
     weighted = weighted_classes(fitted.statistics, fitted.spec)
@@ -310,7 +310,7 @@ def _wanted_shares(fitted: FittedState, target: Codes, weights: Floats) -> Float
 
 
 def _root(slopes: Callable[[float], tuple[float, float, float]]) -> float:
-    """Find where an ascending slope is 0 between the bounds, by Newton's steps kept inside a bracket."""
+    """Return the root of an ascending slope between the bounds, by bracketed Newton steps."""
     slope, bend, size = slopes(1.0)
     if abs(slope) <= 1e-15 * size:
         return 1.0
@@ -333,7 +333,7 @@ def _normalised(log_share: Floats) -> Floats:
 
 
 def _ascends(at: ArrayLike, share: ArrayLike) -> bool:
-    """Whether a curve is one: as many shares as places, both ascending between 0 and 1."""
+    """Whether a curve is valid: as many shares as positions, both ascending between 0 and 1."""
     x, y = np.asarray(at, dtype=np.float64), np.asarray(share, dtype=np.float64)
     fine = x.ndim == 1 and x.shape == y.shape and len(x) > 0
     return bool(

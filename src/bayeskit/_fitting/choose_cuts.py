@@ -1,4 +1,4 @@
-"""Chooses cut points for the numeric columns of a source from its rows and classes."""
+"""The choice of cut points for the numeric columns of a source, from its rows and classes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from bayeskit.errors import NeedsRows, SettingError
 
 Cuts = dict[Name, tuple[float, ...]]
 
-# Rows that are read of a source of many batches: every row, then every second, fourth, …
+# The maximum number of rows to keep of a source with many batches. Above it, keep every second row, every fourth, …
 MOST_ROWS = 2**20
 
 
 class _Sample:
-    """Values, classes and weights of evenly spread rows."""
+    """Values, classes and weights of evenly spaced rows."""
 
     def __init__(self) -> None:
         self.step = 1
@@ -41,7 +41,7 @@ class _Sample:
             self._thin()
 
     def _thin(self) -> None:
-        """Keep every second row of those kept, counted over all parts."""
+        """Drop every second row of the sample, counted over all parts."""
         first, thinned = 0, []
         for columns, codes, weights in self.parts:
             rows = slice(first % 2, None, 2)
@@ -68,17 +68,17 @@ class _Sample:
 def choose_cut_points(
     source: Source, reading: Reading, given: Cuts, numeric: str | int | Mapping[Any, str | int] = "mdl"
 ) -> Cuts:
-    """Return the cut points of numeric columns: as given, or chosen by ``numeric``.
+    """Return the cut points of numeric columns: those given, and for other columns those chosen as ``numeric`` says.
 
-    All rows in memory are used. Of a source in batches at most about a million are, evenly spread, so that memory
-    does not grow with it.
+    If the rows are in memory, all are used. If the source has batches, at most about a million evenly spaced rows
+    are used, so that memory does not grow with the source.
 
     Parameters
     ----------
     source, reading, given
     numeric : "mdl", "gaussian", int, or mapping from column to one of these
-        Cut where the classes differ (MDL), do not cut, or cut into this number of intervals of about equally many
-        rows. What a mapping does not name is not cut.
+        Cut where the classes differ (MDL), do not cut, or cut into this many intervals with about equal numbers of
+        rows. Columns that a mapping does not name are not cut.
     """
     schema: Schema | None = None
     target = Variable("y", "categorical")
@@ -120,14 +120,14 @@ def _way(numeric: str | int | Mapping[Any, str | int], name: Name) -> Any:
 
 
 def _to_choose(schema: Schema, given: Cuts, numeric: str | int | Mapping[Any, str | int]) -> list[Variable]:
-    """Return the columns whose cut points rows must choose."""
+    """Return the columns whose cut points must be chosen from rows."""
     return [v for v in schema.numeric if v.name not in given and _way(numeric, v.name) != "gaussian"]
 
 
 def _given_cuts(
     source: Source, schema: Schema, given: Cuts, numeric: str | int | Mapping[Any, str | int]
 ) -> Cuts:
-    """Return the cut points given of a source without rows; it has none to choose others from."""
+    """Return the given cut points of a source that is counted in place. Raise an error if others must be chosen."""
     _check_given(given, schema)
     wanted = [v.name for v in _to_choose(schema, given, numeric)]
     if wanted:
@@ -169,7 +169,7 @@ def _absorb(
     table = match_columns(rows.table, schema, names, "the first batch")
     grown, codes = encode_labels(as_labels(rows.y, table.n_rows), target, "grow")
     if grown.size != target.size and sample.parts:
-        # New classes may lie between the old ones: move the codes that were kept.
+        # New classes may be sorted between the old ones, so update the codes in the sample.
         moved = np.array([grown.codes[label] for label in target.states], dtype=np.int64)
         sample.parts = [(columns, moved[c], w) for columns, c, w in sample.parts]
     columns = [table.numbers(schema.position[v.name]) for v in wanted]

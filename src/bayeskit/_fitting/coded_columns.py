@@ -1,4 +1,4 @@
-"""Gaussian classes of mixed tables: states become columns of 0 and 1, numbers are measured from their mean."""
+"""Gaussian classes for mixed tables: states become columns of 0 and 1, and numbers are standardised."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Coding = tuple[bool, tuple[tuple[Any, ...], ...]]
 
 
 def choose_coding(statistics: Statistics, missing: str, most: float) -> Coding:
-    """Choose the columns for the attributes that vary: their means and deviations, their states with their shares.
+    """Choose the columns of all attributes that vary: means and deviations of numbers, and states with their shares.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def choose_coding(statistics: Statistics, missing: str, most: float) -> Coding:
         With tables and moments.
     missing : "ignore", "mean" or "indicator"
     most : float
-        How many deviations from its mean a number is at most taken to be.
+        The number of standard deviations from the mean at which numbers are clipped.
     """
     schema = statistics.schema
     columns = (*_numbers(statistics, missing, float(most)), *_states(statistics, missing))
@@ -66,7 +66,7 @@ def _states(statistics: Statistics, missing: str) -> Iterator[tuple[Any, ...]]:
 
 @dataclass(frozen=True)
 class CodedColumns(ModelForm):
-    """Columns that are made of all attributes, jointly Gaussian in each class."""
+    """The form in which the coded columns of all attributes are jointly Gaussian in each class."""
 
     coding: Coding
 
@@ -87,10 +87,10 @@ class CodedColumns(ModelForm):
 
 @dataclass(frozen=True, eq=False)
 class CodedGaussian(Conditional):
-    """Gaussian classes over columns that are made of attributes.
+    """Gaussian classes over the coded columns of attributes.
 
-    They score classes, and are no distribution of rows: a state is no number, and one number is not another because
-    both lie far out.
+    They score classes but are not a distribution of rows: the 0/1 columns of a state are not Gaussian numbers, and
+    clipping maps different numbers to the same one.
     """
 
     schema: Schema
@@ -108,7 +108,7 @@ class CodedGaussian(Conditional):
         self.classes.add_left_out(self._coded(chunk), own, out)
 
     def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
-        """Show one attribute after the other, in the order of their columns; those to come are integrated out."""
+        """Add the attributes one by one, in column order, with all later ones integrated out."""
         whole = self._coded(chunk)
         values = np.full_like(whole.values, np.nan)
         before = np.zeros((chunk.n_rows, out.shape[2]))

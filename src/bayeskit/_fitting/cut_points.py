@@ -1,9 +1,10 @@
-"""Discretizes a numeric attribute by class (MDL), by frequency or by width.
+"""Discretization of a numeric attribute by class (MDL), by frequency or by width.
 
-Cut points ascend; interval k holds the values of (cut[k − 1], cut[k]]. A cut lies in [a, b) of the two
-neighbouring values a < b that it parts. By the class (Fayyad and Irani) weights are whole numbers of a unit, and
-x·log₂x is a whole number of 1/scale: sums of both are exact, so that the answer depends neither on the order of rows
-nor on the names of classes.
+Cut points ascend. Interval k is (cut[k − 1], cut[k]]. A cut between two neighbouring values a < b lies in [a, b).
+
+The method by class (Fayyad and Irani) represents weights as integer multiples of a unit, and x·log₂x as integer
+multiples of 1/scale. Sums of both are exact, so the cuts depend neither on the order of the rows nor on the names of
+the classes.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from bayeskit.typing import Floats
 # The kind of gap after a sorted row.
 CLOSED, OPEN, CUT = 0, 1, 2
 
-# 3^k fits a float without loss up to here; beyond, the 2 of log₂(3^k − 2) is below the last digit.
+# Up to this k, 3^k is an exact float. Beyond it, the 2 in log₂(3^k − 2) is below the rounding error.
 _LARGEST_POWER = 30
 _LOG2_3 = math.log2(3.0)
 
 
 @kernel
 def information(units: Any, unit: Any, scale: Any, table: Any) -> Any:
-    """Return x·log₂x of a weight, in whole numbers of 1/scale; from the table where it reaches so far."""
+    """Return x·log₂x of a weight as an integer multiple of 1/scale, from the table if it is long enough."""
     if units < table.shape[0]:
         return table[np.uintp(units)]
     if units == 0:
@@ -41,7 +42,7 @@ def information(units: Any, unit: Any, scale: Any, table: Any) -> Any:
 
 @kernel
 def fill_information(unit: Any, scale: Any, empty: Any, table: Any) -> None:
-    """Tabulate x·log₂x of the first weights; ``empty`` is a table that reaches nowhere."""
+    """Tabulate x·log₂x of the smallest weights; ``empty`` is a table of length 0."""
     for units in range(table.shape[0]):
         table[units] = information(units, unit, scale, empty)
 
@@ -66,12 +67,13 @@ def best_cut(
     cells: Any,
     present: Any,
 ) -> Any:
-    """Return the row after which the rows low … high − 1 are best cut, or −1 where no cut pays.
+    """Return the row after which to cut the rows low … high − 1, or −1 if no cut is worthwhile.
 
-    The best cut has the least entropy, and is the first of those; two that differ by less than ``slack``
-    (what rounding can do) are equal. It is taken where the gain exceeds the price of Fayyad and Irani.
-    ``cells`` is scratch, three numbers a class, and all zero before and after; ``present`` has room for
-    every class.
+    The best cut has the lowest entropy. Cuts that differ by less than ``slack``, the rounding error, are equal, and
+    the first of them is taken. A cut is worthwhile if its gain exceeds the cost of Fayyad and Irani.
+
+    ``cells`` is scratch of three numbers for each class, all zero before and after. ``present`` has room for every
+    class.
     """
     whole, left, pairs = cells[0], cells[1], cells[2]
     n_present = np.uintp(0)
@@ -86,7 +88,7 @@ def best_cut(
         total += w
     where = np.int64(-1)
     if n_present > 1:
-        # Σ f(n_c) of both sides; −N·E is this less f of the two sizes.
+        # Σ f(n_c) of both sides, with f(x) = x·log₂x. −N·E is this minus f of the two sizes.
         bits = np.int64(0)
         for j in range(n_present):
             c = present[j]
@@ -135,7 +137,7 @@ def pays(
     total: Any,
     whole_information: Any,
 ) -> Any:
-    """Return whether the gain of a cut exceeds its price; ``whole_information`` is N·Ent(S)."""
+    """Return whether the gain of a cut exceeds its cost; ``whole_information`` is N·Ent(S)."""
     whole, left = cells[0], cells[1]
     for j in range(present.shape[0]):
         left[present[j]] = 0
@@ -158,7 +160,7 @@ def pays(
     spread = (
         k * whole_information / n - k1 * first / (passed * unit) - k2 * second / ((total - passed) * unit)
     )
-    # Weights of less than two rows in all would make log₂(N − 1) negative without end.
+    # If the total weight is below 2, log₂(N − 1) would be negative or −inf.
     price = math.log2(max(n - 1.0, 1.0)) + description_length(k) - spread
     return whole_information - first - second > price
 
@@ -176,9 +178,9 @@ def cut(
     present: Any,
     stack: Any,
 ) -> None:
-    """Cut sorted rows again and again: every gap where a cut pays becomes ``CUT``.
+    """Cut sorted rows recursively: every gap where a cut is worthwhile becomes ``CUT``.
 
-    The smaller part waits no longer than the larger: the stack is as deep as log₂ of the rows.
+    The smaller part is always processed first, so the depth of the stack is at most log₂ of the number of rows.
     """
     stack[0, 0], stack[0, 1] = 0, codes.shape[0]
     depth = 1
@@ -199,16 +201,16 @@ def cut(
         depth += 2
 
 
-# Entries of the table of x·log₂x: 16 MB. Larger counts take their logarithm.
+# The maximum number of entries in the table of x·log₂x (16 MB). For larger counts the logarithm is computed.
 LARGEST_TABLE = 2**21
 
-# Bits for sums of x·log₂x: two of the 63 are left, since differences of them are added.
+# Bits for sums of x·log₂x, below the 63 of an int64 because differences of such sums are added.
 _BITS = 60
 _NO_UNITS = np.empty(0, np.int64)
 
 
 class Values(NamedTuple):
-    """The rows that have a value and weight: ``units[i] * unit`` is the weight of row i, one where empty."""
+    """The rows with a value and a weight. ``units[i] * unit`` is the weight of row i; empty ``units`` mean weight 1."""
 
     values: Floats
     kept: NDArray[np.intp] | None
@@ -230,30 +232,30 @@ def mdl_cut_points(
 ) -> Floats:
     r"""Cut where the gain in information about the class exceeds the cost of the cut (Fayyad and Irani).
 
-    An interval S of N rows is cut in two where the class entropy of the parts is least, as long as
+    An interval S of N rows is cut in two where the class entropy E of the parts is lowest, if
 
     .. math::
         Ent(S) - E > \frac{\log_2(N - 1) + \log_2(3^k - 2) - [k\,Ent(S) - k_1 Ent(S_1) - k_2 Ent(S_2)]}{N}
 
-    with k, k₁, k₂ the classes present in S and its parts; then each part is cut in the same way.
+    where k, k₁ and k₂ are the numbers of classes present in S and its parts. Each part is then cut in the same way.
 
     Parameters
     ----------
     values : array of shape (n,)
-        Numbers; NaN is missing and left out, infinity an error.
+        Numbers. NaN is missing and ignored. Infinity is an error.
     codes : array of shape (n,)
         The class of each row: 0, 1, …, n_classes − 1.
     n_classes : int
     weights : array of shape (n,), optional
         A row of weight 2 counts as two rows, one of weight 0 as none.
     name : hashable
-        What to call the column in an error.
+        The name of the column, for errors.
 
     Returns
     -------
     array of float64
-        Midpoints of neighbouring values, ascending; empty where no cut pays. Of equally good cuts the
-        lowest is taken, whatever the order of the rows.
+        Midpoints of neighbouring values, ascending. Empty if no cut is worthwhile. Of equally good cuts the
+        lowest is taken, regardless of the order of the rows.
 
     References
     ----------
@@ -274,11 +276,11 @@ def mdl_cut_points(
         return np.empty(0)
     order = np.argsort(rows.values)
     ordered = rows.values[order]
-    gaps = np.zeros(n, np.uint8)  # an open gap is 1, which is what True is
+    gaps = np.zeros(n, np.uint8)  # OPEN is 1, the value of True
     np.not_equal(ordered[1:], ordered[:-1], out=gaps[:-1].view(np.bool_))
     units = rows.units[order] if len(rows.units) else rows.units
     scale, table = _information(rows)
-    # Each x·log₂x is right to an ulp or two; together they are at most f(N), below 2^60.
+    # Each x·log₂x has an error of one or two ulps. Their sum is at most f(N), below 2^60.
     slack = np.int64(2 ** (_BITS - 50) + 2 * n_classes)
     cells, present = np.zeros((3, n_classes), np.int64), np.empty(n_classes, target.dtype)
     stack = np.zeros((2 + n.bit_length(), 2), np.int64)
@@ -289,10 +291,10 @@ def mdl_cut_points(
 def frequency_cut_points(
     values: ArrayLike, n_bins: int, weights: ArrayLike | None = None, *, name: Name = "values"
 ) -> Floats:
-    """Cut into intervals of about equal numbers of rows.
+    """Cut into intervals with about equal numbers of rows.
 
-    The k-th cut goes between the two neighbouring values where the weight below comes nearest to k/n_bins
-    of the whole; equal cuts are one, so there may be fewer intervals than requested.
+    The k-th cut lies between the two neighbouring values where the weight below is closest to k/n_bins of the total.
+    Equal cuts are merged, so there may be fewer intervals than requested.
 
     Examples
     --------
@@ -320,9 +322,9 @@ def proportional_cut_points(
 def width_cut_points(
     values: ArrayLike, n_bins: int, weights: ArrayLike | None = None, *, name: Name = "values"
 ) -> Floats:
-    """Cut the range of the values into intervals of equal width; some may hold no row.
+    """Cut the range of the values into intervals of equal width. Some may contain no rows.
 
-    Weights matter only where they are 0: such rows do not widen the range.
+    Rows of weight 0 do not widen the range. Otherwise weights have no effect.
 
     Examples
     --------
@@ -335,14 +337,14 @@ def width_cut_points(
         return np.empty(0)
     low, high = float(found.min()), float(found.max())
     shares = np.arange(1, n_bins) / n_bins
-    # In quarters where the range itself is beyond the largest float.
+    # Work in quarters if the range itself exceeds the largest float.
     part = 1.0 if math.isfinite(high - low) else 0.25
     cuts = (low * part + (high * part - low * part) * shares) / part
     return np.unique(cuts[(cuts >= low) & (cuts < high)])
 
 
 def midpoints(ordered: Floats, places: NDArray[np.intp]) -> Floats:
-    """Return the middle between each of these values and the next: (a + b)/2, never b itself.
+    """Return the midpoint of each of these values and the next one: (a + b)/2, but never b itself.
 
     >>> midpoints(np.array([1.0, 2.0, 1.7e308, 1.75e308]), np.array([0, 2]))
     array([1.500e+000, 1.725e+308])
@@ -352,12 +354,12 @@ def midpoints(ordered: Floats, places: NDArray[np.intp]) -> Floats:
         middle = (a + b) / 2
     beyond = np.isinf(middle)
     middle[beyond] = a[beyond] / 2 + b[beyond] / 2
-    # Between two neighbouring floats the mean may round up to b, which would go to the lower side then.
+    # The mean of two adjacent floats may round up to b, and then b would fall into the lower interval.
     return np.where(middle < b, middle, a)
 
 
 def usable(values: ArrayLike, weights: ArrayLike | None, name: Name) -> Values:
-    """Leave out rows without value or weight, refuse infinity, and count weights in whole units."""
+    """Drop rows without a value or weight, raise an error for infinity, and convert weights to integer units."""
     numbers = np.asarray(values)
     if numbers.ndim != 1 or numbers.dtype.kind not in "iufb":
         raise DataError(
@@ -384,20 +386,20 @@ def usable(values: ArrayLike, weights: ArrayLike | None, name: Name) -> Values:
 
 
 def _as_units(weights: Floats) -> tuple[NDArray[np.int64], float]:
-    """Write weights as whole numbers of a power of two, so that their sums do not depend on the order."""
+    """Return weights as integer multiples of a power of two, so that their sums do not depend on the order."""
     if not len(weights):
         return _NO_UNITS, 1.0
     largest = float(weights.max())
     if len(weights) * largest < 2**53 and (weights == np.rint(weights)).all():
         return weights.astype(np.int64), 1.0
-    # The largest is below 2^e, and so many of them below 2^61.
+    # The largest weight is below 2^e, so that the sum of all units is below 2^61.
     shift = 61 - len(weights).bit_length() - math.frexp(largest)[1]
     units = np.rint(np.ldexp(weights, shift)).astype(np.int64)
     return np.maximum(units, 1), math.ldexp(1.0, -shift)
 
 
 def _information(rows: Values) -> tuple[float, NDArray[np.int64]]:
-    """Return the scale at which sums of x·log₂x fit an integer, and the table of the first of them."""
+    """Return the scale at which sums of x·log₂x fit into an integer, and the table of its first values."""
     total = rows.total * rows.unit
     bound = total * (max(abs(math.log2(rows.unit)), abs(math.log2(total))) + 1)
     scale = math.ldexp(1.0, _BITS - math.frexp(bound)[1])
@@ -417,7 +419,7 @@ def _even_cuts(rows: Values, n_bins: int) -> Floats:
         ordered, upto = np.sort(rows.values), np.arange(1, len(rows.values) + 1)
     places = np.flatnonzero(ordered[1:] != ordered[:-1])
     below = upto[places]
-    # With nothing and everything at the ends: a target nearer to these gets no cut.
+    # Add 0 and the total at the ends: a target that is closer to one of these gets no cut.
     below = np.concatenate([[0], below, [rows.total]]).astype(np.float64)
     targets = np.arange(1, n_bins) * (rows.total / n_bins)
     above = np.searchsorted(below, targets)

@@ -24,18 +24,18 @@ from bayeskit._fitting.long_runs import interrupts
 from bayeskit.errors import BayeskitError, DataError
 from bayeskit.typing import Floats
 
-# How fast longer extrapolations are allowed while they succeed.
+# The factor by which the maximum step length grows while extrapolations succeed.
 _GROWTH = 4.0
 
 
 def extrapolate(first: Floats, second: Floats, third: Floats, longest: float) -> tuple[Floats, float]:
-    r"""Return the point that three successive EM iterates lead to, and the length of the step.
+    r"""Extrapolate three successive EM iterates. Return the new point and the step length s.
 
     .. math:: \theta' = \theta_0 + 2 s\, r + s^2 v,\quad r = \theta_1 - \theta_0,\;
         v = (\theta_2 - \theta_1) - r,\; s = \lVert r \rVert / \lVert v \rVert
 
-    Coordinates that are not finite in all three (the logarithm of an exact zero) stay as in the third. A length of 1
-    is the third point itself.
+    Coordinates that are not finite in all three iterates (the logarithm of an exact zero) are those of the third. A
+    step length of 1 gives the third iterate itself.
 
     Examples
     --------
@@ -57,14 +57,14 @@ def extrapolate(first: Floats, second: Floats, third: Floats, longest: float) ->
 
 
 class Accelerator:
-    """Tries points that lie ahead; remembers how far it was safe to go."""
+    """Tries extrapolated points, and adapts the maximum step length to their success."""
 
     def __init__(self, problem: Any) -> None:
         self.problem = problem
         self.longest = _GROWTH
 
     def try_from(self, first: Any, second: Any, third: Any, least: float) -> tuple[Any, Any, float] | None:
-        """Return (parameters, statistics, value) of a point ahead, or None where it is no better than ``least``."""
+        """Return (parameters, statistics, value) of an extrapolated point, or None if its value is below ``least``."""
         flat = self.problem.flat
         to, length = extrapolate(flat(first), flat(second), flat(third), self.longest)
         if length <= 1.0:
@@ -85,7 +85,7 @@ class Accelerator:
 
 P = TypeVar("P")
 S = TypeVar("S")
-# Rounding alone may let the value fall by this share of it.
+# Rounding alone may decrease the objective by this fraction.
 ROUNDING = 1e-9
 
 
@@ -95,7 +95,7 @@ class Problem(Protocol[P, S]):
     def expect(self, parameters: P) -> tuple[S, float]:
         """Return the expected statistics and the objective (a total over rows), both at ``parameters``.
 
-        A row that is impossible under the parameters must raise an error that names it, and never give NaN.
+        A row that is impossible under the parameters must raise an error that names the row, never return NaN.
         """
         ...
 
@@ -118,14 +118,14 @@ class AcceleratedProblem(Problem[P, S], Protocol[P, S]):
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """When to stop.
+    """When EM stops.
 
     Attributes
     ----------
     tol : float
-        EM stops after a step that changes the objective, a total over rows, by less; 0 makes all steps.
+        Stop after a step that changes the objective (a total over rows) by less than this. 0: make all steps.
     max_iter : int
-        The maximum number of steps; E and M together are one step.
+        The maximum number of steps. An E-step and an M-step together are one step.
     time_limit : float, optional
         Seconds.
     accelerate : bool
@@ -187,14 +187,14 @@ class _EmRun(Generic[P, S]):
     before: list[tuple[P, float]] = field(default_factory=list)
 
     def move(self, to: P, statistics: S, value: float) -> float:
-        """Go to parameters whose E-step is done; return the gain."""
+        """Move to parameters whose E-step is done, and return the gain."""
         if not math.isfinite(value):
             raise _not_finite(f"Step {len(self.history)} of EM", value)
         gain = value - self.history[-1]
         self.fell |= gain < -ROUNDING * abs(value)
         self.here, self.statistics = to, statistics
         self.history.append(value)
-        # Rounding is no reason to prefer an earlier iterate.
+        # Do not prefer an earlier iterate because of rounding.
         if value >= self.best_value - ROUNDING * abs(value):
             self.best, self.best_value = to, value
         return gain
@@ -218,7 +218,7 @@ def run_em(
 
     Examples
     --------
-    Two coins, one of them thrown ten times in each of two rounds, which one is not known: 9 heads, then 2.
+    In each of two rounds, one of two coins is tossed ten times. It is not known which coin. The heads: 9, then 2.
 
     >>> from types import SimpleNamespace
     >>> from math import log
@@ -235,7 +235,7 @@ def run_em(
     """
     end = None if how.time_limit is None else time.monotonic() + how.time_limit
     statistics, value = problem.expect(start)
-    # A start that the prior forbids is no place to stay, but one to leave.
+    # −inf is allowed: EM can leave a start that the prior forbids.
     if math.isnan(value) or value == math.inf:
         raise _not_finite("The start of EM", value)
     ascent: _EmRun[P, Any] = _EmRun(problem, start, statistics, [value], start, value)
@@ -267,7 +267,7 @@ def _not_finite(what: str, value: float) -> DataError:
 
 
 def _step(ascent: _EmRun[P, Any], how: StoppingRule, accelerator: Accelerator | None) -> bool:
-    """Make one step, plain or extrapolated; return whether it changed next to nothing."""
+    """Make one step, plain or extrapolated, and return whether it converged."""
     if accelerator is not None and len(ascent.before) == 2:
         (first, _), (second, value) = ascent.before
         third = ascent.problem.maximise(ascent.statistics)
@@ -300,9 +300,9 @@ def run_em_from_starts(
 ) -> tuple[EmResult[P], list[float]]:
     """Run EM for a few steps from every start, and continue from the best of them.
 
-    A start whose first step fails is skipped, unless all fail. If the likelihood is unbounded, the highest
-    value means nothing. A problem may therefore have ``sound(parameters)``: starts that end with sound
-    parameters are preferred, and the best of them by its short run is taken.
+    A start whose short run fails is skipped, unless all fail. If the likelihood is unbounded, its highest value is
+    meaningless. A problem may therefore have a method ``sound(parameters)``. The starts whose short runs end with
+    sound parameters are then continued, the best first, until one ends with sound parameters.
 
     Returns
     -------
@@ -336,7 +336,7 @@ def run_em_from_starts(
     sound: Callable[[P], bool] = getattr(problem, "sound", lambda parameters: True)
     runs.sort(key=lambda run: -run.value)
     ended: list[EmResult[P]] = []
-    # Without a sound one, the best of all is as good as any.
+    # If no run is sound, take the best of all.
     for run in [run for run in runs if sound(run.parameters)] or runs[:1]:
         ended.append(_gone_on(problem, run, how, end, on_step))
         if ended[-1].stopped or sound(ended[-1].parameters):
@@ -357,10 +357,10 @@ def _gone_on(
     end: float | None,
     on_step: Callable[[int, float], None] | None,
 ) -> EmResult[P]:
-    """Go on from where a short run ended."""
+    """Continue a short run."""
     if run.converged or run.stopped or run.n_iter >= how.max_iter:
         return run
     rest = run_em(problem, run.parameters, _rest(how, end, how.max_iter - run.n_iter), on_step)
-    # The short run may have ended below its best, where the rest began.
+    # The rest starts at the best parameters of the short run, which may not be its last.
     history, fell = run.history + rest.history[1:], run.fell or rest.fell
     return EmResult(rest.parameters, history, rest.value, rest.converged, rest.stopped, fell)

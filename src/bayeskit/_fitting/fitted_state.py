@@ -1,4 +1,4 @@
-"""The state of a fitted classifier: its statistics, and how rows are read and the model is estimated."""
+"""The state of a fitted classifier: its statistics, how it reads rows, and how it estimates the model."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from bayeskit.typing import Floats
 def without_idle_states(
     encoded: EncodedTable, before: Schema, plan: Plan, n_jobs: int | None
 ) -> EncodedTable:
-    """Remove states that occur in no row (a column of integers has all values of its span until then).
+    """Remove states that occur in no row. Before this, an integer column has all values of its range as states.
 
-    Naive Bayes does so after the counting; a table of pairs or triples would first have to be made for all of them.
+    For naive Bayes this is done after counting. Tables of pairs or triples would be too large with all these states.
     """
     plain = ("tables", "moments", "totals", "scatter", "grids", "coded_scatter")
     if all(pattern.kind in plain for pattern in plan.patterns):
@@ -36,21 +36,21 @@ def without_idle_states(
     return encoded.moved_to(before.union(alive) if known else alive)
 
 
-# Enough rows to distinguish counts from measurements; a suggestion is not worth a pass over millions.
+# Enough rows to distinguish counts from measurements. A suggestion is not worth a pass over millions of rows.
 ROWS_LOOKED_AT = 1_000
 
 
 def _by_name(error: BlockValue, table: Table) -> BlockValue:
-    """Let an error name a column of a block, which has only a place there, as its owner does."""
+    """Return the error with the user's name of a column, which a block identifies by position only."""
     if not table.named or type(error.column) is not int:
         return error
     return BlockValue(error.block, table.names[error.column], error.row, error.value)
 
 
 class FittedState:
-    """Counts with everything needed to turn new rows into codes and counts into answers.
+    """Counts, with everything needed to turn new rows into codes and counts into predictions.
 
-    ``spec`` is called on the schema, since families may depend on the kinds of the columns.
+    ``spec`` is called with the schema, because families may depend on the kinds of the columns.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class FittedState:
     def absorb(
         self, source: Source, kept: list[EncodedTable] | None = None, *, read_here: bool = False
     ) -> None:
-        """Add all rows of a source, and to ``kept`` in codes; nothing is changed unless all could be counted.
+        """Add all rows of a source, and append the encoded rows to ``kept``. After an error, nothing is changed.
 
-        ``read_here``: it is known already that no backend counts the source where it is.
+        ``read_here`` means that the caller already knows that no backend counts the source in place.
         """
         before = (self.tally.statistics if self.tally else None), self.tally, self.spec, self.named
         try:
@@ -121,7 +121,7 @@ class FittedState:
             )
 
     def _absorb_counts(self, backend: Backend, source: Source) -> None:
-        """Add what a backend counts of a source, whose rows stay where they are."""
+        """Add the counts of a source that a backend counts in place."""
         if self.tally is None:
             schema = backend.schema(source, self.reading, self.target)
             self.named, self.names = True, tuple(v.name for v in schema.attributes)
@@ -135,7 +135,7 @@ class FittedState:
         self.tally.merge(statistics)
 
     def _counted(self, backend: Backend, source: Source) -> Statistics:
-        """Count a source where it is, by the plan of what was counted before."""
+        """Count a source in place, with the plan of the existing statistics."""
         found = backend.schema(source, self.reading, self.target)
         check_names(tuple(v.name for v in found.attributes), self.names)
         schema = Schema(tuple(found[name] for name in self.names), found.target)
@@ -177,18 +177,18 @@ class FittedState:
         return encoded
 
     def specify(self) -> None:
-        """Make the specification anew: more is held by now of how counts become a model, not of what is counted."""
+        """Make the specification again, after new choices about the estimate. The plan must not change."""
         self.spec = self.make_spec(self.schema)
         self._model = None
 
     def complete(self, statistics: Statistics) -> None:
-        """Replace the statistics by those of the same rows plus expected ones."""
+        """Replace the statistics by those of the same rows plus the expected statistics of unlabelled rows."""
         assert self.tally is not None
         self.tally.statistics = statistics
         self._model = None
 
     def forget(self, source: Source) -> None:
-        """Take all rows of a source away, or none of them."""
+        """Remove all rows of a source. After an error, nothing is changed."""
         assert self.tally is not None
         before = self.tally.statistics
         try:
@@ -223,7 +223,7 @@ class FittedState:
         self._model = None
 
     def widen(self, names: tuple[Name, ...], variables: tuple[Variable, ...] = ()) -> None:
-        """Add columns, which are missing in all rows counted so far; to a block, in which they are 0."""
+        """Add columns that are missing in all rows counted so far. In a block, they are 0."""
         assert self.tally is not None
         schema = self.schema
         if schema.block is not None:
@@ -237,14 +237,14 @@ class FittedState:
 
     @property
     def hints(self) -> dict[Name, str]:
-        """Other families that might fit numeric columns, judging by the shape of their first rows."""
+        """Other families that may fit the numeric columns, judging by their first rows."""
         return hinted_families(self.shapes) if self._hints is None else self._hints
 
     @hints.setter
     def hints(self, known: dict[Name, str]) -> None:
         self._hints = known
 
-    # -- answers -------------------------------------------------------------------------------
+    # -- predictions ---------------------------------------------------------------------------
 
     @property
     def statistics(self) -> Statistics:
@@ -264,7 +264,7 @@ class FittedState:
         )
 
     def model(self) -> Model:
-        """Return the look-up tables, estimated once after every change of the counts."""
+        """Return the model, which is estimated once after every change of the counts."""
         model = self._model
         if model is None:
             assert self.spec is not None
@@ -272,7 +272,7 @@ class FittedState:
         return model
 
     def joint(self, table: Table) -> tuple[Floats, Model]:
-        """Return log P(c, x) and the model that gave it."""
+        """Return log P(c, x) of each row, and the model."""
         model = self.model()
         assert self.spec is not None
         policy: Policy = self.spec.unseen

@@ -2,8 +2,8 @@ r"""The conditional of a graph over the class and the attributes: the product of
 
 .. math:: P(c, x) = P(c \mid \mathrm{pa}_c) \prod_j P(x_j \mid \mathrm{pa}_j)
 
-Rows that have every parent of what they have are looked up, the same way as those of kDB. Where a parent is missing,
-:mod:`bayeskit._fitting.graph_sums` takes the sum over its states.
+If a row has the parents of all its values, its factors are looked up, as in kDB. If a parent is missing,
+:mod:`bayeskit._fitting.graph_sums` sums over its states.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class GraphFactors(DiscreteConditional):
-    """log P(x | c) of the attributes of a graph; log P(c, x) where the class has parents.
+    """log P(x | c) of the attributes of a graph, or log P(c, x) if the class has parents.
 
     Attributes
     ----------
     schema : Schema
     dag : Dag
-        Over the class and the attributes of which something is known.
-    target : name of the class in it
+        The graph over the class and the attributes that have states or numbers.
+    target : name of the class in the graph
     tables : FamilyTries
         The categorical children of the class.
     apart : FamilyTries of one class
         All other categorical attributes: their factors are the same in every class.
-    class_family : ClassFamily, or None where the class has no parents
+    class_family : ClassFamily, or None if the class has no parents
     numbers : tuple of LinearFamily
         The numeric attributes, parents before children.
-    statistics, anew : what it was estimated from, and how it is estimated from other statistics
+    statistics, anew : the statistics it was estimated from, and a function that estimates it from other statistics
     """
 
     schema: Schema
@@ -78,7 +78,7 @@ class GraphFactors(DiscreteConditional):
     anew: Callable[[Statistics], GraphFactors]
 
     def __getstate__(self) -> dict[str, Any]:
-        # Derived values are computed again: engines hold locks, which cannot be copied.
+        # Derived values are not pickled but computed again: engines contain locks, which cannot be pickled.
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
@@ -87,27 +87,27 @@ class GraphFactors(DiscreteConditional):
 
     @property
     def is_separate(self) -> bool:  # type: ignore[override]
-        """Whether no two attributes depend on each other, given the class."""
+        """Whether all attributes are independent given the class."""
         above = self.dag.parents_of(self.target)
         others = (name for name in self.dag.nodes if name != self.target)
         return len(above) <= 1 and all(set(self.dag.parents_of(name)) <= {self.target} for name in others)
 
     @property
     def is_state(self) -> Flags:
-        """Of which categorical attributes missing is a state."""
+        """For each categorical attribute, whether missing is a state."""
         return np.asarray(self.tables.trie.is_state)
 
     # -- missing cells ---------------------------------------------------------------------------------
 
     @cached_property
     def places(self) -> dict[Name, tuple[bool, int]]:
-        """Whether each attribute of the graph is categorical, and its number among those of its kind."""
+        """For each attribute of the graph, whether it is categorical, and its index among those of its kind."""
         number = {v.name: (True, j) for j, v in enumerate(self.schema.categorical)}
         number |= {v.name: (False, j) for j, v in enumerate(self.schema.numeric)}
         return {name: number[name] for name in self.dag.nodes if name != self.target}
 
     def known(self, chunk: Chunk) -> Flags:
-        """Return which nodes each row has, in the order of the graph: shape (n, nodes). The class counts as known."""
+        """Return which nodes are present in each row: shape (n, nodes), in graph order. The class is always known."""
         found, sizes = np.ones((chunk.n_rows, len(self.dag.nodes)), np.bool_), self.tables.trie.sizes
         for at, name in enumerate(self.dag.nodes):
             if name == self.target:
@@ -120,7 +120,7 @@ class GraphFactors(DiscreteConditional):
         return found
 
     def hidden(self, known: Flags) -> Flags:
-        """Return which nodes are missing and have something that is known, or the class, below them."""
+        """Return which nodes are missing and have a known descendant (the class is known): shape (n, nodes)."""
         found, position = np.zeros_like(known), self.dag.position
         for name in topological_order(self.dag)[::-1]:
             at = position[name]
@@ -138,13 +138,13 @@ class GraphFactors(DiscreteConditional):
         self._add(chunk, np.asarray(own, np.float64), out)
 
     def _add(self, chunk: Chunk, own: Floats | None, out: Floats, summed: Flags | None = None) -> None:
-        """Add rows; ``summed`` marks nodes to sum over even if the rows have a value."""
+        """Add the log-probabilities of rows; ``summed`` marks nodes to sum over even if the row has a value."""
         known = self.known(chunk)
         if summed is not None:
             known &= ~summed
         hidden = self.hidden(known)
         if summed is not None:
-            # A missing cell that is a state would be looked up, were it not summed over.
+            # Otherwise a missing cell would be looked up as the state "missing" instead of being summed over.
             hidden |= summed & self._states_of_missing
         holed = hidden.any(axis=1)
         if not holed.any():
@@ -161,7 +161,7 @@ class GraphFactors(DiscreteConditional):
 
     @cached_property
     def _states_of_missing(self) -> Flags:
-        """Of which nodes missing is a state, in the order of the graph."""
+        """For each node, in graph order, whether missing is a state."""
         places = [self.places.get(name, (False, 0)) for name in self.dag.nodes]
         return np.array([is_discrete and bool(self.is_state[j]) for is_discrete, j in places], np.bool_)
 
@@ -173,15 +173,16 @@ class GraphFactors(DiscreteConditional):
         there: Flags | None = None,
         numbers: Sequence[LinearFamily] | None = None,
     ) -> None:
-        """Add rows in which all parents of every present node are present.
+        """Add the log-probabilities of rows in which all parents of every present node are present.
 
         Parameters
         ----------
         own : array of shape (n,), optional
             How much of each row's weight to leave out.
         there : bool array of shape (n, categorical attributes), optional
-            Whether a code is the row's own.
-        numbers : some of the numeric families, optional
+            Whether a code is the row's own, not a state that was filled in.
+        numbers : sequence of LinearFamily, optional
+            The numeric families to add. By default, all.
         """
         codes, target = chunk.codes, chunk.target
         alike = np.zeros((chunk.n_rows, 1))
@@ -200,7 +201,7 @@ class GraphFactors(DiscreteConditional):
 
     @cached_property
     def log_tables(self) -> LogTables:
-        """The small tables of categorical attributes."""
+        """Dense tables of the categorical attributes with small families, for fast look-up."""
         return LogTables.of(self)
 
     def _of_class(self, family: ClassFamily, chunk: Chunk, own: Floats | None, there: Flags | None) -> Floats:
@@ -225,12 +226,12 @@ class GraphFactors(DiscreteConditional):
 
     @cached_property
     def network(self) -> Network:
-        """The graph with its tables; a class without parents has all states alike, since P(c) is not held here."""
+        """The graph and its tables as a network. A class without parents is uniform, because P(c) is not part of it."""
         return network_of_graph(self)
 
     @cached_property
     def exact(self) -> Exact:
-        """The engine for rows with many missing cells, if all nodes are discrete."""
+        """The inference engine for rows with many missing cells, if all nodes are discrete."""
         from bayeskit._inference.exact import Exact
         from bayeskit._inference.potentials import Potentials
 
@@ -238,7 +239,7 @@ class GraphFactors(DiscreteConditional):
 
     @cached_property
     def has_small_tree(self) -> bool:
-        """Whether one tree answers for rows with any holes, all nodes being discrete."""
+        """Whether one small clique tree serves rows with any missing cells; only if all nodes are discrete."""
         try:
             return self.exact.is_small
         except TooLarge:
@@ -246,7 +247,7 @@ class GraphFactors(DiscreteConditional):
 
     @cached_property
     def hybrid(self) -> Hybrid:
-        """The same where some node is continuous."""
+        """The inference engine for rows with many missing cells, if some node is continuous."""
         from bayeskit._inference.gaussian.hybrid import Hybrid
 
         return Hybrid(self.network)
@@ -282,7 +283,7 @@ class GraphFactors(DiscreteConditional):
         return rows
 
     def _no_codes(self, n: int) -> NDArray[Any]:
-        """Codes in which everything is missing; an attribute that is not in the graph stays so."""
+        """Return codes in which all cells are missing. Attributes outside the graph remain missing."""
         sizes = self.tables.trie.sizes
         kind = np.uint8 if sizes.max(initial=0) <= LARGEST_BYTE_TABLE else np.uint32
         return np.tile(sizes.astype(kind), (n, 1))
@@ -299,7 +300,7 @@ class GraphFactors(DiscreteConditional):
             family.sample_into(rows, rng)
 
     def _drawn_given(self, n: int, given: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw the discrete attributes of one class: those above it have another distribution then."""
+        """Draw the discrete attributes given one class, from the posterior network, because the class has ancestors."""
         from bayeskit._inference.potentials import Evidence, Potentials
         from bayeskit._inference.sampling.forward import Forward
         from bayeskit._inference.sampling.posterior_network import posterior_network
@@ -323,7 +324,7 @@ class GraphFactors(DiscreteConditional):
 
     @cached_property
     def of_tables(self) -> set[int]:
-        """The categorical children of the class, by number."""
+        """The indices of the categorical children of the class."""
         return set(self.tables.members())
 
     def members(self) -> list[int]:
@@ -352,13 +353,13 @@ class GraphFactors(DiscreteConditional):
         return np.broadcast_to(counts.sum(axis=-1, keepdims=True), counts.shape)
 
     def family_of(self, families: Any, j: int) -> int:
-        """Return which of the families that were counted is that of an attribute."""
+        """Return the index of an attribute's family among the counted families."""
         family, sizes = (j, *self.parents_of(j)), self.tables.trie.sizes
-        # Parents that have no state were counted, and are not in the graph.
+        # Parents without states were counted but are not in the graph.
         members = (tuple(i for i in families.names_of(f) if sizes[i]) for f in range(len(families)))
         return next(f for f, names in enumerate(members) if names == family)
 
-    # -- what else is done with it ---------------------------------------------------------------------
+    # -- posteriors, networks, explanations --------------------------------------------------------------
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
         from bayeskit._fitting.graph_sums import GraphPosterior
@@ -372,10 +373,10 @@ class GraphFactors(DiscreteConditional):
         page.add_graph(self)
 
     def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
-        """Take the attributes one after the other, parents first.
+        """Add the attributes one by one, parents first.
 
-        The part of an ancestor of the class, or of a descendant of a missing node, is the change that it makes to the
-        posterior given the attributes before it.
+        The contribution of an ancestor of the class, or of a child of a missing node, is the change that it makes to
+        log P(c, x) of the attributes before it.
         """
         position, above = self.dag.position, set(ancestors(self.dag, self.target))
         known = self.known(chunk)
@@ -397,20 +398,20 @@ class GraphFactors(DiscreteConditional):
             rest = np.flatnonzero(~whole)
             if len(rest):
                 now, before = self._given_only(some.take(rest), shown[rows[rest]]), joint[rows[rest]]
-                # What was impossible before is not made so by this value.
+                # A class that was impossible before is not made impossible by this value.
                 possible = before > -np.inf
                 step[rest] = np.where(possible, now - np.where(possible, before, 0.0), 0.0)
             joint[rows] += step
             out[rows, (categorical if is_discrete else numeric)[j]] += step
 
     def log_class(self) -> Floats:
-        """Return log P(c) where the class has parents, nothing being known of these: shape (K,)."""
+        """Return log P(c) of a class with parents, without evidence: shape (K,)."""
         sizes = self.tables.trie.sizes[None].astype(self.schema.code_dtype)
         nothing = Chunk(1, sizes, np.full((1, len(self.schema.numeric)), np.nan))
         return np.asarray(self._given_only(nothing, np.zeros((1, len(self.dag.nodes)), np.bool_))[0])
 
     def _given_only(self, chunk: Chunk, shown: Flags) -> Floats:
-        """Return log P(x | c) of some of the cells of each row (with P(c | parents) where the class has any)."""
+        """Return log P(x | c) of the ``shown`` cells of each row, or log P(c, x) if the class has parents."""
         codes, values, summed = chunk.codes.copy(), chunk.values.copy(), ~shown
         for name, (is_discrete, j) in self.places.items():
             rows = summed[:, self.dag.position[name]]
@@ -424,7 +425,7 @@ class GraphFactors(DiscreteConditional):
         return out
 
     def _family_logs(self, name: Name, chunk: Chunk) -> Floats:
-        """Return log P(x | parents) of one attribute, in rows that have its whole family: shape (n, K) or (n, 1)."""
+        """Return log P(x | parents) of one attribute in rows with its whole family: shape (n, K) or (n, 1)."""
         is_discrete, j = self.places[name]
         if not is_discrete:
             family = next(family for family in self.numbers if family.child == j)
@@ -438,7 +439,7 @@ class GraphFactors(DiscreteConditional):
         for tries in (self.tables, self.apart):
             for f, j in enumerate(tries.members()):
                 if tries.rule.mode[f] != PLAIN:
-                    continue  # what backs off has no imaginary rows of its own
+                    continue  # back-off has no imaginary rows
                 parents, codes = tries.parents_of(j), tries.codes_of(j)
                 table = tries.table_of(j, parents, [*(self.codes_of(i) for i in parents), codes])
                 last = int(tries.trie.first_parent[f + 1]) + f
@@ -454,7 +455,7 @@ class GraphFactors(DiscreteConditional):
 
 
 def _counted(own: Floats, there: Flags | None, discrete: Sequence[int]) -> Floats:
-    """Return how much of each row a family has counted: nothing where one of its discrete parents is not the row's."""
+    """Return how much of each row a family has counted: 0 if one of its discrete parents was filled in."""
     if there is None or not discrete:
         return own
     return np.where(there[:, list(discrete)].all(axis=1), own, 0.0)

@@ -1,4 +1,4 @@
-"""Converts the estimated families of a graph to network nodes, and to dense tables for fast look-up."""
+"""The estimated families of a graph as network nodes, and as dense tables for fast look-up."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def network_of_graph(graph: GraphFactors) -> Network:
-    """Return the network of a graph; tables that memory cannot hold are refused before they are made.
+    """Return the network of a graph. If its tables do not fit into memory, raise an error before allocating them.
 
-    A class without parents has all states alike: P(c) is not held by the graph.
+    A class without parents is uniform, because the graph does not contain P(c).
     """
     _refuse_large(graph)
     nodes = []
@@ -44,7 +44,7 @@ def network_of_graph(graph: GraphFactors) -> Network:
 def _variable(graph: GraphFactors, name: Name) -> Variable:
     j = graph.places[name][1]
     variable = graph.schema.categorical[j]
-    # With its cut points a node of intervals accepts numbers as evidence.
+    # Keep the cut points, so that a node of intervals accepts numbers as evidence.
     return replace(discrete(name, state_labels(variable, graph.codes_of(j))), cuts=variable.cuts)
 
 
@@ -69,7 +69,7 @@ def _refuse_large(graph: GraphFactors) -> None:
 
 def _table(graph: GraphFactors, name: Name, parents: tuple[Name, ...]) -> Floats:
     j = graph.places[name][1]
-    # The model has its own order of parents, in which it backs off.
+    # The model orders the parents by back-off, which may differ from the order in the graph.
     mine = graph.parents_of(j)
     names = [graph.schema.categorical[i].name for i in mine]
     table = graph.table_of(j, mine, [graph.codes_of(i) for i in (*mine, j)])
@@ -80,7 +80,7 @@ def _table(graph: GraphFactors, name: Name, parents: tuple[Name, ...]) -> Floats
 
 
 def class_table(graph: GraphFactors, parents: tuple[Name, ...]) -> Floats:
-    """Return P(c | parents), an axis for each parent and the class last."""
+    """Return P(c | parents): one axis for each parent, then the class."""
     k = graph.schema.n_classes
     if graph.class_family is None:
         return np.full(k, 1.0 / k)
@@ -89,7 +89,7 @@ def class_table(graph: GraphFactors, parents: tuple[Name, ...]) -> Floats:
 
 
 def _configurations(graph: GraphFactors, names: Sequence[Name]) -> tuple[NDArray[np.int64], list[int]]:
-    """Return a row of codes for every configuration of some attributes, and the sizes of these."""
+    """Return a row of codes for every configuration of some attributes, and the numbers of their states."""
     places = [graph.places[name][1] for name in names]
     shape = [len(graph.codes_of(j)) for j in places]
     rows = np.zeros((math.prod(shape), len(graph.schema.categorical)), np.int64)
@@ -102,7 +102,7 @@ def _configurations(graph: GraphFactors, names: Sequence[Name]) -> tuple[NDArray
 
 def _lines(graph: GraphFactors, name: Name, parents: tuple[Name, ...]) -> LinearGaussian:
     family = next(family for family in graph.numbers if family.child == graph.places[name][1])
-    # Axes as the node has its discrete parents, the class among them.
+    # The axes are the discrete parents of the node in its order, including the class.
     names = [p for p in parents if p == graph.target or graph.places[p][0]]
     rows, shape = _configurations(graph, [p for p in names if p != graph.target])
     cell = family.cells_of(rows).reshape(*shape, family.n_classes)
@@ -117,13 +117,13 @@ def _lines(graph: GraphFactors, name: Name, parents: tuple[Name, ...]) -> Linear
 
 
 def normalised(rows: Floats) -> Floats:
-    """Return rows that sum to one: as they are but for rounding."""
+    """Return rows that sum to one. Rows that already do, up to rounding, are unchanged."""
     sums = rows.sum(axis=-1, keepdims=True)
     return np.where(np.abs(sums - 1.0) > 1e-12, rows / sums, rows)
 
 
 def state_labels(variable: Variable, codes: Sequence[int]) -> list[Label]:
-    """Return what the states of a node are called; missing and unseen by names that no state has.
+    """Return the labels of a node's states. Those of missing and unseen differ from all other labels.
 
     >>> state_labels(Variable("sky", "categorical", ("sun", "rain")), (0, 1, 2))
     ['sun', 'rain', '(missing)']
@@ -138,7 +138,7 @@ def state_labels(variable: Variable, codes: Sequence[int]) -> list[Label]:
     return labels
 
 
-# A family of more cells is left to its sparse counts.
+# Families with more cells have no dense table; their sparse counts are used instead.
 MOST_CELLS = 2**16
 
 
@@ -146,15 +146,15 @@ MOST_CELLS = 2**16
 class LogTables:
     """log P(x | parents) of the states of categorical attributes.
 
-    A family is a table where imaginary counts are added to the real ones, and its cells are not many. All others, and
-    rows with a missing or unseen value, walk through the counts.
+    A family has a dense table if it has few cells, its prior is imaginary counts, and missing is not a state. All
+    other families, and rows with a missing or unseen value, use the tries.
 
     Attributes
     ----------
     tables, apart : FamilyTries
-        The children of the class, and all other attributes (of one class).
-    cells : mapping from attribute to array
-        Axes parents, child, class.
+        The children of the class, and all other attributes (with a single class).
+    cells : mapping from attribute index to array
+        The axes are the parents, the child, the class.
     """
 
     tables: FamilyTries
@@ -174,7 +174,7 @@ class LogTables:
         return cls(graph.tables, graph.apart, found)
 
     def add(self, codes: Codes, out: Floats, alike: Floats) -> None:
-        """Add the children of the class to ``out`` (n, K), and what is the same in all classes to ``alike`` (n, 1)."""
+        """Add the children of the class to ``out`` (n, K), and all other attributes to ``alike`` (n, 1)."""
         members = np.array([*self.tables.members(), *self.apart.members()], np.intp)
         seen = (codes[:, members] < self.tables.trie.sizes[members]).all(axis=1)
         rows, others = np.flatnonzero(seen), np.flatnonzero(~seen)
@@ -210,6 +210,6 @@ def _logs(tries: FamilyTries, f: int, counts: Floats) -> Floats:
     whole = total + tries.rule.mass_total[last]
     there = whole > 0.0
     with np.errstate(divide="ignore"):
-        # Neither rows nor a prior: every state alike.
+        # Without rows and without a prior, all states are equally probable.
         share = np.where(there, (counts + mass[:, None]) / np.where(there, whole, 1.0), 1.0 / size)
         return np.asarray(np.log(share))

@@ -1,4 +1,4 @@
-"""Learns the graph over the class and the attributes from rows."""
+"""The search for a graph over the class and the attributes, from rows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from bayeskit.typing import Floats
 
 METHODS = ("naive", "tan", *SEARCHES)
 _FEWER_ROWS = "Raise it with bayeskit.networks.set_max_memory, leave columns out, or take a part of the rows."
-# What is known before a search, by the name of the setting.
+# The settings that express prior knowledge about arcs.
 LIMITS = ("required", "forbidden", "tiers", "max_parents")
 
 
@@ -49,21 +49,21 @@ class GraphSearch:
     Attributes
     ----------
     method : one of METHODS
-        "naive": the class is the one parent of every attribute. "tan": the tree of TAN over the categorical attributes,
-        and one over the numeric ones. The rest as in :func:`~bayeskit.learn_network`; the order of "k2" is the class,
-        then the attributes in their order.
+        "naive": the class is the only parent of every attribute. "tan": the tree of TAN over the categorical
+        attributes, and one over the numeric ones. The others are those of :func:`~bayeskit.learn_network`. The order
+        for "k2" is the class, then the attributes in column order.
     score : Score
     markov_blanket : bool
-        Keep only the blanket of the class.
+        Keep only the Markov blanket of the class.
     conditional : bool
-        Continue while an arc near the class raises the likelihood of the class given the rest; ``prior`` is that of
-        the tables used for it.
+        Then change arcs near the class while this increases the conditional likelihood of the class. ``prior`` is the
+        prior of the tables used for this.
     required, forbidden, tiers, max_parents
         As in :func:`~bayeskit.learn_network`; :func:`~bayeskit._fitting.graphical.class_node` gives the name of the
         class.
     missing : "ignore" or "state"
-        With "state", missing is one more state of every categorical attribute that is ever missing. Rows with other
-        missing cells are not used.
+        With "state", every categorical attribute with missing values has the additional state "missing". Rows with
+        any other missing cells are not used.
     time_limit, seed, max_memory
     """
 
@@ -99,10 +99,10 @@ class GraphSearch:
 
 
 def searched_graph(encoded: EncodedTable, search: GraphSearch) -> Parents:
-    """Look for a graph over the class and the attributes, and return the parents of each node.
+    """Search for a graph over the class and the attributes, and return the parents of each node.
 
-    The graph is a function of the cells: neither the order nor the names of columns change it. A row of weight w is as
-    many rows as that. Attributes without a value have no place in it.
+    The graph depends neither on the order nor on the names of the columns. A row of weight w counts as w rows.
+    Attributes without any value are not in the graph.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def searched_graph(encoded: EncodedTable, search: GraphSearch) -> Parents:
     start = time.monotonic()
     columns, weights = node_columns(encoded, search.missing)
     target = class_node(encoded.schema)
-    # Ties are broken by the order of the columns: this one is a function of their cells alone.
+    # Column order breaks ties, so use an order that depends only on the cells.
     here = columns.reordered(columns.canonical_order(weights))
     arcs = read_limits(
         here.names,
@@ -151,9 +151,9 @@ def searched_graph(encoded: EncodedTable, search: GraphSearch) -> Parents:
 
 
 def gathered(trial: FittedState, source: Source, max_memory: float) -> EncodedTable:
-    """Hold all rows of a source in the codes of what was counted from it; those without weight are left out.
+    """Return all rows of a source that have weight, encoded with the schema of ``trial`` and weighted by class weights.
 
-    Codes beyond ``max_memory`` are refused before they are held.
+    Raise an error if the codes need more than ``max_memory``.
     """
     schema, spec = trial.schema, trial.spec
     assert spec is not None
@@ -184,7 +184,7 @@ def gathered(trial: FittedState, source: Source, max_memory: float) -> EncodedTa
 
 
 def node_columns(encoded: EncodedTable, missing: str = "ignore") -> tuple[NodeColumns, Floats | None]:
-    """Return the class and the attributes as a search reads them, and the weights; rows without weight are left out."""
+    """Return the class and the attributes as columns for a search, and the weights of the rows with weight."""
     schema, n = encoded.schema, encoded.n_rows
     assert encoded.target is not None
     chunk = encoded.chunk(0, n)
@@ -243,7 +243,7 @@ def _search_by_class(
     before: Parents,
     start: float,
 ) -> tuple[Parents, str | None]:
-    """Climb by the likelihood of the class given the rest, from the graph that was found."""
+    """Improve a graph by hill-climbing on the conditional likelihood of the class."""
     names = columns.names
     scores: Any = ConditionalScores(columns, target, search.prior, search.score, weights)
     graph = tuple(bits([names.index(p) for p in before[name]]) for name in names)

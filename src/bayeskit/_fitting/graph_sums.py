@@ -1,8 +1,8 @@
-"""Scores rows with missing parents: sums over their states, integrals over their numbers.
+"""Scores of rows with missing parents: sums over their states, integrals over their numbers.
 
-Few joint states are gone through one by one, each looked up like a row without holes; so a row can be left out of the
-counts here, too. Where there are many, exact inference takes the sum. The same under draws of the tables and
-regressions from their posterior.
+If there are few joint states, each is filled in and looked up like a complete row. This also works for leave-one-out.
+If there are many, exact inference computes the sum. The posterior draws of tables and regressions are summed in the
+same way.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from bayeskit.typing import Floats
 
 Codes = NDArray[np.int64]
 
-# Joint states of missing nodes that are gone through; beyond that inference is quicker: by far where all nodes are
-# discrete and one tree takes all rows, and less where each row is an elimination of its own.
+# The maximum number of joint states of missing nodes to fill in. Above it, inference is faster: much faster if all
+# nodes are discrete, with one tree for all rows, and less so if each row needs its own elimination.
 MOST_STATES, MOST_MIXED_STATES = 64, 256
-# Rows of discrete nodes with any missing cells that share one tree.
+# From this number of rows with missing cells on, all share one tree, if all nodes are discrete.
 MANY_ROWS = 256
-# Joint states when a row is left out of the counts; the alternative is a new estimate for each row.
+# The same maximum for leave-one-out, where the alternative is a new estimate for each row.
 MOST_LEFT_OUT = 4_096
-# Rows, each once for each joint state, that are looked up at a time.
+# The number of filled-in rows to look up at a time.
 _BLOCK_ROWS = 65_536
-# Added to a correlation matrix that rounding has left without an inverse.
+# Added to the diagonal of a correlation matrix that is not positive definite because of rounding.
 _RIDGE = 1e-10
 
 
 class Holes(NamedTuple):
-    """What rows with the same holes are summed over: the numbers of categorical attributes, those of numeric ones."""
+    """A pattern of missing values: indices and states of the categorical attributes, indices of the numeric ones."""
 
     discrete: list[int]
     states: list[tuple[int, ...]]
@@ -56,7 +56,7 @@ class Holes(NamedTuple):
 
 
 def by_holes(factors: GraphFactors, hidden: Flags) -> Iterator[tuple[NDArray[np.intp], Holes]]:
-    """Yield rows that have the same holes, and these; rows without any are left out."""
+    """Yield the rows of each pattern of missing values, and the pattern. Rows without missing values are skipped."""
     patterns, which = np.unique(hidden, axis=0, return_inverse=True)
     for p, pattern in enumerate(patterns):
         if pattern.any():
@@ -75,7 +75,7 @@ def by_holes(factors: GraphFactors, hidden: Flags) -> Iterator[tuple[NDArray[np.
 
 
 def add_holed(factors: GraphFactors, chunk: Chunk, hidden: Flags, own: Floats | None, out: Floats) -> None:
-    """Add the rows in which something is hidden; without ``own`` of their weight where that is given."""
+    """Add the log-probabilities of the rows with hidden nodes, with ``own`` of their weight left out if given."""
     holed = np.flatnonzero(hidden.any(axis=1))
     if own is None and not factors.numbers and len(holed) >= MANY_ROWS and factors.has_small_tree:
         out[holed] += _inferred(factors, chunk.take(holed), hidden[holed])
@@ -108,9 +108,10 @@ def sum_over_states(
     logs_of: Callable[[Chunk, Flags, NDArray[np.intp]], Floats],
     block_rows: int = _BLOCK_ROWS,
 ) -> Floats:
-    """Return log Σ exp over all joint states of what is missing, of what ``logs_of`` says of the filled rows.
+    """Return the log-sum-exp of ``logs_of`` over all joint states of the missing attributes.
 
-    It is given the rows with states put in, which codes are the rows' own, and which row each of them was.
+    The arguments of ``logs_of`` are the filled-in rows, which codes are the rows' own, and the original index of each
+    row.
     """
     states = np.array(list(product(*holes.states)), chunk.codes.dtype).reshape(
         holes.n_states, len(holes.discrete)
@@ -130,7 +131,7 @@ def sum_over_states(
 def together_and_apart(
     factors: GraphFactors, holes: Holes
 ) -> tuple[list[LinearFamily], list[LinearFamily] | None]:
-    """Part the numeric families: those that hold a missing number, and the others (None: all of them)."""
+    """Split the numeric families into those with a missing number, and the others (None: all families)."""
     if not holes.numeric:
         return [], None
     missing = set(holes.numeric)
@@ -141,7 +142,10 @@ def together_and_apart(
 def same_numbers(
     families: Sequence[LinearFamily], chunk: Chunk
 ) -> Iterator[tuple[NDArray[np.intp], list[bool]]]:
-    """Yield rows that have the same of these families' children, and for each child whether they have it."""
+    """Yield groups of rows in which the same children of these families are present, and for each child whether it is.
+
+    Groups in which no child is present are skipped.
+    """
     children = chunk.values[:, [family.child for family in families]]
     endless = np.isinf(children)
     if endless.any():
@@ -156,7 +160,7 @@ def same_numbers(
 class Line(NamedTuple):
     """One regression under several draws: arrays of shapes (draws,), (draws, parents), (draws,) and (parents,).
 
-    ``mean`` is that of the child where its numeric parents are at their ``centre``.
+    ``mean`` is the mean of the child when its numeric parents are at their ``centre``.
     """
 
     mean: Floats
@@ -173,9 +177,9 @@ def integrals(
     line_of: Callable[[LinearFamily, int], Line],
     draws: int = 1,
 ) -> Floats:
-    """Return log p(known numbers | states), the missing ones integrated out: shape (n, draws, K).
+    """Return log p(known numbers | states), with missing numbers integrated out: shape (n, draws, K).
 
-    ``line_of`` gives the regression of a family in one configuration, by its key.
+    ``line_of`` returns the regression of a family in the configuration with the given key.
     """
     out = np.empty((chunk.n_rows, draws, factors.schema.n_classes))
     every = [family.keys_of(chunk.codes) for family in families]
@@ -198,14 +202,14 @@ def _estimated(family: LinearFamily, key: int) -> Line:
 def log_integral(
     families: Sequence[LinearFamily], lines: Sequence[Line], kept: list[bool], values: Floats
 ) -> Floats:
-    """Return the log-density of the children that are kept, all others integrated out: shape (n, draws).
+    """Return the log-density of the children in ``kept``, with the others integrated out: shape (n, draws).
 
     Parameters
     ----------
     families : sequence of LinearFamily
-        Parents before children. Numeric parents that are no child here are known.
+        Parents before children. Numeric parents that are not a child here are known.
     lines : sequence of Line
-        The regression of each.
+        The regression of each family.
     values : array of shape (n, numeric attributes)
     """
     place = {family.child: i for i, family in enumerate(families)}
@@ -232,7 +236,7 @@ def log_integral(
 
 
 def _log_normal(away: Floats, covariance: Floats) -> Floats:
-    """Return log N(away; 0, covariance) of shape (n, draws); on the scale of correlations."""
+    """Return log N(away; 0, covariance): shape (n, draws). It is computed from correlations, for accuracy."""
     spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
     correlation = covariance / (spread[:, :, None] * spread[:, None, :])
     try:
@@ -247,7 +251,10 @@ def _log_normal(away: Floats, covariance: Floats) -> Floats:
 
 
 def _inferred(factors: GraphFactors, chunk: Chunk, hidden: Flags) -> Floats:
-    """Ask the network for each row in each class; a class without parents has one over K for its probability there."""
+    """Return the log-probability of each row in each class by inference: shape (n, K).
+
+    In the network, a class without parents has probability 1/K, which is divided out.
+    """
     network, k = factors.network, factors.schema.n_classes
     shape = (chunk.n_rows * k, len(network.nodes))
     sizes = np.array([node.variable.size for node in network.nodes], np.int64)
@@ -267,14 +274,14 @@ def _inferred(factors: GraphFactors, chunk: Chunk, hidden: Flags) -> Floats:
 
 
 def _log_prob(factors: GraphFactors, codes: Codes, values: Floats, sizes: Codes) -> Floats:
-    """Return log P of rows that all lack a discrete node (the code after its last state), or have numbers."""
+    """Return log P of each row. If all nodes are discrete, every row must have a missing one (code = its size)."""
     if not factors.network.is_discrete:
         rows = (HybridEvidence.of_row(*row, sizes) for row in zip(codes, values, strict=True))
         return np.array([factors.hybrid.log_probability(row, get_max_memory()) for row in rows])
     out, missing = np.empty(len(codes)), codes >= sizes
     left = np.ones(len(codes), np.bool_)
     while left.any():
-        # A batch ignores its target: any variable that is missing in a row can be the target.
+        # Only P(evidence) of the batch is used, so any variable that is missing can be its target.
         target = int(missing[left].sum(axis=0).argmax())
         now = left & missing[:, target]
         out[now] = factors.exact.batch(codes[now], target, get_max_memory())[1]
@@ -283,14 +290,14 @@ def _log_prob(factors: GraphFactors, codes: Codes, values: Floats, sizes: Codes)
 
 
 def _states(codes: NDArray[np.generic], known: tuple[int, ...]) -> Codes:
-    """Return which of a node's states each code is, the code after the last where it is none."""
+    """Return the position of each code among the known states, or their number if it is not one of them."""
     place = np.full(int(max([*known, int(codes.max(initial=0))])) + 1, len(known), np.int64)
     place[list(known)] = np.arange(len(known))
     return np.asarray(place[codes])
 
 
 def _estimated_anew(factors: GraphFactors, chunk: Chunk, own: Floats) -> Floats:
-    """Take each row away and estimate the tables without it: exact by definition, and slow."""
+    """Estimate the tables again without each row, and score that row: exact by definition, but slow."""
     statistics = factors.statistics
     out = np.zeros((chunk.n_rows, factors.schema.n_classes))
     for i in range(chunk.n_rows):
@@ -302,16 +309,16 @@ def _estimated_anew(factors: GraphFactors, chunk: Chunk, own: Floats) -> Floats:
     return out
 
 
-# Doubles of a block of rows under all draws.
+# The number of doubles in a block of rows under all draws.
 _BLOCK = 2**21
 
 
 @dataclass(frozen=True, eq=False)
 class GraphPosterior:
-    """What is known of the parameters of a graph.
+    """The posterior distribution of the parameters of a graph.
 
-    A row of a table is Dirichlet(n + a), a being the imaginary counts of the prior; a regression has the posterior of
-    :meth:`~bayeskit._conditionals.linear_family.LinearFamily.drawn`.
+    A row of a table is Dirichlet(n + a), where a are the imaginary counts of the prior. For the posterior of a
+    regression see :meth:`~bayeskit._conditionals.linear_family.LinearFamily.draw_lines`.
     """
 
     factors: GraphFactors
@@ -350,7 +357,7 @@ class GraphPosterior:
         return sum_over_states(chunk, holes, logs_of, max(1, _BLOCK // (draws.n * k)))
 
     def _logs(self, chunk: Chunk, draws: Draws, numbers: Sequence[LinearFamily]) -> Floats:
-        """Return log P(x | c) under every draw of rows that lack no parent: shape (n, draws, K)."""
+        """Return log P(x | c) of rows without missing parents under every draw: shape (n, draws, K)."""
         factors = self.factors
         out = np.zeros((chunk.n_rows, draws.n, factors.schema.n_classes))
         self.tables.add(chunk, draws, out)

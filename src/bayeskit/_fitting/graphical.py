@@ -30,22 +30,21 @@ from bayeskit.errors import SettingError
 Flags = NDArray[np.bool_]
 Family = tuple[Name, ...]
 
-# The class of families that it is no part of.
+# A target with a single state, for families that do not include the class.
 _ALL = Variable("all", "categorical", ("all",), n_declared=1, closed=True)
 
 
 @dataclass(frozen=True)
 class Graphical(ModelForm):
-    r"""A graph that is given: :math:`P(c \mid \mathrm{pa}_c) \prod_j P(x_j \mid \mathrm{pa}_j)`.
+    r"""The form of a given graph: :math:`P(c \mid \mathrm{pa}_c) \prod_j P(x_j \mid \mathrm{pa}_j)`.
 
     Attributes
     ----------
     dag : Dag
-        Over the class (its name is that of :func:`class_node`) and the attributes that the model uses. A categorical
-        attribute, or the class, has no numeric parent. Categorical parents are in the order in which back-off keeps
-        them.
-    constants : back-off constants of the children of the class and of all other attributes, or None where they are
-        still to be chosen
+        The graph over the class (named by :func:`class_node`) and the attributes that the model uses. Categorical
+        attributes and the class have no numeric parents. Back-off drops the last categorical parent first.
+    constants : back-off constants of the children of the class and of all other attributes, or None if they are not
+        chosen yet
 
     Examples
     --------
@@ -62,7 +61,7 @@ class Graphical(ModelForm):
     smooths_by_rows: ClassVar[bool] = True
 
     def plan(self, schema: Schema, spec: ModelSpec) -> Plan:
-        """Ask for each attribute with its parents and the class, and for the class with its parents."""
+        """Return the counts to take: each attribute with its parents and the class, and the class with its parents."""
         parts = _Parts(self.dag, schema)
         if parts.of_class and spec.class_prior is not None:
             raise SettingError(
@@ -111,7 +110,7 @@ class Graphical(ModelForm):
 
 
 def class_node(schema: Schema) -> Name:
-    """Return what the class is called in a graph: its own name, or "class" where a column has that one.
+    """Return the name of the class in a graph: its own name, or "class" if a column already has that name.
 
     >>> class_node(Schema((Variable("y", "numeric"),), Variable("y", "categorical")))
     'class'
@@ -125,7 +124,7 @@ def class_node(schema: Schema) -> Name:
 
 
 class _Parts:
-    """A graph taken apart: the families of each kind, as statistics and estimates know them."""
+    """The families of a graph, grouped as they are counted and estimated."""
 
     def __init__(self, dag: Dag, schema: Schema) -> None:
         self.dag, self.target = dag, class_node(schema)
@@ -134,13 +133,13 @@ class _Parts:
         attributes = [name for name in dag.nodes if name != self.target]
         self.tables = tuple(self._family(n) for n in attributes if n not in numeric and self.has_class(n))
         self.apart = tuple(self._family(n) for n in attributes if n not in numeric and not self.has_class(n))
-        # Cells of the class with its parents are those of its first parent with the others.
+        # Families are counted by class, so the family of the class is that of its parents alone.
         self.of_class = dag.parents_of(self.target)
         self.numeric = tuple(self._family(n) for n in topological_order(dag) if n in numeric)
 
     @property
     def families(self) -> tuple[Family, ...]:
-        """All that is counted of categorical attributes, each family once; those of the class's children first."""
+        """The categorical families to count, each once. Those of the children of the class come first."""
         of_class = (self.of_class,) if self.of_class else ()
         return tuple(dict.fromkeys((*self.tables, *self.apart, *of_class)))
 
@@ -153,16 +152,17 @@ class _Parts:
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """Statistics of a graph, from which its families are estimated one kind after the other."""
+    """Estimates the families of a graph, one kind at a time, from statistics."""
 
     statistics: Statistics
     spec: ModelSpec
     parts: _Parts
 
     def _counted(self, kind: str, wanted: Sequence[Family]) -> Any:
-        """Return some of the families that were counted.
+        """Return some of the counted families.
 
-        A parent that has no state is counted, but not in the graph. It has one code, so that keys are the same without.
+        A parent without states is counted but not in the graph. It has only one code, so the keys are the same
+        without it.
         """
         zero: Any = PARTS[kind].zero(self.statistics.schema, tuple(wanted))
         part: Any = self.statistics.parts.get(kind)
@@ -175,7 +175,7 @@ class _Counted:
 
     @cached_property
     def is_state(self) -> Flags:
-        """Return for which categorical attributes missing is a state: those that were ever missing."""
+        """For each categorical attribute, whether missing is a state: if it has missing values."""
         schema = self.statistics.schema
         families: Any = self.statistics.parts.get("families")
         if self.spec.missing != "state" or families is None:
@@ -185,7 +185,7 @@ class _Counted:
     def tries(
         self, wanted: Sequence[Family], constants: Constants | None, alone: bool = False
     ) -> FamilyTries:
-        """Estimate categorical attributes; ``alone`` without the class."""
+        """Estimate categorical attributes; with ``alone``, without the class as a parent."""
         schema, families = self.statistics.schema, self._counted("families", wanted)
         if alone:
             schema, families = Schema(schema.attributes, _ALL), families.without_class()
@@ -221,7 +221,7 @@ class _Counted:
 
 
 def _with_states(dag: Dag, schema: Schema) -> Dag:
-    """Return the graph without attributes that have no state: nothing is known of them, or could be summed over."""
+    """Return the graph without attributes that have no states: there is nothing to estimate or to sum over."""
     gone = {v.name for v in schema.categorical if not v.size}
     if not gone.intersection(dag.nodes):
         return dag
@@ -234,7 +234,7 @@ def _with_states(dag: Dag, schema: Schema) -> Dag:
 
 
 def check_graph(dag: Dag, schema: Schema) -> None:
-    """Raise an error for a graph over other nodes than these columns and their class."""
+    """Raise an error if a graph has no class, has nodes that are not columns, or has a discrete child of a number."""
     target = class_node(schema)
     if target not in dag.position:
         raise SettingError(
@@ -259,6 +259,6 @@ def check_graph(dag: Dag, schema: Schema) -> None:
 
 
 def as_graph(structure: Mapping[Name, Any], schema: Schema) -> Dag:
-    """Read a held mapping from node to parents, which includes the class."""
+    """Return the graph of a held mapping from nodes (including the class) to their parents."""
     names = [class_node(schema), *schema.position]
     return Dag.of(structure, [name for name in names if name in structure])

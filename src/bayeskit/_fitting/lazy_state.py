@@ -26,7 +26,7 @@ Refresh = Literal["manual", "always"] | float
 
 @dataclass(frozen=True)
 class LazyCounts:
-    """The counts of some attributes, all taken in one pass over the source."""
+    """The counts of some attributes, taken in one pass over the source, and the model estimated from them."""
 
     statistics: Statistics
     model: Model
@@ -40,9 +40,9 @@ class LazyCounts:
 class LazyState:
     """Counts that are computed when needed, and cached within a memory budget.
 
-    All counts of one prediction come from one state of the source: when a later pass finds other class
-    counts (or another file time) than the remembered ones were taken under, those are dropped and
-    everything the prediction needs is counted in one new pass.
+    All counts of one prediction come from the same version of the source. If a later pass finds different class
+    counts or a changed file, the cached counts are dropped, and everything that the prediction needs is counted in
+    one new pass.
     """
 
     def __init__(self, source: Source, fitted: FittedState, refresh: Refresh, max_memory: int) -> None:
@@ -68,7 +68,7 @@ class LazyState:
         self.__dict__.update(state, _lock=threading.RLock())
 
     def drop(self) -> None:
-        """Forget all counts that are remembered."""
+        """Drop all cached counts, and reopen the source."""
         with self._lock:
             self._counts.clear()
             self.source.reopen()
@@ -77,7 +77,7 @@ class LazyState:
             self._since = time.monotonic()
 
     def joint(self, table: Table) -> tuple[Floats, Model]:
-        """Return log P(c, x) of each row from the counts that these rows need."""
+        """Return log P(c, x) of each row and the model, counting only what these rows need."""
         with self._lock:
             self._drop_if_stale()
             table = match_columns(table, self.skeleton(), self._names(), self.fitted.who)
@@ -98,11 +98,11 @@ class LazyState:
         return out, model
 
     def _needed(self, table: Table) -> frozenset[Name]:
-        """The attributes whose counts an answer needs: those present in some row to be predicted."""
+        """Return the attributes that must be counted: in naive Bayes, those that are present in some row."""
         skeleton = self.skeleton()
         assert self.fitted.spec is not None
         spec = self.fitted.spec
-        # Only in naive Bayes are attributes independent, so that absent ones need not be counted.
+        # Missing attributes need not be counted in naive Bayes only, where attributes are independent.
         whole = skeleton.block is not None or spec.missing == "state" or not spec.form.is_naive
         if whole:
             return frozenset(v.name for v in skeleton.attributes)
@@ -116,7 +116,7 @@ class LazyState:
         return self.fitted.spec.unseen
 
     def skeleton(self) -> Schema:
-        """Return the columns and kinds of the source: its first rows are read, nothing is counted."""
+        """Return the columns of the source and their kinds. This reads its first rows but counts nothing."""
         if self._skeleton is None:
             backend = backend_of(self.source)
             if backend is not None:
@@ -154,7 +154,7 @@ class LazyState:
         known = frozenset().union(*self._counts) if self._counts else frozenset()
         absent = needed - known
         if absent and self._counts and self._file_stamps() != self._stamp:
-            self.drop()  # the file was written anew: nothing remembered goes with what is counted now
+            self.drop()  # the file has changed, so the cached counts do not match new ones
             absent = needed
         if absent or not self._counts:
             part = self._count(absent)
@@ -177,7 +177,7 @@ class LazyState:
         assert self.fitted.spec is not None
         backend = backend_of(self.source)
         if backend is not None:
-            # The states are read again: there may be others by now.
+            # Read the states again, because they may have changed.
             found = backend.schema(self.source, self.fitted.reading, self.fitted.target).restricted(names)
             counted = backend.count(self.source, found, plan_for(found, self.fitted.spec)).pruned()
             return LazyCounts(counted, estimate(counted, self.fitted.spec))
@@ -209,12 +209,12 @@ class LazyState:
         )
 
     def _evict(self) -> None:
-        """Let the oldest counts go while they take more room than allowed."""
+        """Drop the oldest counts while the cache is larger than ``max_memory``."""
         while len(self._counts) > 1 and sum(held.n_bytes for held in self._counts.values()) > self.max_memory:
             self._counts.popitem(last=False)
 
     def _file_stamps(self) -> tuple[object, ...] | None:
-        """When and how large each file was written, None for what is no file."""
+        """Return the modification time and size of each file, or None if the source is not files."""
         if not names_files(self.source.data):
             return None
         from bayeskit._data.file_set import stamps_of
@@ -232,7 +232,7 @@ class LazyState:
 
 
 def _attributes_present(table: Table, schema: Schema) -> frozenset[Name]:
-    """The attributes that some row to be predicted has: only these must be counted."""
+    """Return the attributes that are present in some row of the table."""
     present = set()
     for j, variable in enumerate(schema.attributes):
         if variable.kind == "numeric":

@@ -1,11 +1,11 @@
 r"""Exact leave-one-out: every row is scored by the model of all other rows.
 
-Counts are sums over rows, so the model without a row is that of the counts minus the row's own. A product of
-count ratios needs that only in the cells the row stands in, which is one pass over the rows, not n fits:
+Counts are sums over rows, so the model without a row is the model of the counts minus those of the row. For a product
+of count ratios, only the cells of the row change. So one pass over the rows is enough, instead of n fits:
 
 .. math:: P_{-i}(x_j \mid c) = \frac{n(x_j, c) - w_i [c = c_i] + a}{n(c) - w_i [c = c_i] + \sum a}
 
-The schema, cut points, structure and back-off constants are held.
+The schema, cut points, structure and back-off constants are kept fixed.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ SCORINGS = ("log-loss", "error", "rmse", "brier")
 
 
 class LeaveOneOut:
-    """Scores rows by statistics that hold them, as if they did not.
+    """Scores rows by the model of all other rows, from statistics that include them.
 
-    Where every conditional of the model has ``add_left_out`` that is a look-up (``fast``); otherwise the row
-    is taken away and the model estimated anew for each row.
+    If every conditional of the model has ``add_left_out``, this is a look-up (``fast``). Otherwise the model is
+    estimated again without each row.
     """
 
     def __init__(self, statistics: Statistics, spec: ModelSpec) -> None:
@@ -52,11 +52,11 @@ class LeaveOneOut:
 
     @property
     def balanced(self) -> bool:
-        """Whether the weight of every class depends on which row is left out."""
+        """Whether the class weights depend on the row that is left out (``class_weight="balanced"``)."""
         return isinstance(self.spec.class_weight, str)
 
     def scores(self, chunk: Chunk, own: Floats) -> Scores:
-        """Return log P(c, x) and log P(c), each of shape (n, K), without ``own`` of each row."""
+        """Return log P(c, x) and log P(c), each of shape (n, K), with ``own`` of each row's weight left out."""
         assert chunk.target is not None
         self._refuse_strange(chunk, own)
         if not self.fast:
@@ -78,7 +78,7 @@ class LeaveOneOut:
         )
 
     def _last_holes(self, chunk: Chunk, own: Floats) -> NDArray[np.intp]:
-        """Rows that hold all there is of missing as a state of some attribute: without them it is none."""
+        """Return the rows that alone have a missing value in some attribute: without them, missing is not a state."""
         schema = self.statistics.schema
         if self.spec.missing != "state" or self.spec.form.is_naive or not schema.categorical:
             return np.empty(0, dtype=np.intp)
@@ -94,7 +94,10 @@ class LeaveOneOut:
         return (self.statistics if factors is None else self.statistics.scale(factors)), factors
 
     def _balanced(self, chunk: Chunk, own: Floats) -> Scores:
-        """Rows of one class and weight leave the same class weights behind: one estimate for all of them."""
+        """Return the scores for ``class_weight="balanced"``.
+
+        Rows of the same class and weight lead to the same class weights, so one estimate serves all of them.
+        """
         assert chunk.target is not None
         joint, log_prior = np.empty((2, chunk.n_rows, self.statistics.schema.n_classes))
         plain = replace(self.spec, class_weight=None)
@@ -102,7 +105,7 @@ class LeaveOneOut:
         for g, (label, w) in enumerate(keys):
             counts = self.statistics.class_counts.copy()
             counts[int(label)] = max(counts[int(label)] - w, 0.0)
-            with np.errstate(invalid="ignore"):  # no row left at all: every factor is 1
+            with np.errstate(invalid="ignore"):  # if no row is left, every factor is 1
                 factors = class_factors("balanced", counts, self.statistics.schema.target)
             assert factors is not None
             weighted = self.statistics.scale(factors)
@@ -116,7 +119,7 @@ class LeaveOneOut:
         return joint, log_prior
 
     def _refuse_strange(self, chunk: Chunk, own: Floats) -> None:
-        """Refuse states that were never learned, and more weight than its class has."""
+        """Raise an error for rows that cannot have been counted: unknown states, or more weight than the counts."""
         assert chunk.target is not None
         sizes = np.array([v.size for v in self.statistics.schema.categorical])
         strange = (chunk.codes > sizes).any(axis=1) & (own > 0.0)
@@ -135,7 +138,7 @@ class LeaveOneOut:
 
 
 def look_up(model: Model, statistics: Statistics, spec: ModelSpec, chunk: Chunk, own: Floats) -> Scores:
-    """Score by conditionals that can leave a row out; the classes of the statistics are weighed already."""
+    """Score rows by conditionals that support leave-one-out. Class weights must already be applied."""
     assert chunk.target is not None
     log_prior = class_prior_of(statistics, spec).log_left_out(chunk.target, own)
     joint = log_prior.copy() if model.adds_prior else np.zeros_like(log_prior)
@@ -149,16 +152,16 @@ def look_up(model: Model, statistics: Statistics, spec: ModelSpec, chunk: Chunk,
 
 
 def by_refit(statistics: Statistics, spec: ModelSpec, chunk: Chunk, own: Floats) -> Scores:
-    """Take each row away, estimate the model anew, score the row: exact by definition, and slow.
+    """Estimate the model again without each row, and score that row: exact by definition, but slow.
 
-    The form of the spec is to be settled, or each refit decides anew what the counts decide.
+    The form of the spec must be settled. Otherwise each refit would repeat the choices made from counts.
     """
     joint, log_prior = np.empty((2, chunk.n_rows, statistics.schema.n_classes))
     known: dict[Any, Scores] = {}
     for i in range(chunk.n_rows):
         row = replace(chunk.take(np.array([i])), weights=own[i : i + 1].copy())
         assert row.target is not None
-        # Equal rows of equal weight leave the same behind. Blocks are long and seldom equal.
+        # Equal rows of equal weight have the same scores. Blocks are not compared: they are long and rarely equal.
         key = (
             row.codes.tobytes(),
             row.values.tobytes(),
@@ -170,7 +173,7 @@ def by_refit(statistics: Statistics, spec: ModelSpec, chunk: Chunk, own: Floats)
             left = statistics
             if own[i] > 0.0:
                 left = statistics.subtract(count(row, statistics.schema, statistics.plan))
-            with np.errstate(invalid="ignore"):  # class weights of no row at all
+            with np.errstate(invalid="ignore"):  # class weights if no row is left
                 model = estimate(left, spec)
             known[key] = model.joint_chunk(row)[0], model.log_prior
         joint[i], log_prior[i] = known[key]
@@ -190,18 +193,18 @@ def left_out_joint(
     Parameters
     ----------
     statistics : Statistics
-        Of rows that these are among.
+        The statistics of rows that include these.
     spec : ModelSpec
     encoded : Encoded
         The rows with their classes, in the codes of the statistics' schema.
     own : array of shape (n,), optional
-        How much of each row to leave out; its weight unless said otherwise.
+        How much of each row's weight to leave out. By default, all of it.
     n_jobs : int, optional
 
     Returns
     -------
     log_joint, log_prior : arrays of shape (n, K)
-        Where all classes are impossible the prior is the answer: see :func:`log_posterior`.
+        If all classes are impossible, :func:`log_posterior` returns the prior.
     """
     weights = np.ones(encoded.n_rows) if encoded.weights is None else encoded.weights
     own = np.ascontiguousarray(weights if own is None else own, dtype=np.float64)
@@ -221,7 +224,7 @@ def left_out_joint(
 
 
 def log_posterior(joint: Floats, log_prior: Floats) -> Floats:
-    """Turn log P(c, x) into log P(c | x); rows impossible in every class get their own log P(c).
+    """Turn log P(c, x) into log P(c | x). Rows that are impossible in every class get log P(c).
 
     >>> log_posterior(np.array([[-np.inf, -np.inf]]), np.log([[0.25, 0.75]])).round(3)
     array([[-1.386, -0.288]])
@@ -232,7 +235,7 @@ def log_posterior(joint: Floats, log_prior: Floats) -> Floats:
 
 
 def encode_learned(fitted: FittedState, schema: Schema, rows: Rows) -> EncodedTable:
-    """Code rows that were learned. A class or state without a code can only be that of a row without weight."""
+    """Encode training rows. Only rows without weight can have an unknown class or state."""
     encoded = fitted.encode(rows.table, schema, "smooth")
     n = encoded.n_rows
     weights = batch_weights(rows.weights, n)
@@ -250,8 +253,8 @@ def encode_learned(fitted: FittedState, schema: Schema, rows: Rows) -> EncodedTa
 def mean_loss(log_posterior: Floats, target: NDArray[Any], weights: Floats, criterion: str) -> float:
     r"""Return the weighted mean loss; lower is better.
 
-    ``"log-loss"``: −log p of the true class. ``"error"``: 1 where another class is the first of the most
-    probable. ``"rmse"``: the root of the mean (1 − p)². ``"brier"``: :math:`\sum_c (p_c - [c = c_i])^2`.
+    ``"log-loss"``: −log p of the true class. ``"error"``: 1 if the predicted class (the first of the most probable)
+    is wrong. ``"rmse"``: the root of the mean of (1 − p)². ``"brier"``: :math:`\sum_c (p_c - [c = c_i])^2`.
 
     >>> mean_loss(np.log([[0.8, 0.2], [0.4, 0.6]]), np.array([0, 0]), np.ones(2), "error")
     0.5
@@ -279,7 +282,7 @@ def mean_loss(log_posterior: Floats, target: NDArray[Any], weights: Floats, crit
 
 
 def _same_states(a: Schema, b: Schema) -> bool:
-    """Whether codes of the one are codes of the other."""
+    """Whether two schemas have the same codes."""
     if a is b:
         return True
     return [v.states for v in (*a.categorical, a.target)] == [v.states for v in (*b.categorical, b.target)]

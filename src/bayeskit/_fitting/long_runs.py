@@ -16,7 +16,7 @@ from bayeskit._structure.search_protocol import Graph, Question, Search, Stop
 
 @contextmanager
 def interrupts() -> Iterator[threading.Event]:
-    """Turn Ctrl-C into a flag, so that it never strikes in the middle of a step; the second one strikes."""
+    """Turn Ctrl-C into a flag, so that it never interrupts a step. A second Ctrl-C raises KeyboardInterrupt."""
     event = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield event
@@ -31,13 +31,13 @@ def interrupts() -> Iterator[threading.Event]:
     try:
         yield event
     finally:
-        # None: the handler was not set by Python, and cannot be put back by it.
+        # None means that the handler was not set by Python, so Python cannot restore it.
         signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)
 
 
 @contextmanager
 def progress_of(show: bool, what: str) -> Iterator[Callable[[int], None] | None]:
-    """Yield a function that shows how many of something there are, or None."""
+    """Yield a function that displays a count of ``what``, or None if ``show`` is false."""
     if not show:
         yield None
         return
@@ -52,7 +52,7 @@ def progress_of(show: bool, what: str) -> Iterator[Callable[[int], None] | None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a search found, and whether it came to its end (or why not: "time" or "interrupt")."""
+    """The graph that a search returned, and why it stopped early ("time" or "interrupt"), if it did."""
 
     graph: Graph
     stopped: str | None = None
@@ -65,10 +65,10 @@ def run_search(
     time_limit: float | None = None,
     on_step: Callable[[], None] | None = None,
 ) -> Outcome:
-    """Answer the questions of a search.
+    """Run a search by answering its questions with ``answer``.
 
-    When the seconds of ``time_limit`` have passed, or at Ctrl-C, the search is on_step to stop and returns the
-    best graph it has. ``on_step`` is called after every answer (a progress bar).
+    After ``time_limit`` seconds, or at Ctrl-C, the search is told to stop and returns the best graph so far.
+    ``on_step`` is called after every answer, for example by a progress bar.
     """
     end = None if time_limit is None else time.monotonic() + time_limit
     stopped: str | None = None
