@@ -1,8 +1,8 @@
 """Kernels over a range of rows: transpose cells, and convert log densities to responsibilities.
 
-Rows lie innermost, so that a loop over rows is a loop over a vector. Sums over rows keep ``LANES`` partial sums,
-because a sum in one number has to be made one row after the other. exp is arithmetic, so that a loop over it becomes
-vector instructions: five times as fast as calls.
+Rows are the innermost axis, so that loops over rows are vectorised. Sums over rows use ``LANES`` partial sums, because
+a single sum would have to be computed one row at a time. exp is written as arithmetic, so that loops over it are
+vectorised too, which is five times as fast as calls.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from bayeskit._intrinsics import fma
 from bayeskit._numba import kernel
 
 _LOG2_E = 1.4426950408889634
-# ln 2 in two parts; n·_LN2_HIGH is exact for the whole numbers n that occur.
+# ln 2 in two parts. n·_LN2_HIGH is exact for all integers n that occur.
 _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
-# 1.5·2^52: what is added to it is rounded to an integer, which is in its last bits.
+# 1.5·2^52. Adding a number to it rounds the number to an integer, which is then in the last bits.
 _ROUND = 6755399441055744.0
-# Below, results would be denormal.
+# For smaller arguments the result would be denormal.
 _LEAST = -708.0
 _EXPONENT = 52
 
 
 @kernel
 def exp(x: Any) -> Any:
-    """Return exp(x) for x ≤ 0 to the last digit; 0 below −708, and where x is no number.
+    """Return exp(x) for x ≤ 0, accurate to the last digit; 0 if x is below −708 or NaN.
 
-    x = n ln 2 + r with |r| ≤ ln 2 / 2: a Taylor polynomial of degree 12 in r, and n added to its exponent.
+    With x = n ln 2 + r and |r| ≤ ln 2 / 2, this is a Taylor polynomial of degree 12 in r, with n added to its exponent.
     """
     rounded = fma(x, _LOG2_E, _ROUND)
     n = rounded - _ROUND
@@ -53,19 +53,19 @@ def exp(x: Any) -> Any:
     return value if x > _LEAST else 0.0
 
 
-# Rows that are shared out together; a multiple of BLOCK.
+# The number of rows whose responsibilities are computed together; a multiple of BLOCK.
 STRETCH = 512
-# Rows whose differences from a mean lie in the nearest memory.
+# The number of rows whose differences from a mean fit into the L1 cache.
 BLOCK = 64
-# Partial sums of a sum over rows: two or four vectors, whose additions need not wait for each other.
+# The number of partial sums of a sum over rows: two or four vectors, whose additions are independent.
 LANES = 16
 
 
 @kernel
 def gather(X: Any, row: Any, n_rows: Any, order: Any, n_observed: Any, x: Any) -> Any:
-    """Copy the observed cells of some rows into columns; return the width, whole lanes.
+    """Copy the observed cells of some rows into columns. Return the width, which is a multiple of ``LANES``.
 
-    The last row fills what is left of the last lanes: it is finite, and it will count for nothing.
+    Copies of the last row fill the rest of the last lanes. They are finite and get weight zero.
     """
     width = (n_rows + np.uintp(LANES - 1)) // np.uintp(LANES) * np.uintp(LANES)
     for c in range(np.uintp(n_observed)):
@@ -81,7 +81,7 @@ def gather(X: Any, row: Any, n_rows: Any, order: Any, n_observed: Any, x: Any) -
 def share(
     logs: Any, n_rows: Any, width: Any, weights: Any, row: Any, hard: Any, top: Any, total: Any, report: Any
 ) -> None:
-    """Turn log joint densities (K, rows) into weights of rows in components, in place.
+    """Turn log joint densities (K, rows) into the weights of the rows in each component, in place.
 
     ``report`` is (value so far, first impossible row or −1).
     """
@@ -124,7 +124,7 @@ def share(
 
 @kernel
 def _give_to_first(logs: Any, r: Any, weight: Any) -> None:
-    """Give a row to its most likely component, the first of equals: there the share is exp(0)."""
+    """Assign a row to its most likely component, the first in a tie: the one whose share is exp(0)."""
     found = False
     for k in range(np.uintp(logs.shape[0])):
         mine = logs[k, r] == 1.0 and not found

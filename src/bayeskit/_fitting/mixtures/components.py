@@ -24,12 +24,12 @@ class Components:
     weights : array of shape (K,)
     means : array of shape (K, d)
     covariances : array
-        (K, d, d) where ``covariance_type`` is "full", (d, d) where it is "tied", (K, d) where it is "diag" and (K,)
-        where it is "spherical".
+        The shape is (K, d, d) if ``covariance_type`` is "full", (d, d) if "tied", (K, d) if "diag" and (K,) if
+        "spherical".
     covariance_type : str
     collapsed : tuple of int
-        Components that have next to no weight, or whose rows have no spread in some direction: their likelihood has no
-        bound, and only what was added to the diagonal keeps them finite.
+        Components with almost no weight, or whose rows have no spread in some direction. Their likelihood is
+        unbounded, and only the number added to the diagonal keeps it finite.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Components:
     def of_precisions(
         cls, weights: Floats, means: Floats, precisions: Floats, covariance_type: str
     ) -> Components:
-        """Take up inverses of covariances, in the shapes of covariances."""
+        """Return components from precisions (inverse covariances), which have the shapes of covariances."""
         given = np.asarray(precisions, dtype=np.float64)
         if covariance_type in ("full", "tied"):
             lower = factors(given, "precisions")
@@ -61,7 +61,7 @@ class Components:
 
     @property
     def matrices(self) -> bool:
-        """Whether covariances are whole matrices, not diagonals."""
+        """Whether covariances are full matrices, not diagonals."""
         return self.covariance_type in ("full", "tied")
 
     @cached_property
@@ -71,12 +71,12 @@ class Components:
         if not self.matrices:
             return 1.0 / lower
         one = np.broadcast_to(np.eye(lower.shape[-1]), lower.shape)
-        # Above the diagonal of the inverse there is rounding at most.
+        # Above its diagonal, the inverse contains only rounding errors.
         return np.swapaxes(np.tril(np.linalg.solve(lower, one)), -1, -2).copy()
 
     @cached_property
     def precisions(self) -> Floats:
-        """Inverses of the covariances, in their shapes."""
+        """The inverses of the covariances, in the same shape."""
         upper = self.precisions_cholesky
         return upper @ np.swapaxes(upper, -1, -2) if self.matrices else upper**2
 
@@ -101,7 +101,7 @@ class Components:
 
 
 def all_equal(components: Components) -> bool:
-    """Whether there are several components, the same up to weights and rounding: a saddle, which EM never leaves.
+    """Whether several components are equal up to weights and rounding. This is a saddle point that EM never leaves.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def all_equal(components: Components) -> bool:
 
 
 def factors(covariances: Floats, what: str, *, matrices: bool = True) -> Floats:
-    """Return lower Cholesky factors, or square roots of variances; refuse what has none."""
+    """Return lower Cholesky factors, or square roots of variances. Raise an error if there are none."""
     if not matrices:
         if not (np.isfinite(covariances).all() and (covariances > 0.0).all()):
             raise SettingError(
@@ -129,7 +129,7 @@ def factors(covariances: Floats, what: str, *, matrices: bool = True) -> Floats:
                 covariances=covariances.min(),
             )
         return np.sqrt(covariances)
-    # Beside the variances of its two columns: a covariance of zero is rounding, and not the same on both sides.
+    # Judge symmetry relative to the variances, because a covariance near zero may differ by rounding on both sides.
     variances = np.abs(np.diagonal(covariances, axis1=-2, axis2=-1))
     slack = 1e-6 * np.sqrt(variances[..., :, None]) * np.sqrt(variances[..., None, :])
     symmetric = (np.abs(covariances - np.swapaxes(covariances, -1, -2)) <= slack).all()

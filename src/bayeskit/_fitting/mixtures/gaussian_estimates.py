@@ -1,4 +1,4 @@
-"""The M-step of a Gaussian mixture: estimates components from expected sums."""
+"""The M-step of a Gaussian mixture: the estimate of components from expected sums."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from bayeskit.typing import Floats
 
 @dataclass(frozen=True, eq=False)
 class GaussianSums:
-    r"""Expected sums of each component about a pivot of its own: :math:`z = x - pivot`.
+    r"""Expected sums of each component about its own pivot: :math:`z = x - pivot`.
 
-    A row counts for component k with its weight times its responsibility r. Missing cells enter with their conditional
-    means, and their conditional covariances are in ``second``.
+    A row has the weight r in component k: its own weight times the responsibility. Missing cells are replaced by
+    their conditional means, and their conditional covariances are added to ``second``.
 
     Attributes
     ----------
@@ -26,11 +26,11 @@ class GaussianSums:
     weight : array of shape (K,)
         :math:`\sum r` over all rows.
     seen : array of shape (K,)
-        The same over rows with at least one cell: a row without any informs only about weights.
+        The same over rows with at least one observed cell. A row without any informs only about weights.
     first : array of shape (K, d)
         :math:`\sum r z`
     second : array of shape (K, d, d) or (K, d)
-        :math:`\sum r z z^T`, or its diagonal if no covariances are needed.
+        :math:`\sum r z z^T`, or its diagonal if covariances are not needed.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class GaussianSums:
 
     @property
     def shift(self) -> Floats:
-        """From the pivots to the means; zero where a component has no rows."""
+        """The differences between means and pivots; zero for a component without rows."""
         return self.first / np.where(self.seen > 0.0, self.seen, 1.0)[:, None]
 
     @property
@@ -71,13 +71,13 @@ class GaussianSums:
                 shape=self.second.shape,
                 shape2=other.second.shape,
             )
-        # The heavier one keeps its pivot: an empty component is neutral.
+        # Keep the pivot with more weight, so that merging an empty component changes nothing.
         pivot = np.where((self.seen >= other.seen)[:, None], self.pivot, other.pivot)
         a, b = self.moved(pivot), other.moved(pivot)
         return type(self)(pivot, a.weight + b.weight, a.seen + b.seen, a.first + b.first, a.second + b.second)
 
     def scale(self, factor: float) -> Self:
-        """Let every row count ``factor`` times."""
+        """Multiply the weight of every row by ``factor``."""
         return type(self)(
             self.pivot, factor * self.weight, factor * self.seen, factor * self.first, factor * self.second
         )
@@ -93,19 +93,19 @@ class GaussianSums:
         return a[:, :, None] * b[:, None, :] if self.second.ndim == 3 else a * b
 
 
-# scikit-learn adds this to the weight of every component; with it numbers agree to the last digits.
+# scikit-learn adds 10 ε to the weight of every component. Doing the same makes results agree to the last digits.
 _EPS = float(np.finfo(np.float64).eps)
 _HAIR = 10.0 * _EPS
-# A component with less than this of a row has no rows.
+# A component with less weight than this fraction of a row is considered empty.
 _NO_ROWS = 1e-6
-# What is left of a column's variance, when those before it are known, below which it is rounding.
+# A residual variance of a column, given those before it, below this fraction is rounding error.
 _NO_SPREAD = 1e-14
-# From the least double to the largest there are fewer powers of two.
+# There are fewer powers of two than this between the smallest and the largest double.
 _MOST_DOUBLINGS = 2_200
 
 
 def estimate(sums: GaussianSums, covariance_type: str, reg_covar: float, floor: Floats) -> Components:
-    r"""Return the components under which completed rows are most probable.
+    r"""Return the maximum likelihood estimate of the components from the completed rows.
 
     .. math:: w_k = \frac{n_k}{\sum_j n_j},\quad \mu_k = \frac{1}{n_k} \sum_i r_{ik} x_i,\quad
         \Sigma_k = \frac{1}{n_k} \sum_i r_{ik} (x_i - \mu_k)(x_i - \mu_k)^T + \epsilon I
@@ -117,7 +117,7 @@ def estimate(sums: GaussianSums, covariance_type: str, reg_covar: float, floor: 
     reg_covar : float
         :math:`\epsilon`.
     floor : array of shape (d,)
-        Added to the variances of a component that has no spread in some direction, where ``reg_covar`` does not help.
+        Added to the variances of a component without spread in some direction, if ``reg_covar`` is not enough.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def estimate(sums: GaussianSums, covariance_type: str, reg_covar: float, floor: 
     if covariance_type == "spherical":
         covariances = covariances.mean(axis=1)
     means = sums.pivot + sums.first / seen[:, None]
-    # Equal values have a variance too: what is lost when their mean is rounded.
+    # Rounding of the mean gives even equal values a variance of this size.
     with np.errstate(over="ignore"):
         rounding = (8.0 * _EPS * means) ** 2
     if not (np.isfinite(rounding).all() and np.isfinite(covariances).all()):
@@ -154,7 +154,7 @@ def estimate(sums: GaussianSums, covariance_type: str, reg_covar: float, floor: 
 def _spread(
     covariances: Floats, reg_covar: float, floor: Floats, rounding: Floats, covariance_type: str
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Add to the diagonals what makes covariances usable; return which were not."""
+    """Make covariances positive definite by adding to the diagonals. Return them, and which had no spread."""
     if covariance_type in ("diag", "spherical"):
         spherical = covariance_type == "spherical"
         least, rounding = (floor.mean(), rounding.mean(axis=1)) if spherical else (floor, rounding)
@@ -169,7 +169,7 @@ def _spread(
     for k, matrix in enumerate(matrices):
         if not _definite(matrix, rounding[k]):
             flat[k] = True
-            # The ridge doubles, since rounding may have left a direction well below zero.
+            # Double the ridge as often as needed, because rounding may have made an eigenvalue clearly negative.
             ridge = np.diag(floor + _NO_SPREAD * np.abs(np.diagonal(matrix)))
             for _ in range(_MOST_DOUBLINGS):
                 if _definite(fuller[k], rounding[k]):
@@ -186,7 +186,7 @@ def _beyond_doubles() -> DataError:
 
 
 def _definite(matrix: Floats, rounding: Floats) -> bool:
-    """Return whether a matrix is positive definite by more than rounding, in any units of its columns."""
+    """Return whether a matrix is positive definite by more than rounding, regardless of the units of its columns."""
     variances = np.diagonal(matrix)
     if not (variances > rounding).all():
         return False

@@ -1,4 +1,4 @@
-"""The E-step of a Gaussian mixture: computes expected sums, grouping rows with the same missing cells."""
+"""The E-step of a Gaussian mixture: expected sums, with rows grouped by their missing cells."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOG_2PI = math.log(2.0 * math.pi)
 def diagonal_stretch(
     x: Any, width: Any, order: Any, n_observed: Any, log_weights: Any, means: Any, variances: Any, logs: Any
 ) -> None:
-    """Set logs to the log joint densities of a stretch of rows that miss the same cells."""
+    """Set logs to the log joint densities of a stretch of rows with the same missing cells."""
     for k in range(np.uintp(means.shape[0])):
         out = logs[k]
         constant = log_weights[k]
@@ -56,7 +56,7 @@ def diagonal_scatter(
     first: Any,
     second: Any,
 ) -> Any:
-    """Add Σ r z and Σ r z² of the observed cells of a stretch; return Σ r."""
+    """Add Σ r z and Σ r z² of the observed cells of a stretch, and return Σ r."""
     lanes, l2, l3, l4 = np.uintp(LANES), np.uintp(2 * LANES), np.uintp(3 * LANES), np.uintp(4 * LANES)
     whole = width // l4 * l4
     zero, one, two = sums[0], sums[1], sums[2]
@@ -71,7 +71,7 @@ def diagonal_scatter(
         for r in range(lanes):
             one[r] = 0.0
             two[r] = 0.0
-        # Four rows of a lane at a time: the sums are then written a quarter as often.
+        # Four rows of each lane at a time, so that the sums are written a quarter as often.
         for begin in range(np.uintp(0), whole, l4):
             for r in range(lanes):
                 r0 = begin + r
@@ -147,7 +147,7 @@ def diagonal_sums(
     second: Any,
     report: Any,
 ) -> None:
-    """Add the expected sums of some rows. Columns are independent: a missing cell is its mean, with its variance."""
+    """Add the expected sums of some rows, with independent columns: a missing cell has its mean and its variance."""
     x, logs, top, total, sums = scratch
     row, stop, group = np.uintp(row), np.uintp(stop), np.uintp(group)
     while row < stop:
@@ -173,13 +173,14 @@ def diagonal_sums(
 
 
 T = TypeVar("T")
-# Rows of one piece of work. Results are added piece by piece, so it must not depend on the number of threads.
+# The number of rows in one piece of work. Results are added piece by piece, so it must not depend on the number of
+# threads.
 _PIECE = 8192
 
 
 @dataclass(frozen=True)
 class _Shape:
-    """How components look to the kernels: means, and one matrix each, one for all, or variances."""
+    """Components as the kernels read them: means, and one matrix for each, one for all, or variances."""
 
     log_weights: Floats
     means: Floats
@@ -202,7 +203,7 @@ class _Shape:
         )
 
     def scratch(self) -> tuple[Floats, ...]:
-        """Return room for one stretch of rows."""
+        """Return scratch arrays for one stretch of rows."""
         k, d = self.means.shape
         padded = -(-d // 4) * 4
         x, logs = np.empty((d, STRETCH)), np.empty((k, STRETCH))
@@ -219,7 +220,7 @@ class _Shape:
 
 
 def _pieces(patterns: MissingPatterns, task: Callable[[int, int, int], T], n_jobs: int | None) -> Iterator[T]:
-    """Run a task over pieces of the rows; it gets the first row, the last and the first row's group."""
+    """Run a task over pieces of the rows. Its arguments are the first row, the end, and the group of the first row."""
     n = patterns.X.shape[0]
     bounds = [(start, min(start + _PIECE, n)) for start in range(0, n, _PIECE)]
     groups = np.searchsorted(patterns.starts, [start for start, _ in bounds], side="right") - 1
@@ -228,7 +229,7 @@ def _pieces(patterns: MissingPatterns, task: Callable[[int, int, int], T], n_job
 
 
 def log_joint_of(patterns: MissingPatterns, components: Components, n_jobs: int | None) -> Floats:
-    """Return log (w_k N(x; μ_k, Σ_k)) over the observed cells, of shape (n, K), rows where they were."""
+    """Return log (w_k N(x; μ_k, Σ_k)) over the observed cells: shape (n, K), in the original order of the rows."""
     shape = _Shape.of(components)
     run = whole_log_joint if shape.whole else diagonal_log_joint
     out = np.empty((patterns.X.shape[0], len(shape.log_weights)))
@@ -268,11 +269,11 @@ def expected_sums(
     Parameters
     ----------
     patterns : MissingPatterns
-    weights : array of shape (n,), sorted as the patterns are, or (0,) where every row counts once
+    weights : array of shape (n,), sorted like the patterns, or of shape (0,) if all rows have weight 1
     components : Components
     pivot : array of shape (K, d)
     hard : bool
-        Give each row to its most likely component; the value is then that of the completed rows.
+        Assign each row to its most likely component. The value is then the log-likelihood of the completed rows.
     n_jobs : int, optional
     """
     shape = _Shape.of(components)
@@ -327,22 +328,22 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class MissingPatterns:
-    """Rows sorted by which of their cells are missing (NaN), those that miss none first.
+    """Rows sorted by their pattern of missing cells (NaN), complete rows first.
 
-    What has to be known of a covariance for some missing cells is then made once for all rows that miss them.
+    The factorisation of a covariance for a pattern is then computed once for all rows with that pattern.
 
     Attributes
     ----------
     X : array of shape (n, d)
-        The sorted rows; the given array itself where no cell is missing.
+        The sorted rows, or the given array itself if no cell is missing.
     rows : array of shape (n,) or None
-        Where each row was; None where it still is.
+        The original index of each row, or None if the order did not change.
     starts : array of shape (groups + 1,)
         The first row of each group, and n.
     orders : array of shape (groups, d)
-        Numbers of the observed columns, then of the missing ones.
+        The indices of the observed columns, then of the missing ones.
     observed : array of shape (groups,)
-        How many are observed.
+        The number of observed columns.
 
     Examples
     --------
@@ -365,7 +366,7 @@ class MissingPatterns:
             alone = np.arange(d, dtype=np.intp)[None]
             return cls(X, None, np.array([0, n], dtype=np.intp), alone, np.array([d], dtype=np.intp))
         bits = np.packbits(missing, axis=1)
-        # One opaque value a row: bytes compare as the bits do, so a row that misses nothing comes first.
+        # One opaque value for each row. Bytes are ordered like the bits, so complete rows come first.
         patterns, group = np.unique(bits.view(np.dtype((np.void, bits.shape[1])))[:, 0], return_inverse=True)
         rows = np.argsort(group, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=len(patterns)))])
@@ -381,11 +382,11 @@ class MissingPatterns:
         )
 
     def sorted(self, values: Floats) -> Floats:
-        """Put values of rows into the order of the groups."""
+        """Sort values of the original rows into the order of the groups."""
         return values if self.rows is None else np.ascontiguousarray(values[self.rows])
 
     def restored(self, values: Floats) -> Floats:
-        """Put values of sorted rows back to where the rows were."""
+        """Return values of the sorted rows in the original order."""
         if self.rows is None:
             return values
         out = np.empty_like(values)
@@ -393,5 +394,5 @@ class MissingPatterns:
         return out
 
     def row(self, place: int) -> int:
-        """Return which row lies at a place."""
+        """Return the original index of the row at a sorted position."""
         return place if self.rows is None else int(self.rows[place])

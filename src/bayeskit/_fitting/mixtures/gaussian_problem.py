@@ -17,14 +17,14 @@ from bayeskit.typing import Floats
 class GaussianCoordinates:
     r"""Log-weights, means, and Cholesky factors with the logarithms of their diagonals.
 
-    Columns are taken in units of their own spread: a step is then equally long in centimetres and in miles.
+    Columns are measured in units of their own spread, so that a step does not depend on the units of the data.
 
     Parameters
     ----------
     n_components : int
     covariance_type : str
-    centre, scale : array of shape (d,)
-        Of each column.
+    centre, scale : arrays of shape (d,)
+        The centre and the unit of each column.
 
     Examples
     --------
@@ -76,30 +76,30 @@ class GaussianCoordinates:
         return Components(weights / weights.sum(), means, covariances, kind)
 
 
-# Means that move further than this many standard deviations in one step cost the sums about the old ones digits.
+# If a mean moves further than this many standard deviations in one step, sums about the old mean lose digits.
 _FAR = 100.0
 _EPS = float(np.finfo(np.float64).eps)
-# The share of a column's variance that is put under components without spread.
+# The fraction of a column's variance that is added to components without spread.
 _FLOOR = 1e-9
 
 
 class GaussianProblem:
-    """Rows of numbers, and the mixture that is to be found under them.
+    """The EM problem of a Gaussian mixture over rows of numbers.
 
     Parameters
     ----------
     X : array of shape (n, d)
-        Doubles, rows contiguous. NaN is a missing cell.
+        C-contiguous doubles. NaN is a missing cell.
     weights : array of shape (n,), optional
-        How often each row counts.
+        The weight of each row.
     covariance_type : "full", "tied", "diag" or "spherical"
     reg_covar : float
         Added to the diagonals of covariances in every M-step.
     hard : bool
-        Give each row to its most likely component. The objective is then the log-likelihood of the rows completed
+        Assign each row to its most likely component. The objective is then the log-likelihood of the rows together
         with their components.
     n_jobs : int, optional
-        Threads. The result does not depend on it.
+        The number of threads. The result does not depend on it.
 
     Examples
     --------
@@ -147,27 +147,27 @@ class GaussianProblem:
         )
 
     def maximise(self, sums: GaussianSums) -> Components:
-        """Return the components under which completed rows are most probable."""
+        """Return the maximum likelihood estimate of the components."""
         return estimate(sums, self.covariance_type, self.reg_covar, self.floor)
 
     def collapsed(self, components: Components) -> tuple[int, ...]:
-        """Return the components without rows or without spread, there or one step on.
+        """Return the components that are empty or have no spread, now or after one more step.
 
-        Without ``reg_covar`` the likelihood rises until a component has no spread, and falls when some is put under it:
-        the best step is then the last one before that.
+        Without ``reg_covar``, the likelihood increases until a component has no spread. It decreases when the floor is
+        added to its variances, so the best step is the last one before that.
         """
         return components.collapsed or self.maximise(self.expect(components)[0]).collapsed
 
     def sound(self, components: Components) -> bool:
-        """Whether no component has collapsed: the likelihood of one that has is without bound."""
+        """Whether no component has collapsed. The likelihood of a collapsed component is unbounded."""
         return not self.collapsed(components)
 
     def responsibilities(self, components: Components) -> tuple[Floats, Floats]:
-        """Return P(k | x), of shape (n, K), and log p(x), of shape (n,)."""
+        """Return P(k | x) of shape (n, K), and log p(x) of shape (n,)."""
         return shares_of(log_joint_of(self.patterns, components, self.n_jobs))
 
     def flat(self, components: Components) -> Floats:
-        """Return the components as one vector without constraints."""
+        """Return the components as one unconstrained vector."""
         return self._coordinates(components.means.shape[0]).flat(components)
 
     def unflat(self, vector: Floats) -> Components:
@@ -186,7 +186,7 @@ class GaussianProblem:
 def log_joint(X: Floats, components: Components, n_jobs: int | None = None) -> Floats:
     r"""Return :math:`\log w_k N(x; \mu_k, \Sigma_k)` of every row and component, of shape (n, K).
 
-    Missing cells (NaN) are summed out; of a row without any cell the weights are left.
+    Missing cells (NaN) are integrated out. For a row without any cell, the result is the log-weights.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def log_joint(X: Floats, components: Components, n_jobs: int | None = None) -> F
 
 
 def shares_of(joint: Floats) -> tuple[Floats, Floats]:
-    """Return P(k | x) and log p(x) from log joint densities; where all of them are zero, equal shares."""
+    """Return P(k | x) and log p(x) from log joint densities. If a row is impossible, its shares are equal."""
     top = joint.max(axis=1, keepdims=True)
     impossible = ~np.isfinite(top[:, 0])
     shares = np.exp(joint - np.where(impossible[:, None], 0.0, top))
@@ -209,12 +209,15 @@ def shares_of(joint: Floats) -> tuple[Floats, Floats]:
 
 
 def column_moments(X: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
-    """Return mean and variance of the observed cells of each column, never zero: 1 if there is no spread."""
+    """Return the mean and variance of the observed cells of each column.
+
+    The variance of a column without spread is replaced by its squared mean, or by 1 if that is larger.
+    """
     seen = ~np.isnan(X)
     w = seen.astype(np.float64) if weights is None else weights[:, None] * seen
     total = w.sum(axis=0)
     total[total == 0.0] = 1.0
-    # Differences from a value of the column itself: a constant column has then no rounding for a variance.
+    # Subtract a value of the column first, so that the variance of a constant column is exactly zero.
     origin = np.where(seen.any(axis=0), X[seen.argmax(axis=0), np.arange(X.shape[1])], 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
         z = np.where(seen, X - origin, 0.0)

@@ -15,14 +15,15 @@ from bayeskit.typing import Floats
 
 Indices = NDArray[np.intp]
 _MOST_STEPS = 100
-# Centres that move less than this, in squares of the columns' spread, have converged (scikit-learn's).
+# k-means has converged if the squared shift of the centres is below this fraction of the mean variance, as in
+# scikit-learn.
 _STILL = 1e-4
 
 
 def squared_distances(problem: GaussianProblem, centres: Floats) -> Floats:
-    """Return squared distances (n, K) over the observed cells, scaled up for the missing ones.
+    """Return squared distances (n, K) over the observed cells, scaled up for the missing cells.
 
-    The unit is the mean variance of the columns. A row without any cell is nowhere: its distances are 0.
+    The unit is the mean variance of the columns. The distances of a row without any cell are 0.
     """
     d = problem.X.shape[1]
     joint = log_joint_of(problem.patterns, _round(problem, centres), problem.n_jobs)
@@ -36,9 +37,9 @@ def squared_distances(problem: GaussianProblem, centres: Floats) -> Floats:
 
 
 def spread_out(problem: GaussianProblem, n_centres: int, rng: np.random.Generator) -> Floats:
-    """Choose rows as centres by k-means++: each far from those before it, with a chance as its squared distance.
+    """Choose rows as centres by k-means++: with a probability proportional to the squared distance from the others.
 
-    Of a few candidates the one that brings all rows nearest is taken. Missing cells are filled with column means.
+    Of a few candidates, take the one that minimises the total distance. Missing cells are filled with column means.
     """
     weights = _weights(problem)
     rows = [_draw(weights, 1, rng)[0]]
@@ -54,9 +55,9 @@ def spread_out(problem: GaussianProblem, n_centres: int, rng: np.random.Generato
 
 
 def lloyd(problem: GaussianProblem, centres: Floats) -> Floats:
-    """Move centres to the means of the rows nearest to them until they converge.
+    """Move centres to the means of their nearest rows until they converge.
 
-    A centre that is nearest to no row goes to the row that lies furthest from its centre.
+    A centre without rows moves to the row that is furthest from its nearest centre.
     """
     weights = np.empty(0) if problem.weights is None else problem.patterns.sorted(problem.weights)
     still = _STILL * float(problem.spread.mean())
@@ -75,19 +76,19 @@ def lloyd(problem: GaussianProblem, centres: Floats) -> Floats:
 
 
 def labels_of(problem: GaussianProblem, centres: Floats) -> Indices:
-    """Return the nearest centre of each row, the first of equals."""
+    """Return the nearest centre of each row, the first in a tie."""
     nearest: Indices = squared_distances(problem, centres).argmin(axis=1)
     return nearest
 
 
 def filled(problem: GaussianProblem, rows: Indices) -> Floats:
-    """Return some rows, their missing cells filled with column means."""
+    """Return some rows, with missing cells filled with column means."""
     chosen = problem.X[rows]
     return np.where(np.isnan(chosen), problem.centre, chosen)
 
 
 def draw_rows(problem: GaussianProblem, size: int, rng: np.random.Generator) -> Floats:
-    """Draw different rows by their weights, as far as there are different ones."""
+    """Draw rows by weight without replacement. If there are fewer than ``size``, repeat them."""
     weights = _weights(problem)
     there = np.flatnonzero(weights > 0.0)
     some = rng.choice(there, min(size, len(there)), replace=False, p=weights[there] / weights[there].sum())
@@ -100,7 +101,10 @@ def _round(problem: GaussianProblem, centres: Floats) -> Components:
 
 
 def _weights(problem: GaussianProblem) -> Floats:
-    """Weights of rows; those without any cell can be no centres, unless there are no others."""
+    """Return the weights of the rows. Rows without any cell get 0, because they cannot be centres.
+
+    If no row qualifies, all weights are 1.
+    """
     n = problem.X.shape[0]
     weights = np.ones(n) if problem.weights is None else problem.weights
     somewhere = weights * ~np.isnan(problem.X).all(axis=1)
@@ -108,7 +112,7 @@ def _weights(problem: GaussianProblem) -> Floats:
 
 
 def _draw(chances: Floats, size: int, rng: np.random.Generator) -> Indices:
-    """Draw rows, each with a chance; where all chances are zero (all rows are centres), any."""
+    """Draw rows with these probabilities. If all are zero (all rows are centres), draw uniformly."""
     total = np.cumsum(chances)
     if not (total[-1] > 0.0 and np.isfinite(total[-1])):
         return rng.integers(len(chances), size=size).astype(np.intp)
@@ -122,7 +126,7 @@ def _furthest(problem: GaussianProblem, centres: Floats, size: int) -> Floats:
     return filled(problem, np.resize(np.argsort(-distances, kind="stable")[:size], size))
 
 
-# The square of a larger number is no float.
+# Squares of larger numbers may overflow.
 LARGEST = 1e150
 STARTS = ("kmeans", "k-means++", "random", "random_from_data")
 
@@ -144,11 +148,11 @@ def start(
     problem : GaussianProblem
     n_components : int
     how : "kmeans", "k-means++", "random" or "random_from_data"
-        Clusters of k-means; rows that lie far apart as means, with the rows nearest to them; random responsibilities;
-        random rows as means.
+        The clusters of k-means; distant rows as means, each with its nearest rows; random responsibilities; or random
+        rows as means, each with its nearest rows.
     rng : numpy.random.Generator
     weights_init, means_init, precisions_init : array-like, optional
-        Used in place of what is found, in the shapes of the components. Where all three are given, nothing is drawn.
+        Given values, in the shapes of the components. If all three are given, nothing is drawn.
 
     Examples
     --------
@@ -216,7 +220,7 @@ def _start_components(problem: GaussianProblem, k: int, how: str, rng: np.random
     if how == "kmeans":
         centres = lloyd(problem, centres)
     shares = np.eye(k)[labels_of(problem, centres)]
-    # A centre that coincides with another is nearest to nothing: the two share their rows.
+    # A centre that coincides with another has no rows of its own, so they share rows.
     empty = np.flatnonzero(~shares.any(axis=0))
     if len(empty):
         heaviest = int(shares.sum(axis=0).argmax())
@@ -228,16 +232,16 @@ def _start_components(problem: GaussianProblem, k: int, how: str, rng: np.random
 def from_shares(problem: GaussianProblem, shares: Floats, means: Floats | None = None) -> Components:
     """Estimate components from responsibilities (n, K).
 
-    There is no conditional distribution of missing cells yet: they lie at the mean of their column in the component,
-    with its variance. A component whose rows have no spread in some direction gets the covariance of all components
-    together, since one that starts as a spike stays one.
+    Missing cells have no conditional distribution yet. They get the mean and variance of their column in the component.
+    A component whose rows have no spread in some direction gets the pooled covariance of all components, because a
+    component that starts as a spike stays one.
 
     Parameters
     ----------
     problem : GaussianProblem
     shares : array of shape (n, K)
     means : array of shape (K, d), optional
-        Scatter is taken about them, and they are kept. Otherwise those of the rows.
+        The means of the components, about which the scatter is computed. By default, the means of the rows.
     """
     X = problem.X
     r = shares if problem.weights is None else shares * problem.weights[:, None]
@@ -249,7 +253,7 @@ def from_shares(problem: GaussianProblem, shares: Floats, means: Floats | None =
     for c in range(k):
         n = r[:, c] @ seen
         pivot[c] = problem.centre if means is None else means[c]
-        # Twice: the second time what was lost to rounding while the mean was far away comes back.
+        # The second pass recovers what the first lost to rounding because the pivot was far from the mean.
         for _ in range(2 if means is None else 0):
             pivot[c] += (r[:, c] @ np.where(seen, X - pivot[c], 0.0)) / np.where(n > 0.0, n, 1.0)
         about = np.where(seen, X - pivot[c], 0.0)

@@ -1,4 +1,4 @@
-"""The fitted state of a latent class model: initial values, reading of new rows, updates by batches."""
+"""The fitted state of a latent class model: initial values, responsibilities of new rows, updates by batches."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from bayeskit.typing import Floats
 
 @dataclass(frozen=True, eq=False)
 class LatentFit:
-    """The components, and the expected statistics behind them.
+    """The components of a latent class model, and the expected statistics behind them.
 
     Attributes
     ----------
     model : Model
     statistics : Statistics
-        Of all rows so far, shared out among the components.
+        The expected statistics of all rows so far, by component.
     spec : ModelSpec
-    names : tuple, or None where columns are known by their place
+    names : tuple, or None if columns are identified by position
     floor : float
-        No variance is below this share of the attribute's own over all rows.
+        The smallest variance of an attribute, as a fraction of its variance over all rows.
     """
 
     model: Model
@@ -43,24 +43,25 @@ class LatentFit:
     floor: float
 
     def matched(self, table: Table) -> Table:
-        """Bring the columns of a table into the order learned."""
+        """Return the table with its columns in the order of the training rows."""
         return match_columns(table, self.model.schema, self.names, "LatentClass")
 
     def joint(self, table: Table, n_jobs: int | None) -> Floats:
-        """Return log P(k, x) of each row; a value never learned is treated as missing."""
+        """Return log P(k, x) of each row. Unseen values are treated as missing."""
         encoded = encode(self.matched(table), self.model.schema, "ignore")
         return self.model.joint(encoded, n_jobs)
 
     def shares(self, table: Table, n_jobs: int | None) -> tuple[Floats, int]:
-        """Return P(k | x) of each row, and how many rows were impossible and got P(k)."""
+        """Return P(k | x) of each row, and the number of impossible rows, which get P(k)."""
         joint = self.joint(table, n_jobs)
         impossible = int(normalise(joint, self.model.log_prior))
         return joint, impossible
 
     def moved(self, table: Table, weights: Floats | None, share: float, n_jobs: int | None) -> LatentFit:
-        """Return the model after one step of online EM over a batch that counts for ``share`` of it.
+        """Return the model after one step of online EM. The batch gets the weight ``share`` in the new statistics.
 
-        The rows are shared out by the model as it is. A state that is new in them is missing there, and counted.
+        The responsibilities of the rows are those of the current model, which treats new states as missing. The new
+        states are counted.
         """
         table = self.matched(table)
         posterior, _ = self.shares(table, n_jobs)
@@ -79,7 +80,7 @@ class LatentFit:
 
 
 def check_shares(share: object, n_rows: int, n_components: int) -> Floats:
-    """Read a start given as the share of each component in each row."""
+    """Check a start given as the share of each component in each row, and return it as an array."""
     try:
         array = np.array(share, dtype=np.float64)
     except (TypeError, ValueError):
@@ -106,15 +107,16 @@ def check_shares(share: object, n_rows: int, n_components: int) -> Floats:
 
 
 def shares_start(problem: LatentProblem, share: Floats) -> Model:
-    """Estimate the components from the share each has in each of the rows given: shape (N, K)."""
+    """Estimate the components from the share of each component in each given row: shape (N, K)."""
     return problem.maximise(problem.gather(problem.rows.spread(share)))
 
 
 def random_starts(problem: LatentProblem, n: int, seed: int) -> list[Callable[[], Model]]:
-    """Return n ways to begin, by turns of two kinds that fail on different data.
+    """Return n starts, alternating between two kinds that fail on different data.
 
-    Shares of every row drawn from Dirichlet(1, …, 1): components all near the middle of the data, nearer the more
-    rows there are. And components that each lean towards one row: far from each other, but perhaps the wrong rows.
+    The first draws the shares of every row from Dirichlet(1, …, 1). All components are then near the centre of the
+    data, the nearer the more rows there are. The second draws each component towards one row. The components are then
+    far apart, but the rows may be badly chosen.
     """
     kinds = (draw_shares, chosen_rows)
     streams = np.random.default_rng(seed).spawn(n)
@@ -122,14 +124,14 @@ def random_starts(problem: LatentProblem, n: int, seed: int) -> list[Callable[[]
 
 
 def draw_shares(problem: LatentProblem, rng: np.random.Generator) -> Model:
-    """Share every distinct row out at random."""
+    """Return a start with random responsibilities for every distinct row."""
     weights = problem.rows.weights
     share = rng.dirichlet(np.ones(problem.n_components), size=len(weights))
     return problem.maximise(problem.gather(share * weights[:, None]))
 
 
 def chosen_rows(problem: LatentProblem, rng: np.random.Generator) -> Model:
-    """Make each component half of all rows and half of one row, drawn by weight."""
+    """Return a start in which each component is half all rows and half one row, drawn by weight."""
     weights, k = problem.rows.weights, problem.n_components
     total = weights.sum()
     share = np.repeat(weights[:, None] / (2.0 * k), k, axis=1)

@@ -1,4 +1,4 @@
-"""Latent class models as vectors, with reordered components, and with their log prior."""
+"""Functions of latent class models: parameters as a vector, order of the components, log prior."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bayeskit.typing import Floats
 
 
 def components_of(model: Model) -> tuple[Component, ...]:
-    """Return the conditionals of a model whose class is hidden: EM moves the parameters of each."""
+    """Return the conditionals of a model with a hidden class, whose parameters EM estimates."""
     return cast(tuple[Component, ...], model.conditionals)
 
 
@@ -32,15 +32,15 @@ def permuted(model: Model, order: NDArray[np.intp]) -> Model:
 
 
 def by_weight(model: Model) -> NDArray[np.intp]:
-    """Return the order of the components in which the heaviest is first; of equal ones, that of smaller parameters."""
-    # Weights that differ by rounding alone are equal, so that rounding does not number the components.
+    """Return the order of the components by descending weight. Ties are broken by the parameters, smaller first."""
+    # Treat weights that differ only by rounding as equal, so that rounding does not decide the order.
     keys = [-np.exp(model.log_prior)[None, :].round(9)]
     keys += [key for key in (c.order_keys() for c in components_of(model)) if key is not None]
     return np.lexsort(np.vstack(keys)[::-1]).astype(np.intp)
 
 
 def all_equal(model: Model) -> bool:
-    """Whether all components are the same but for their weights, up to rounding: a saddle, which EM never leaves."""
+    """Whether all components are equal up to weights and rounding. This is a saddle point that EM never leaves."""
     return all(
         np.allclose(array, array[..., :1], rtol=1e-9, atol=1e-12)
         for component in components_of(model)
@@ -49,25 +49,25 @@ def all_equal(model: Model) -> bool:
 
 
 def with_floor(model: Model, floor: float, pooled: Statistics) -> Model:
-    """Raise variances to this share of the attribute's own over all rows."""
+    """Return the model with variances raised to at least this fraction of the attribute's variance over all rows."""
     moments = moments_of(pooled)
     return replace(model, conditionals=tuple(c.raised(floor, moments) for c in components_of(model)))
 
 
 def n_parameters(model: Model) -> int:
-    """Count the free parameters: K − 1 weights, and those of each component, such as r − 1 for a table of r states."""
+    """Return the number of free parameters: K − 1 weights, and those of each component (r − 1 for r states)."""
     k = len(model.log_prior)
     return k - 1 + k * sum(component.n_free() for component in components_of(model))
 
 
 def log_prior_density(model: Model, alpha: float, pooled: Statistics) -> float:
-    r"""Return the logarithm of the prior, up to a constant: what smoothing adds to the log-likelihood.
+    r"""Return the logarithm of the prior, up to a constant: the term that smoothing adds to the log-likelihood.
 
     .. math:: \alpha \Big( \sum_k \log P(k) + \sum_{k,i,v} \log P(x_i = v \mid k)
         + \sum_{k,i} (\bar\lambda_i \log \lambda_{ik} - \lambda_{ik}) \Big)
 
-    The first two sums are α imaginary rows for each cell; the last, for attributes of counts, α rows at the rate
-    :math:`\bar\lambda` of all rows together. ``pooled`` are the sums that the rates are taken from.
+    The first two sums are α imaginary rows for each cell. The last one, for count attributes, is α rows at the rate
+    :math:`\bar\lambda` of all rows, which is computed from ``pooled``.
     """
     if alpha == 0.0:
         return 0.0
@@ -78,14 +78,14 @@ def log_prior_density(model: Model, alpha: float, pooled: Statistics) -> float:
 
 
 def flat(model: Model, pooled: Statistics) -> Floats:
-    """Write the parameters as one vector without constraints: logarithms, and means in units of the overall spread."""
+    """Return the parameters as one unconstrained vector: logarithms, and means in units of the overall spread."""
     moments = moments_of(pooled)
     pieces = [piece for component in components_of(model) for piece in component.flat(moments)]
     return np.concatenate([model.log_prior, *(piece.ravel() for piece in pieces)])
 
 
 def unflat(vector: Floats, like: Model, pooled: Statistics) -> Model:
-    """Return the model that a vector encodes, with the attributes and states of another."""
+    """Return the model that a vector represents, with the attributes and states of the model ``like``."""
     place, moments = 0, moments_of(pooled)
 
     def take(shape: tuple[int, ...]) -> Floats:

@@ -1,7 +1,7 @@
 """The EM problem of a latent class model: naive Bayes with an unobserved class.
 
-In the loops arrays over components are flat and padded to a multiple of four, so that four sums ride in one register.
-Numeric columns are of a kind each: 1 Gaussian, 2 Poisson, 0 left out of the density.
+In the loops, arrays over components are flat and padded to a multiple of four, so that one register holds four sums.
+Each numeric column has a kind: 1 is Gaussian, 2 is Poisson, 0 is not part of the density.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bayeskit._statistics.tables import Tables
 from bayeskit.errors import DataError
 from bayeskit.typing import Floats
 
-# Rows between the two halves of a step: their shares stay in the nearest cache.
+# The number of rows in a tile. Their shares stay in the L1 cache between the two halves of a step.
 TILE = 256
 
 
@@ -63,9 +63,9 @@ def add_values(
     values: Any, start: int, stop: int, kinds: Any, centre: Any, low: Any, scale: Any, norm: Any, absent: Any,
     width: int, joint: Any,
 ) -> None:  # fmt: skip
-    """Add the log-densities of the numeric columns; the tables are of shape (columns, width).
+    """Add the log-densities of the numeric columns; the tables have shape (columns, width).
 
-    Gaussian: norm − ((x − centre − low)·scale)². Poisson: norm + x·scale, the logarithm of the rate.
+    Gaussian: norm − ((x − centre − low)·scale)². Poisson: norm + x·scale, where scale is the logarithm of the rate.
     """
     for i in range(start, stop):
         at = (i - start) * width
@@ -81,7 +81,7 @@ def add_values(
             else:
                 for c in range(width):
                     joint[at + c] += norm[j, c]
-                # Where the rate is zero so is the probability of any count above zero, but not that of zero.
+                # If the rate is zero, the log-rate is −inf, and only a count of zero is possible.
                 if kinds[j] == 2 and x > 0.0:
                     for c in range(width):
                         joint[at + c] += x * scale[j, c]
@@ -91,10 +91,10 @@ def add_values(
 def share_rows(
     joint: Any, start: int, stop: int, weights: Any, k: int, width: int, hard: bool, out: Any
 ) -> int:
-    """Turn log P(k, x) into the weight that each component gets of each row; add the objective to ``out[0]``.
+    """Turn log P(k, x) into the weight of each row in each component, and add the objective to ``out[0]``.
 
-    That value is Σ w log Σ_k P(k, x), or with ``hard`` Σ w max_k log P(k, x), where the first of the best components
-    gets the whole row. Return −1, or the first row that no component can have given.
+    The objective is Σ w log Σ_k P(k, x). With ``hard`` it is Σ w max_k log P(k, x), and the first of the best
+    components gets the whole row. Return −1, or the first row that is impossible under every component.
     """
     value = 0.0
     for i in range(start, stop):
@@ -114,7 +114,8 @@ def share_rows(
             for c in range(width):
                 joint[at + c] -= best
     if not hard:
-        # One loop over all: vectors are filled, however few the components. Padding is −∞, and becomes 0.
+        # One loop over all rows and components, so that vectors are full even with few components. The padding is
+        # −∞ and becomes 0.
         for place in range(np.uintp((stop - start) * width)):
             joint[place] = exp(joint[place])
         for i in range(start, stop):
@@ -159,7 +160,7 @@ def gather_codes(
 
 @kernel
 def gather_values(values: Any, start: int, stop: int, share: Any, width: int, centre: Any, sums: Any) -> None:
-    """Add Σ r, Σ r(x − centre) and Σ r(x − centre)² over the cells that are present, to planes of (columns, width)."""
+    """Add Σ r, Σ r(x − centre) and Σ r(x − centre)² over the present cells to planes of shape (columns, width)."""
     for j in range(values.shape[1]):
         for i in range(start, stop):
             x = values[i, j]
@@ -179,7 +180,7 @@ def expect_rows(
     prior: Any, offsets: Any, table: Any, kinds: Any, centre: Any, low: Any, scale: Any, norm: Any, absent: Any,
     joint: Any, value: Any, margin: Any, counts: Any, sums: Any,
 ) -> int:  # fmt: skip
-    """Take the expected sums of rows start … stop, a tile at a time; return −1, or a row that is impossible."""
+    """Add the expected sums of rows start … stop, one tile at a time. Return −1, or the first impossible row."""
     for first in range(start, stop, TILE):
         last = min(first + TILE, stop)
         for i in range(last - first):
@@ -200,7 +201,7 @@ def gather_rows(
     codes: Any, values: Any, share: Any, start: int, stop: int, width: int, offsets: Any, centre: Any,
     margin: Any, counts: Any, sums: Any,
 ) -> None:  # fmt: skip
-    """Take the sums of rows whose shares are given, of shape (n·width,)."""
+    """Add the sums of rows with given shares, of shape (n·width,)."""
     for first in range(start, stop, TILE):
         last = min(first + TILE, stop)
         part = share[first * width : last * width]
@@ -209,7 +210,7 @@ def gather_rows(
 
 
 def padded_width(n_components: int) -> int:
-    """Return the room for components: a multiple of four.
+    """Return the number of components, rounded up to a multiple of four.
 
     >>> padded_width(2), padded_width(5)
     (4, 8)
@@ -219,10 +220,10 @@ def padded_width(n_components: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class LoopTables:
-    """The tables of the loops: log P(k), log P(v | k) with a row for missing, and each numeric column's.
+    """The tables of the loops: log P(k), log P(v | k) with a row for missing, and those of the numeric columns.
 
-    See :mod:`bayeskit._fitting.mixtures.latent_problem` for what the five before the last mean. ``complete`` says that
-    they hold all of the model: else only its sums can be taken by them, about ``centre``.
+    :func:`add_values` shows what ``kinds`` to ``absent`` mean. If ``complete`` is false, the tables do not hold the
+    whole model. The loops can then only compute its sums about ``centre``.
     """
 
     prior: Floats
@@ -238,14 +239,14 @@ class LoopTables:
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """The tables, in the order of the loops' arguments."""
+        """The tables, in the order of the arguments of the loops."""
         return tuple(getattr(self, name) for name in self.__dataclass_fields__ if name != "complete")
 
 
 def loop_tables(model: Model, exponent: NDArray[np.int64], centre: Floats) -> LoopTables:
-    """Write a model out for values that are held as x·2^−exponent; sums are taken about the components' own centres.
+    """Return the tables of a model for values stored as x·2^−exponent. Sums are about the components' own centres.
 
-    ``centre`` are those of columns that the tables have no place for.
+    ``centre`` holds the centres of the columns that the tables cannot represent.
     """
     k, m = len(model.log_prior), len(model.schema.numeric)
     width = padded_width(k)
@@ -259,7 +260,7 @@ def loop_tables(model: Model, exponent: NDArray[np.int64], centre: Floats) -> Lo
     return replace(tables, table=table.reshape(-1), complete=all(written))
 
 
-# The rows of one task of a thread; it does not depend on how many threads there are.
+# The number of rows in one task of a thread. It does not depend on the number of threads.
 _ROWS = 16_384
 
 
@@ -268,25 +269,25 @@ class LatentProblem:
 
     .. math:: \sum_i w_i \log \sum_k P(k) \prod_j P(x_{ij} \mid k)
 
-    A cell that is missing has no factor. The expected statistics are those of naive Bayes with the hidden class for
-    target: for component k the same rows, each with the weight
+    Missing cells have no factor. The expected statistics are those of naive Bayes with the hidden class as target: for
+    component k, all rows with the weights
 
     .. math:: r_{ik} = w_i\, \frac{P(k) \prod_j P(x_{ij} \mid k)}{\sum_l P(l) \prod_j P(x_{ij} \mid l)}
 
-    and the estimates are those of naive Bayes. With ``hard`` each row goes wholly to its most probable component, and
-    the objective is the log-likelihood of rows and components together. With smoothing, the logarithm of its prior
-    is added. No variance is below a share of the attribute's own over all rows: the largest likelihood under that bound
-    is what the estimates find, so the value still cannot fall.
+    and the estimates are those of naive Bayes. With ``hard``, each row is assigned to its most probable component, and
+    the objective is the log-likelihood of rows and components together. With smoothing, the log prior is added. Each
+    variance is at least a fraction of the attribute's variance over all rows. The estimates maximise the likelihood
+    under this bound, so the objective still cannot decrease.
 
     Parameters
     ----------
     rows : LatentRows
     spec : ModelSpec
-        Of naive Bayes; its families are ``can_be_hidden``.
+        The specification of naive Bayes. Its families must be ``can_be_hidden``.
     n_components : int
     hard : bool
     floor : float
-        That share, at least 1e-9.
+        That fraction, at least 1e-9.
     n_jobs : int, optional
     """
 
@@ -308,7 +309,7 @@ class LatentProblem:
 
     @cached_property
     def whole(self) -> Model:
-        """A model in which one component has all rows and the others are like it."""
+        """A model estimated from all rows in one component, as a template for the shapes of others."""
         return self.maximise(self.rows.pooled.embed(self.schema))
 
     def expect(self, parameters: Model) -> tuple[Statistics, float]:
@@ -317,7 +318,7 @@ class LatentProblem:
         return statistics, value + log_prior_density(parameters, self.spec.alpha, self.rows.pooled)
 
     def log_likelihood(self, parameters: Model) -> float:
-        """Return Σ w log P(x), whatever the objective is."""
+        """Return Σ w log P(x), even if the objective is another one."""
         return self._expected(parameters, False)[1]
 
     def _expected(self, parameters: Model, hard: bool) -> tuple[Statistics, float]:
@@ -339,7 +340,7 @@ class LatentProblem:
     def _expected_by_model(
         self, parameters: Model, tables: LoopTables, hard: bool
     ) -> tuple[Statistics, float]:
-        """Take log P(k, x) from the conditionals themselves: for families that the loops have no tables of."""
+        """Compute log P(k, x) by the conditionals themselves, for families without tables for the loops."""
         rows, k, width = self.rows, self.n_components, self.width
 
         def task(start: int, stop: int, sums: tuple[Floats, ...]) -> int:
@@ -357,9 +358,9 @@ class LatentProblem:
         return statistics, value
 
     def flat_cells(self, parameters: Model, statistics: Statistics) -> list[tuple[int, int]]:
-        """Return (component, numeric attribute) where a variance equals its floor.
+        """Return the (component, numeric attribute) pairs whose variance equals its floor.
 
-        The likelihood has no bound there. Attributes without values in a component are left out.
+        There, the likelihood is unbounded. Attributes without values in a component are left out.
         """
         if "moments" not in self.rows.pooled.parts:
             return []
@@ -374,7 +375,7 @@ class LatentProblem:
         return not self.flat_cells(parameters, self._expected(parameters, self.hard)[0])
 
     def gather(self, share: Floats) -> Statistics:
-        """Return the statistics where each component's part of each distinct row is given: shape (n, K)."""
+        """Return the statistics for given weights of each distinct row in each component: shape (n, K)."""
         rows, tables = self.rows, loop_tables(self.whole, self.rows.exponent, self.rows.centre)
         wide = np.zeros((len(share), self.width))
         wide[:, : self.n_components] = share
@@ -405,13 +406,13 @@ class LatentProblem:
         return flat(parameters, self.rows.pooled)
 
     def unflat(self, vector: Floats) -> Model:
-        """Return the model that a vector encodes."""
+        """Return the model that a vector represents."""
         return unflat(vector, self.whole, self.rows.pooled)
 
     def _summed(
         self, task: Callable[[int, int, tuple[Floats, ...]], int], centre: Floats
     ) -> tuple[float, Statistics]:
-        """Run a task over ranges of rows, each into sums of its own, and add these in order."""
+        """Run a task over ranges of rows, each with its own sums, and add these in order."""
         n, width = len(self.rows.weights), self.width
         cells, columns = int(self.schema.offsets[-1]), self.rows.values.shape[1]
 

@@ -23,28 +23,28 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class LatentRows:
-    """Distinct rows, in an order that only their cells decide.
+    """Distinct rows, in an order that depends only on their cells.
 
-    So the answer of EM depends neither on the order of the rows, nor on whether equal rows are there twice or
-    have twice the weight.
+    So the result of EM does not depend on the order of the rows, nor on whether a row occurs twice or has twice the
+    weight.
 
     Attributes
     ----------
     codes : array of shape (n, categorical attributes)
     values : array of shape (n, numeric attributes)
-        Held as x·2^−exponent, NaN where missing.
+        Stored as x·2^−exponent. NaN is missing.
     weights : array of shape (n,)
-        All above zero.
+        The weights, all positive.
     first : int array of shape (n,)
-        The number of the first row equal to each.
+        The index of the first given row equal to each distinct row.
     owner : int array of shape (N,)
-        Which distinct row each of the rows given is; −1 for a row of no weight.
+        The distinct row of each given row, or −1 for a row without weight.
     given : array of shape (N,)
-        The weights of the rows given.
+        The weights of the given rows.
     pooled : Statistics
-        Of all rows together, in a schema of one component.
+        The statistics of all rows, with a single component.
     constant : float
-        The terms of the objective that no parameter changes, such as −Σ w log x! of Poisson attributes.
+        The terms of the objective that do not depend on the parameters, such as −Σ w log x! of Poisson attributes.
     """
 
     schema: Schema
@@ -59,37 +59,37 @@ class LatentRows:
 
     @property
     def total(self) -> float:
-        """The weight of all rows."""
+        """The total weight of the rows."""
         return float(self.weights.sum())
 
     @property
     def nothing(self) -> float:
-        """A weight that is that of no row."""
+        """A weight that is far smaller than that of any row."""
         return float(1e-6 * self.weights.min())
 
     @property
     def exponent(self) -> NDArray[np.int64]:
-        """Numbers are held as x·2^−exponent."""
+        """The exponent of each numeric attribute; numbers are stored as x·2^−exponent."""
         parts = self.pooled.parts
         return self.pooled.moments.exponent if "moments" in parts else np.zeros(0, dtype=np.int64)
 
     @property
     def centre(self) -> Floats:
-        """The mean of each numeric attribute over all rows, as it is held."""
+        """The mean of each numeric attribute over all rows, scaled like the stored numbers."""
         if "moments" not in self.pooled.parts:
             return np.zeros(0)
         mean = self.pooled.moments.mean()[0][0]
         return np.asarray(np.ldexp(np.where(np.isfinite(mean), mean, 0.0), -self.exponent))
 
     def chunk(self, start: int, stop: int) -> Chunk:
-        """Return rows as conditionals read them: their numbers in the units given."""
+        """Return some rows as a chunk, with numbers in their original scale."""
         values = self.values[start:stop]
         if self.exponent.any():
             values = np.ldexp(values, self.exponent)
         return Chunk(stop - start, self.codes[start:stop], np.ascontiguousarray(values))
 
     def spread(self, share: Floats) -> Floats:
-        """Return what each component gets of the distinct rows, from its share in the rows given: both (…, K)."""
+        """Return the weight of each distinct row in each component, from the shares in the given rows: (n, K)."""
         kept = self.owner >= 0
         sums = np.zeros((len(self.weights), share.shape[1]))
         np.add.at(sums, self.owner[kept], share[kept] * self.given[kept, None])
@@ -97,14 +97,14 @@ class LatentRows:
 
 
 def hidden_class(n_components: int) -> Variable:
-    """Return the class that was never seen: its states are the numbers of the components."""
+    """Return the hidden class, whose states are the numbers of the components."""
     return Variable(
         "component", "categorical", tuple(range(n_components)), n_declared=n_components, closed=True
     )
 
 
 def latent_rows(encoded: EncodedTable, spec: ModelSpec, n_jobs: int | None = None) -> LatentRows:
-    """Make distinct rows of an encoded table; states without weight are removed unless declared."""
+    """Return the distinct rows of an encoded table. States without weight are removed unless declared."""
     weights = np.ones(encoded.n_rows) if encoded.weights is None else encoded.weights
     one = encoded.schema.with_variables(encoded.schema.attributes, hidden_class(1))
     encoded = replace(encoded, schema=one, target=np.zeros(encoded.n_rows, dtype=np.uint32))
@@ -138,9 +138,9 @@ def latent_rows(encoded: EncodedTable, spec: ModelSpec, n_jobs: int | None = Non
 
 
 def distinct(keys: list[NDArray[Any]], n_rows: int) -> tuple[Places, Places]:
-    """Find equal rows: the place of the first of each kind, in the order of their keys, and the kind of each row.
+    """Find equal rows. Return the index of the first row of each kind, sorted by keys, and the kind of each row.
 
-    One key after the other, until all rows differ; NaN equals NaN.
+    NaN equals NaN. Keys are compared one after the other until all rows differ.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def distinct(keys: list[NDArray[Any]], n_rows: int) -> tuple[Places, Places]:
 
 
 def _packed(codes: NDArray[Any], schema: Schema) -> Iterator[NDArray[np.uint64]]:
-    """Write codes side by side as few numbers: each is below 2^63, a column of at most r + 1 codes a factor."""
+    """Pack the codes of each row into as few integers below 2^63 as possible. A column has up to r + 1 codes."""
     word, room = np.zeros(len(codes), dtype=np.uint64), 1
     for j, variable in enumerate(schema.categorical):
         if room * (variable.size + 1) >= 2**63:
@@ -171,7 +171,7 @@ def _packed(codes: NDArray[Any], schema: Schema) -> Iterator[NDArray[np.uint64]]
 
 
 def _any_cell(pooled: Statistics) -> bool:
-    """Whether any cell holds a value."""
+    """Whether any cell is present."""
     spare = pooled.schema.offsets[1:].astype(np.intp) - 1
     states = pooled.tables.counts.sum() - pooled.tables.counts[spare].sum()
     return bool(states > 0.0 or ("moments" in pooled.parts and pooled.moments.weight.any()))

@@ -1,6 +1,6 @@
-"""The E-step with full covariance matrices, block by block of rows.
+"""The E-step with full covariance matrices, one block of rows at a time.
 
-Columns are padded to a multiple of four with zeros, so that four products are added in one pass over the rows.
+Columns are padded with zeros to a multiple of four, so that four products are added in one pass over the rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bayeskit._numba import kernel
 
 @kernel
 def differ(x: Any, begin: Any, width: Any, mean: Any, order: Any, n_observed: Any, diff: Any) -> None:
-    """Set diff to the observed cells of a block less the mean, and to zero in the padding."""
+    """Set diff to the observed cells of a block minus the mean, and to zero in the padding."""
     n = np.uintp(n_observed)
     for c in range(n):
         m = mean[np.uintp(order[c])]
@@ -30,7 +30,7 @@ def differ(x: Any, begin: Any, width: Any, mean: Any, order: Any, n_observed: An
 
 @kernel
 def take_squares(inverse: Any, diff: Any, n_observed: Any, width: Any, y: Any, begin: Any, out: Any) -> None:
-    """Take ½ |inverse · diff|² from out; the matrix is lower triangular. Two of its rows go over a block together."""
+    """Subtract ½ |inverse · diff|² from out. The matrix is lower triangular; two of its rows are used at a time."""
     for j in range(np.uintp(0), np.uintp(n_observed), np.uintp(2)):
         i = j + np.uintp(1)
         for c in range(np.uintp(0), j + np.uintp(2), np.uintp(4)):
@@ -65,7 +65,7 @@ def complete(
     diff: Any,
     z: Any,
 ) -> None:
-    """Set z to the completed rows of a block about the pivot: missing cells are their conditional means."""
+    """Set z to the completed rows of a block minus the pivot. Missing cells are replaced by their conditional means."""
     d, n = np.uintp(order.shape[0]), np.uintp(n_observed)
     if n < d:
         differ(x, begin, width, mean, order, n_observed, diff)
@@ -80,7 +80,7 @@ def complete(
             for r in range(width):
                 inner = fma(a2, diff[c2, r], fma(a3, diff[c3, r], z[j, r]))
                 z[j, r] = fma(a0, diff[c, r], fma(a1, diff[c1, r], inner))
-    # Not from diff: a mean far from the pivot would cost digits.
+    # Do not compute this from diff: if the mean is far from the pivot, digits would be lost.
     for c in range(n):
         m = pivot[np.uintp(order[c])]
         for r in range(width):
@@ -89,7 +89,7 @@ def complete(
 
 @kernel
 def scatter(z: Any, shares: Any, begin: Any, width: Any, d: Any, rz: Any, sums: Any) -> None:
-    """Add Σ r, and for each column Σ r z_i and the Σ r z_i z_j up to j = i, to partial sums."""
+    """Add Σ r, and for each column Σ r z_i and Σ r z_i z_j with j ≤ i, to the partial sums."""
     lanes = np.uintp(LANES)
     l2, l3 = np.uintp(2 * LANES), np.uintp(3 * LANES)
     for c in range(np.uintp(0), width, lanes):
@@ -117,7 +117,7 @@ def scatter(z: Any, shares: Any, begin: Any, width: Any, d: Any, rz: Any, sums: 
 
 @kernel
 def settle(sums: Any, order: Any, first: Any, second: Any) -> Any:
-    """Add partial sums to where they belong, in the lower triangle, and empty them; return Σ r."""
+    """Add the partial sums to ``first`` and the lower triangle of ``second``, reset them, and return Σ r."""
     weight = _emptied(sums, np.uintp(0))
     p = np.uintp(1)
     for i in range(np.uintp(order.shape[0])):
@@ -140,17 +140,18 @@ def _emptied(sums: Any, p: Any) -> Any:
     return total
 
 
-# A permuted factorisation may lose what is left of a nearly determined column; this share of it stays.
+# Rounding may lose the residual variance of a column that the others nearly determine. Keep at least this fraction.
 _LEAST = 1e-16
 
 
 @kernel
 def factor(covariance: Any, order: Any, n_observed: Any, lower: Any, inverse: Any, gain: Any) -> Any:
-    r"""Factor a covariance with the observed columns first; return half the log-determinant of their part.
+    r"""Factor a covariance with the observed columns first. Return half the log-determinant of their part.
 
-    With :math:`\Sigma = L L^T`, ``inverse`` is :math:`L_{oo}^{-1}`, which makes differences independent, and row j of
-    ``gain`` is that of :math:`L_{mo} L_{oo}^{-1} = \Sigma_{mo} \Sigma_{oo}^{-1}` for the missing column j, which makes
-    them a conditional mean. The conditional covariance is :math:`L_{mm} L_{mm}^T`. Both are padded with zeros.
+    With :math:`\Sigma = L L^T`, ``inverse`` is :math:`L_{oo}^{-1}`, which whitens differences from the mean. Row j of
+    ``gain`` is the row of :math:`L_{mo} L_{oo}^{-1} = \Sigma_{mo} \Sigma_{oo}^{-1}` for the missing column j. It turns
+    differences into a conditional mean. The conditional covariance is :math:`L_{mm} L_{mm}^T`. ``inverse`` and
+    ``gain`` are padded with zeros.
     """
     d, n = np.uintp(order.shape[0]), np.uintp(n_observed)
     half = 0.0
@@ -215,7 +216,7 @@ def whole_stretch(
     y: Any,
     logs: Any,
 ) -> None:
-    """Set logs to the log joint densities of a stretch of rows that miss the same cells."""
+    """Set logs to the log joint densities of a stretch of rows with the same missing cells."""
     for k in range(np.uintp(means.shape[0])):
         c = k if inverses.shape[0] > 1 else np.uintp(0)
         constant = log_weights[k] - n_observed * _HALF_LOG_2PI - halves[c]
@@ -286,9 +287,10 @@ def whole_sums(
     second: Any,
     report: Any,
 ) -> None:
-    """Add the expected sums of some rows; of the second ones only the lower triangles.
+    """Add the expected sums of some rows. Of the second-order sums, only the lower triangles are computed.
 
-    Rows lie in groups that miss the same cells. ``covariances`` holds one matrix for each component, or one for all.
+    Rows are sorted into groups with the same missing cells. ``covariances`` has one matrix for each component, or one
+    for all.
     """
     x, diff, z, y, rz, logs, top, total, lowers, inverses, gains, halves, sums = scratch
     d = np.uintp(means.shape[1])
