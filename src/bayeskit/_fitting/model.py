@@ -1,4 +1,4 @@
-"""Estimates models from statistics: the form, the specification, and the model ready for look-up."""
+"""Models estimated from statistics: the form, the specification, and the model itself."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class ModelForm(Protocol):
     """The form of a model: which attributes may depend on which, what to count, and how to estimate."""
 
-    # Whether attributes depend on the class alone: one can be counted, or be missing, whatever the others are.
+    # Whether attributes depend only on the class. Each can then be counted, or be missing, independently of the others.
     is_naive: ClassVar[bool] = False
     # Whether all its smoothing is imaginary rows, so that EM's objective includes their likelihood.
     smooths_by_rows: ClassVar[bool] = False
@@ -85,7 +85,7 @@ class ModelSpec:
     absolute_floor : float or None
         scikit-learn's ``var_smoothing``: this fraction of the largest variance is added to all.
     covariance : CovarianceRule or None
-        Model the numeric attributes jointly instead of one by one, in this way.
+        How to model the numeric attributes jointly. None: one by one.
     block_family : "multinomial", "complement" or "bernoulli"
     """
 
@@ -145,11 +145,11 @@ class Model:
         return out
 
     def log_excess(self, chunk: Chunk) -> Floats:
-        """Return the excess of log P(c, x) of each row, which is the same in every class: shape (n,)."""
+        """Return the number by which ``joint_chunk`` exceeds log P(c, x), the same for all classes: shape (n,)."""
         return sum((c.log_excess(chunk) for c in self.conditionals), np.zeros(chunk.n_rows))
 
     def score(self) -> Score:
-        """Return log P(c, x) as a formula, up to what all classes have in common."""
+        """Return log P(c, x) as a formula, up to terms that are the same for all classes."""
         prior = (constant(self.log_prior),) if self.adds_prior else ()
         return Sum((*prior, *(conditional.score() for conditional in self.conditionals)))
 
@@ -159,7 +159,7 @@ class Model:
             for conditional in self.conditionals:
                 conditional.add_log_prob(chunk, out)
         except InfiniteValue as error:
-            # Conditionals know columns by number; here they have names, and chunks a place in the table.
+            # Conditionals identify columns by index. Report the name of the column and the row in the whole table.
             name = self.schema.numeric[int(str(error.column))].name
             raise InfiniteValue(name, chunk.first_row + error.row, error.value) from None
 

@@ -26,13 +26,13 @@ from bayeskit.typing import Floats
 
 @dataclass(frozen=True)
 class Naive(ModelForm):
-    """P(c, x) = P(c) ∏ P(x_i | c), each attribute by the family of its kind."""
+    """P(c, x) = P(c) ∏ P(x_i | c), where each attribute has the family of its kind."""
 
     is_naive: ClassVar[bool] = True
     smooths_by_rows: ClassVar[bool] = True
 
     def plan(self, schema: Schema, spec: ModelSpec) -> Plan:
-        """Ask for every attribute with the class, and what its family needs besides."""
+        """Return the counts to take: each attribute with the class, and anything else that its family needs."""
         names = tuple(v.name for v in schema.numeric)
         patterns = {family: family_of(family).pattern for family in {spec.numeric, *spec.families.values()}}
         grids: tuple[Name, ...] = ()
@@ -71,7 +71,7 @@ def column_conditionals(statistics: Statistics, spec: ModelSpec) -> list[Any]:
 
 
 def presence_conditionals(statistics: Statistics, spec: ModelSpec) -> list[Any]:
-    """Where missing is a state: how likely each class leaves a numeric attribute out."""
+    """If missing is a state, estimate P(missing | c) of the numeric attributes."""
     if spec.missing != "state" or not statistics.schema.numeric:
         return []
     presence = estimate_presence(statistics.moments.weight, statistics.class_counts, spec.alpha)
@@ -127,7 +127,7 @@ class Candidates:
 
     @property
     def best(self) -> str:
-        """The family of least loss; the Gaussian in case of a tie."""
+        """The family with the lowest loss; in a tie, the Gaussian."""
         return (
             min(self.losses, key=lambda f: (self.losses[f], f != "gaussian")) if self.losses else "gaussian"
         )
@@ -136,12 +136,13 @@ class Candidates:
 def compare_families(
     chunks: Callable[[], Iterator[Chunk]], schema: Schema, statistics: Statistics, alpha: float
 ) -> dict[Name, Candidates]:
-    r"""Score every numeric attribute under every family that can take its values.
+    r"""Return the leave-one-out loss of every numeric attribute under every family that allows its values.
 
-    For each attribute alone and each family, the loss is :math:`-\sum_i \log P_{-i}(c_i \mid x_i)`, where the row's own
-    weight is taken out of its class before it is scored: one more pass, not n fits.
+    For one attribute and one family, the loss is :math:`-\sum_i \log P_{-i}(c_i \mid x_i)`. A row is scored after its
+    own weight is removed from its class, without n fits.
 
-    ``statistics`` must hold grids of all numeric attributes; ``chunks`` opens the rows once more.
+    ``statistics`` must contain grids of all numeric attributes. ``chunks`` opens the rows again: once for all
+    attributes, and once for each.
     """
     whole = _whole_columns(chunks, len(schema.numeric))
     found: dict[Name, Candidates] = {}
@@ -179,7 +180,7 @@ def _loss(chunk: Chunk, j: int, density: Density, moments: Moments, margin: Floa
         counts[np.arange(len(rows)), own] = np.log(np.maximum(margin[own] - w, 0.0) + 1.0)
     joint += counts
     best = joint.max(axis=1, keepdims=True)
-    if np.isneginf(best).any():  # a value that the family cannot have, whatever the class
+    if np.isneginf(best).any():  # a value that is impossible in every class
         return math.inf
     log_total = best[:, 0] + np.log(np.exp(joint - best).sum(axis=1))
     return float(w @ (log_total - joint[np.arange(len(rows)), own]))
@@ -188,7 +189,7 @@ def _loss(chunk: Chunk, j: int, density: Density, moments: Moments, margin: Floa
 def _without(
     density: Density, x: Floats, w: Floats, own: NDArray[np.intp], moments: Moments, joint: Floats
 ) -> Floats:
-    """log p(x | own class) with the row's own weight taken out of the class, also where nothing else is in it."""
+    """Return log p(x | own class) without the row's own weight, even if the class has no other rows."""
     score = density.left_out_alone(x, w, own, joint)
     if not density.in_use()[0]:
         return score

@@ -16,34 +16,34 @@ from bayeskit.typing import Floats
 
 Ints = NDArray[np.int64]
 
-# The most ways to fill the missing discrete cells of one row.
+# The maximum number of completions of one row.
 MOST_COMPLETIONS = 2**16
 
 
 class Completions:
-    """The ways to fill the discrete cells of rows; rows with the same cells share them.
+    """The completions of the discrete cells of rows. Rows with the same cells share them.
 
-    Completions that agree in the *relevant* nodes, those that continuous ones depend on, stand side by side in one
-    *slot*: the numbers of a row cannot distinguish them.
+    The *relevant* nodes are the discrete parents of continuous nodes. Completions that agree in these are adjacent and
+    form one *slot*, because the numbers of a row cannot distinguish them.
 
     Parameters
     ----------
     network : Network
-        Its discrete nodes with their states; distributions are not used.
+        The discrete nodes and their states. Distributions are not used.
     codes : array of shape (rows, discrete nodes)
-        The code after the last state where a cell is missing.
+        Codes. The code after the last state means missing.
     relevant : names of discrete nodes
     max_memory : bytes
 
     Attributes
     ----------
     row_of : array of shape (rows,)
-        Which of the distinct rows each row is.
+        The distinct row of each row.
     slots : array of shape (distinct rows + 1,)
-        Where the slots of each distinct row begin.
+        The first slot of each distinct row, and the number of slots.
     slot_codes : array of shape (slots, relevant nodes)
     n_cells : int
-        The cells of all tables, laid one after the other, each with its child's axis last.
+        The number of cells in all tables. These are stored one after the other, each with its child's axis last.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Completions:
         self._refuse(missing, sizes, max_memory)
         number = {name: j for j, name in enumerate(self.names)}
         order = [number[name] for name in relevant]
-        # Relevant nodes change slowest, so that a slot is a run of completions.
+        # Relevant nodes vary slowest, so that the completions of a slot are adjacent.
         order += [j for j in range(len(self.names)) if j not in set(order)]
         inner = np.arange(len(self.names)) >= len(relevant)
         ways = np.where(missing, sizes, 1)[:, order]
@@ -81,9 +81,9 @@ class Completions:
         return int(self._bounds[-1])
 
     def weigh(self, log_cells: Floats, hard: bool = False) -> tuple[Floats, Floats]:
-        """Return log P of each slot, and the share that each completion has in its slot.
+        """Return log P of each slot, and the share of each completion in its slot.
 
-        ``hard``: of its most probable completion, which has all of it.
+        With ``hard``, these are log P of the most probable completion, and a share of 1 for that completion.
         """
         log = np.zeros(len(self._slot_of))
         for cells in self._cells:
@@ -93,7 +93,7 @@ class Completions:
         if hard:
             share = np.zeros(len(log))
             best = np.flatnonzero((log == top[self._slot_of]) & (log > -np.inf))
-            # The first of equals.
+            # In a tie, take the first.
             share[best[np.unique(self._slot_of[best], return_index=True)[1]]] = 1.0
             return top, share
         share = np.exp(log - base)
@@ -103,7 +103,7 @@ class Completions:
         return log_slots, share / np.where(total > 0.0, total, 1.0)[self._slot_of]
 
     def counts(self, share: Floats, slot_weights: Floats) -> dict[Name, Floats]:
-        """Return the expected counts of each discrete node's family, flat, from the weight that each slot has."""
+        """Return the expected counts of each discrete node's family as a flat array, given the weights of the slots."""
         weights = share * slot_weights[self._slot_of]
         found: dict[Name, Floats] = {}
         for j, name in enumerate(self.names):
@@ -112,12 +112,12 @@ class Completions:
         return found
 
     def _refuse(self, missing: NDArray[np.bool_], sizes: Ints, max_memory: float) -> None:
-        """Raise an error for completions that would not fit, before they are allocated."""
+        """Raise an error if the completions do not fit into memory, before they are allocated."""
         ways = np.exp2(missing @ np.log2(np.maximum(sizes, 1)))
         if not len(ways):
             return
         most = int(ways.argmax())
-        # A completion takes its codes, its cells and a share.
+        # The memory of one completion: its codes, its cells, its share, and some temporaries.
         each = 8 * (2 * len(self.names) + 4)
         allowed = min(MOST_COMPLETIONS * each, max_memory)
         row = int(np.flatnonzero(self.row_of == most)[0])
@@ -149,7 +149,10 @@ class Completions:
 
 
 def _distinct(codes: Ints, sizes: Ints) -> tuple[Ints, Ints]:
-    """Return the different rows, and which of them each row is. Sums follow their order: a missing cell comes first."""
+    """Return the distinct rows, sorted with missing cells first, and the distinct row of each row.
+
+    The order matters because it is the order of summation.
+    """
     if not codes.shape[1]:
         return np.zeros((1, 0), np.int64), np.zeros(len(codes), np.int64)
     rows, inverse = np.unique((codes + 1) % (sizes + 1), axis=0, return_inverse=True)
@@ -159,9 +162,9 @@ def _distinct(codes: Ints, sizes: Ints) -> tuple[Ints, Ints]:
 def _filled(
     distinct: Ints, missing: NDArray[np.bool_], sizes: Ints, order: list[int], per_row: Ints
 ) -> NDArray[np.int64]:
-    """Return every completion of every distinct row; the last node in ``order`` changes fastest."""
+    """Return every completion of every distinct row. The last node in ``order`` varies fastest."""
     filled = np.repeat(distinct, per_row, axis=0)
-    # The number of each completion within its row, read digit by digit.
+    # The index of each completion within its row, whose digits are the codes of the missing cells.
     rest = np.arange(len(filled)) - np.repeat(np.cumsum(per_row) - per_row, per_row)
     for j in reversed(order):
         gone = np.repeat(missing[:, j], per_row)

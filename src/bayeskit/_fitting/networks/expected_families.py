@@ -22,21 +22,22 @@ from bayeskit.typing import Floats
 Ints = NDArray[np.int64]
 _Rows = tuple[Ints, Floats, Floats]
 
-# Rows are worked on so many numbers at a time; their posteriors, and the tables counted, are kept while they take no
-# more bytes than this, and computed again beyond.
+# AT_ONCE: the number of doubles to process at a time. KEPT: the maximum size in bytes of the cached posteriors, and of
+# the cached tables. Beyond that, they are computed again.
 AT_ONCE, KEPT = 2**22, 2**28
-# Configurations are numbered by one integer.
+# The index of a configuration must fit into one integer.
 MOST_CELLS = 2**62
 
 
 class Extensions(NamedTuple):
-    """Expected n(base, v) of a set of variables and every other variable, in the cells of the base that occur.
+    """Expected n(base, v) for a set of variables (the base) and every other variable v, in the cells that occur.
 
     Attributes
     ----------
-    digits : shape (cells, variables of the base), their codes
-    counts : shape (cells, states of all variables + 1)
-        n(cell, v = s), variable by variable (those of the base mean nothing here); the last column is n(cell).
+    digits : array of shape (cells, variables of the base)
+        The codes of the base in each cell.
+    counts : array of shape (cells, states of all variables + 1)
+        n(cell, v = s), variable by variable. The columns of the base are meaningless. The last column is n(cell).
     """
 
     digits: Ints
@@ -44,27 +45,28 @@ class Extensions(NamedTuple):
 
 
 class ExpectedFamilies:
-    r"""What rows with holes are expected to hold, of any set of variables and every one more.
+    r"""Expected counts of rows with missing values, for any set of variables and every further variable.
 
     .. math:: \bar n(b, v = s) = \sum_i w_i\, P(b \mid o_i)\, P(v = s \mid b, o_i)
 
-    with o the cells that are there in a row. A row that lacks cells of the base b becomes one row for each way to fill
-    them, with the share P(b | o) of its weight, one cell after the other by the chain rule; the posteriors of these
-    rows then tell of every v at once. Nothing is imputed: all ways to fill a cell count, each with its probability.
+    where o are the observed cells of a row. If cells of the base b are missing, the row is replaced by all its
+    completions, each with the share P(b | o) of its weight. This is done one cell at a time, by the chain rule. The
+    posteriors of the completed rows then give the counts of all v at once. Nothing is imputed: every completion
+    counts, with its probability.
 
     Parameters
     ----------
     engine : Exact
-        The network under which cells are expected.
+        The network under which expectations are computed.
     whole, holed : RowPatterns
-        Rows without a missing cell, which are only counted, and the others. None may be impossible.
+        Complete rows, which are only counted, and rows with missing cells. None may be impossible.
     max_memory : bytes
     n_jobs : int, optional
-        Threads; the answer does not depend on it.
+        The number of threads. The result does not depend on it.
 
     Examples
     --------
-    A fair coin, and one that mostly falls as it does; the second was not looked at once:
+    A fair coin, and a second coin that mostly agrees with it. In one row the second coin is missing:
 
     >>> from bayeskit._inference.potentials import Potentials
     >>> tables = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]])]
@@ -92,7 +94,7 @@ class ExpectedFamilies:
         self._posteriors: dict[int, Floats] = {}
         self._tables: dict[int, Extensions] = {}
         self._bytes = 0
-        #: The weight of the missing cells of each variable.
+        #: The total weight of the rows in which each variable is missing.
         self.missing = holed.weights @ (holed.codes >= self.sizes)
 
     def extensions(self, base: int) -> Extensions:
@@ -107,9 +109,9 @@ class ExpectedFamilies:
         return found
 
     def base_of(self, some: int, child: int) -> int:
-        """Return the set from which a family is best answered: itself, or without one variable that is no child.
+        """Return the best base for the counts of a family: the family itself, or the family without one parent.
 
-        One that was counted before, or else the one that leaves out the variable that is missing most.
+        Prefer a base that is already counted. Otherwise leave out the parent with the most missing values.
         """
         fewer = [some ^ (1 << v) for v in members(some ^ (1 << child))]
         for base in (some, *fewer):
@@ -118,7 +120,7 @@ class ExpectedFamilies:
         return min(fewer, key=lambda base: -self.missing[(some ^ base).bit_length() - 1], default=some)
 
     def table(self, family: Sequence[int]) -> Floats:
-        """Return the expected counts of a family, an axis for each of its variables in the order given."""
+        """Return the expected counts of a family, with one axis for each of its variables, in the given order."""
         some = sum(1 << v for v in family)
         base = self.base_of(some, family[-1])
         digits, counts = self.extensions(base)
@@ -144,7 +146,7 @@ class ExpectedFamilies:
         for codes, weights, posteriors in self._all_filled(base):
             place, inverse = _places(codes, base, strides)
             more = _summed(inverse, weights, posteriors, len(place))
-            # Chunk by chunk: all of them together might be more than memory holds.
+            # Add one chunk at a time, because all of them together may not fit into memory.
             joined = np.union1d(places, place)
             if joined.size * counts.shape[1] * 8 > self._max_memory:
                 raise self._too_large(base, joined.size)
@@ -160,7 +162,7 @@ class ExpectedFamilies:
     def _counted(
         self, codes: Ints, weights: Floats, base: list[int], strides: list[int]
     ) -> tuple[Ints, Floats]:
-        """Count rows without a missing cell."""
+        """Count complete rows."""
         place, inverse = _places(codes, base, strides)
         counts = np.empty((len(place), int(self.offsets[-1]) + 1))
         for v, size in enumerate(self.sizes.tolist()):
@@ -182,7 +184,7 @@ class ExpectedFamilies:
             yield from self._filled(base, rows.codes[part], rows.weights[part], posteriors)
 
     def _filled(self, base: list[int], codes: Ints, weights: Floats, posteriors: Floats) -> Iterator[_Rows]:
-        """Yield rows in which the base is present, never many more than ``_most_rows`` at once."""
+        """Yield rows with the base filled in, about ``_most_rows`` at most at a time."""
         for k, v in enumerate(base):
             gone = codes[:, v] >= self.sizes[v]
             if not gone.any():
@@ -200,7 +202,7 @@ class ExpectedFamilies:
         yield codes, weights, posteriors
 
     def _clamped(self, v: int, codes: Ints, weights: Floats, posteriors: Floats) -> _Rows:
-        """Return each row once for every state of a missing cell that it may have."""
+        """Return a copy of each row for every possible state of its missing cell."""
         shares = weights[:, None] * posteriors[:, self.offsets[v] : self.offsets[v + 1]]
         row, state = np.nonzero(shares)
         filled = codes[row]
@@ -219,7 +221,7 @@ class ExpectedFamilies:
 
 
 def _places(codes: Ints, base: list[int], strides: list[int]) -> tuple[Ints, Ints]:
-    """Return the numbers of the configurations that occur, and which of them each row has."""
+    """Return the indices of the configurations that occur, and the configuration of each row among them."""
     number = np.zeros(len(codes), np.int64)
     for v, stride in zip(base, strides, strict=True):
         number += codes[:, v] * stride
@@ -228,7 +230,7 @@ def _places(codes: Ints, base: list[int], strides: list[int]) -> tuple[Ints, Int
 
 
 def _summed(cell: Ints, weights: Floats, posteriors: Floats, n_cells: int) -> Floats:
-    """Add up rows, and their weights, by their cells."""
+    """Sum the weighted posteriors of the rows in each cell; the last column is the sum of their weights."""
     rows = np.arange(len(cell))
     adder = csr_array((weights, (cell, rows)), shape=(n_cells, len(cell)))
     found = np.empty((n_cells, posteriors.shape[1] + 1))
@@ -238,7 +240,7 @@ def _summed(cell: Ints, weights: Floats, posteriors: Floats, n_cells: int) -> Fl
 
 
 class ExpectedScores:
-    """Answers the questions of a search on discrete columns from expected counts, as if they were counts of rows.
+    """Scores of families of discrete columns for a search, computed from expected counts.
 
     Parameters
     ----------
@@ -262,19 +264,19 @@ class ExpectedScores:
     def __init__(self, families: ExpectedFamilies, score: Score, n_rows: float) -> None:
         self.families, self.score = families, score
         self._penalty = score.penalty(n_rows)
-        # The last column is one of a single state: a family without further parents is one with this.
+        # The last column acts as a variable with a single state. It stands for a family without a further parent.
         self._start = families.offsets
         self._sizes = np.append(families.sizes, 1)
         self._known: dict[tuple[int, int], float] = {}
 
     @property
     def n_scored(self) -> int:
-        """How many families were scored."""
+        """The number of families scored."""
         return len(self._known)
 
     def __call__(self, question: Question) -> list[Floats]:
         families: list[Family] = list(question)  # type: ignore[arg-type]
-        # Counts of a base with every column answer for single families too: these come after.
+        # The counts of a base with every other variable also score single families, so these come second.
         for child, parents, more in families:
             if more is not None and not all((child, parents | 1 << v) in self._known for v in more):
                 self._learn(child, parents | 1 << child)
@@ -291,14 +293,14 @@ class ExpectedScores:
         return float(sum(found[0] for found in self([Family(v, mine) for v, mine in enumerate(parents)])))
 
     def _learn(self, child: int, base: int) -> None:
-        """Score a child with the rest of a base, alone and with every other column."""
+        """Score a child with the rest of the base as parents, alone and together with every other variable."""
         digits, counts = self.families.extensions(base)
         inside = [*members(base)]
         parents = base ^ (1 << child)
         r = int(self._sizes[child])
         declared = min(math.prod(int(self._sizes[v]) for v in members(parents)), MOST_CONFIGURATIONS)
         above = _without(digits, counts, inside.index(child))
-        # Columns are states of a further parent: each adds its configurations to those of the parents.
+        # Columns are states of a further parent, so its number of states multiplies the configurations of the parents.
         q = np.repeat(float(declared) * self._sizes, self._sizes)
         by_variable = np.add.reduceat(fit_of_columns(counts, above, self.score, r, q), self._start)
         found = by_variable - self._penalty * (r - 1) * float(declared) * self._sizes
@@ -309,14 +311,14 @@ class ExpectedScores:
 
 
 def fit_of_columns(cells: Floats, above: Floats, score: Score, r: int, q: Floats) -> Floats:
-    """Return what each column adds to the score of its family, before what parameters cost.
+    """Return the contribution of each column to the score of its family, without the penalty for parameters.
 
     Parameters
     ----------
     cells : shape (configurations of parents and child that occur, columns)
     above : shape (configurations of parents that occur, columns)
-    r : the states of the child
-    q : the declared configurations of the parents, for each column
+    r : the number of states of the child
+    q : the number of declared configurations of the parents, for each column
     """
     if score.by_likelihood:
         return np.asarray(xlogy(cells, cells).sum(axis=0) - xlogy(above, above).sum(axis=0))
@@ -326,7 +328,7 @@ def fit_of_columns(cells: Floats, above: Floats, score: Score, r: int, q: Floats
 
 
 def _without(digits: Ints, counts: Floats, axis: int) -> Floats:
-    """Sum the child out."""
+    """Sum the counts over the variable at ``axis``."""
     order = np.lexsort(np.delete(digits, axis, axis=1).T) if digits.shape[1] > 1 else np.arange(len(digits))
     rest = np.delete(digits, axis, axis=1)[order]
     new = np.ones(len(rest), np.bool_)

@@ -25,12 +25,12 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 LOG_TWO_PI = math.log(2.0 * math.pi)
-# A deviation below this share of the numbers is rounding.
+# A deviation below this fraction of the numbers is rounding error.
 NO_SPREAD = 1e-11
 
 
 def continuous_blocks(network: Network) -> list[tuple[Name, ...]]:
-    """Return the continuous nodes, those that arcs between them connect together; parents first.
+    """Return the blocks of continuous nodes that are connected by arcs, each with parents first.
 
     >>> from bayeskit._graphs.network import Node, continuous
     >>> nodes = [Node(continuous("a"), ("c",)), Node(continuous("b")), Node(continuous("c"))]
@@ -57,13 +57,13 @@ def continuous_blocks(network: Network) -> list[tuple[Name, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Normals:
-    r"""A normal distribution for each configuration, by a root U of its precision.
+    r"""A normal distribution for each configuration, given by a root U of its precision matrix.
 
     .. math:: \lVert U (x - \mu) \rVert^2 = (x - \mu)^\top \Sigma^{-1} (x - \mu), \quad
         U = \operatorname{diag}(v)^{-1/2} (I - B)
 
-    B are the coefficients of the regressions and v their variances: nothing is inverted, so that variances may lie
-    far apart.
+    B are the coefficients of the regressions and v their variances. Nothing is inverted, so the variances may differ by
+    many orders of magnitude.
     """
 
     mean: Floats
@@ -71,19 +71,19 @@ class Normals:
     log_root: Floats
 
     def completed(self, r: int, x: Floats, hidden: Flags, hard: bool) -> tuple[Floats, Floats, Floats]:
-        r"""Fill in the missing numbers of rows that miss the same ones, in configuration r.
+        r"""Fill in the missing numbers of rows with the same missing nodes, in configuration r.
 
-        With U = (H, O) by columns, missing and observed, and H = QR, the missing ones lie at
+        Split the columns of U into (H, O), missing and observed, with H = QR. The conditional mean is then
         :math:`\mu_h - R^{-1} Q^\top O (x_o - \mu_o)`, with covariance :math:`R^{-1} R^{-\top}`.
 
         Returns
         -------
         away : array of shape (rows, nodes)
-            The completed rows, less the mean.
+            The completed rows minus the mean.
         log : array of shape (rows,)
-            The log density of what is observed; if ``hard``, of the completed row.
+            The log density of the observed numbers; if ``hard``, of the completed row.
         covariance : array of shape (hidden nodes, hidden nodes)
-            Of the missing numbers, given the others; zero if ``hard``.
+            The covariance of the missing numbers given the others; zero if ``hard``.
         """
         mean, root = self.mean[r], self.root[r]
         seen = ~hidden
@@ -94,7 +94,8 @@ class Normals:
         n_dimensions = len(mean)
         covariance = np.zeros((int(hidden.sum()),) * 2)
         if hidden.any():
-            # Large rows first, columns by pivots: without, a nearly certain node would drown the others' variances.
+            # Sort large rows first and pivot the columns. Otherwise rounding in a node with a tiny variance would
+            # swamp the variances of the others.
             order = np.argsort(-np.abs(root[:, hidden]).max(axis=1), kind="stable")
             q, upper, column = qr(root[order][:, hidden], mode="economic", pivoting=True, check_finite=False)
             ahead = rest[:, order] @ q
@@ -110,7 +111,7 @@ class Normals:
 
 
 def _inverse(upper: Floats) -> Floats:
-    """Return the inverse of a triangular matrix; numbers too far apart for one are an error."""
+    """Return the inverse of a triangular matrix. Raise an error if it is singular."""
     if not (np.abs(np.diag(upper)) > 0.0).all():
         raise DataError(
             "The slopes and variances of the continuous nodes lie too far apart to fill in missing numbers. Give nodes "
@@ -121,7 +122,7 @@ def _inverse(upper: Floats) -> Floats:
 
 
 class GaussianBlock:
-    """Some continuous nodes, with the configurations of their discrete parents that rows may have.
+    """A block of continuous nodes, and the configurations of their discrete parents that rows may have.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ class GaussianBlock:
     names : the nodes, parents first
     relevant, slot_codes : discrete nodes, and the codes that each slot has for them
     scale : {node: (centre, spread)}
-        The centre is taken off the numbers of a node, so that no digit is lost where all are large.
+        The centre is subtracted from the numbers of a node, so that no digits are lost if all are large.
     """
 
     def __init__(
@@ -154,7 +155,7 @@ class GaussianBlock:
             codes, self.of_slot = np.zeros((1, 0), np.int64), np.zeros(len(slot_codes), np.int64)
         column = {relevant[j]: codes[:, i] for i, j in enumerate(used)}
         self.n_configurations = len(codes)
-        # The cell of each node's own distribution, in each configuration of the block.
+        # For each node, the cell of its own distribution in each configuration of the block.
         self._cells = []
         for discrete, _, _ in found:
             cell = np.zeros(len(codes), np.int64)
@@ -163,7 +164,7 @@ class GaussianBlock:
             self._cells.append(cell)
 
     def at(self, network: Network) -> Normals:
-        """Return the normals of all configurations under a network, of numbers less their centre."""
+        """Return the normals of all configurations under a network, for numbers minus their centre."""
         n, d = self.n_configurations, len(self.names)
         mean, root, log_root = np.zeros((n, d)), np.zeros((n, d, d)), np.zeros(n)
         for k, (name, parents, cell) in enumerate(zip(self.names, self.parents, self._cells, strict=True)):
@@ -177,7 +178,7 @@ class GaussianBlock:
                     name=name,
                 )
             slopes = given.coefficients.reshape(variance.size, len(parents))[cell]
-            # Centred first: what is left is of the size of the spread.
+            # Subtract the centre first, so that the rest has the magnitude of the spread.
             base = given.intercept.reshape(-1)[cell] - self.centre[k] + slopes @ self.centre[parents]
             mean[:, k] = base + (slopes * mean[:, parents]).sum(axis=1)
             scale = 1.0 / np.sqrt(variance[cell])
@@ -199,14 +200,14 @@ class GaussianBlock:
         pivot = mean + sums.mean[:, places]
         n = np.bincount(cell, sums.n, size)
         divisor = np.where(n > 0.0, n, 1.0)
-        # One pivot for all that fall into a cell: their common mean.
+        # All configurations in a cell share one pivot, their common mean.
         common = np.column_stack([np.bincount(cell, sums.n * p, size) / divisor for p in pivot.T])
         first, second = np.zeros(pivot.shape), sums.scatter[:, places][:, :, places]
         parts = Regressions(pivot, *map(Twofold.exact, (sums.n, first, second))).about(common[cell])
         total_first, total_second = np.zeros(common.shape), np.zeros((*common.shape, len(places)))
         np.add.at(total_first, cell, parts.first.high)
         np.add.at(total_second, cell, parts.second.high)
-        # Numbers filled in at the same place are equal but for rounding, and determine no slope.
+        # Numbers that were filled in with the same mean differ only by rounding and determine no slope.
         alike = np.sqrt(np.diagonal(total_second, axis1=1, axis2=2) / divisor[:, None])
         alike = alike <= NO_SPREAD * (np.abs(common) + self.spread[places])
         total_first[alike] = 0.0
@@ -219,8 +220,8 @@ class GaussianBlock:
 class BlockSums:
     """Weight, mean and Σzzᵀ about that mean of a block's rows, in each of its configurations.
 
-    Means are kept apart from those of the E-step. Sums about the latter would lose every digit if the rows are far
-    from where the network expects them.
+    These means differ from those of the E-step. Sums about the latter would lose all digits if the rows are far from
+    the means of the network.
     """
 
     n: Floats
@@ -233,7 +234,7 @@ class BlockSums:
         return cls(np.zeros(n), np.zeros((n, d)), np.zeros((n, d, d)))
 
     def add(self, r: int, away: Floats, weights: Floats, hidden: Flags, covariance: Floats) -> None:
-        """Add weighted rows; what is uncertain of their missing numbers is part of the products."""
+        """Add weighted rows. The covariance of their missing numbers is added to the scatter."""
         n = float(weights.sum())
         if n == 0.0:
             return
@@ -250,7 +251,7 @@ class BlockSums:
 
 
 def _joined(one: tuple[Any, Any, Any], other: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-    r"""Join two sets of rows: :math:`S = S_1 + S_2 + \frac{n_1 n_2}{n_1 + n_2} \delta \delta^\top`."""
+    r"""Merge the sums of two sets of rows: :math:`S = S_1 + S_2 + \frac{n_1 n_2}{n_1 + n_2} \delta \delta^\top`."""
     (n, mean, scatter), (m, theirs, more) = one, other
     total = np.asarray(n + m)
     share = np.asarray(m / np.where(total > 0.0, total, 1.0))

@@ -1,7 +1,7 @@
 """The E-step of a network with continuous nodes: configuration weights per row, and expected sums.
 
-Arcs lead from discrete nodes to continuous ones and never back, so given the discrete nodes all numbers are normal.
-For every way to fill the missing discrete cells of a row: its probability, times the density of the numbers seen.
+No arc leads from a continuous to a discrete node, so the numbers are jointly normal given the discrete nodes. The
+weight of each completion of a row's discrete cells is its probability times the density of the observed numbers.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from bayeskit.typing import Floats
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-# Rows weighted at a time, whatever the number of threads.
+# The number of rows to process at a time. It does not depend on the number of threads.
 ROWS_AT_ONCE = 2**14
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Pairs ``start`` to ``stop`` of a part: the same configuration, the same numbers missing."""
+    """Pairs ``start`` to ``stop`` of a part, which have the same configuration and the same missing numbers."""
 
     configuration: int
     hidden: Flags
@@ -38,9 +38,9 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The rows of a part, each with the configurations of one block it may have.
+    """The pairs of a row and a configuration of one block that it may have, for the rows of a part.
 
-    ``of_slot`` is the pair of each of the part's slots; ``row`` the row of each pair.
+    ``of_slot`` is the pair of each slot of the part. ``row`` is the row of each pair.
     """
 
     of_slot: Ints
@@ -50,7 +50,7 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class PartSums:
-    """What a part adds: log-likelihood, the weight of each of its slots, the sums of each block."""
+    """The contribution of a part: its log-likelihood, the weights of its slots, the sums of each block."""
 
     value: float
     slots: slice
@@ -59,15 +59,15 @@ class PartSums:
 
 
 class MixedRows:
-    """Rows as the E-step reads them: prepared once, weighted in every step.
+    """Rows prepared for the E-step once, and reweighted in every step.
 
     Parameters
     ----------
     completions : Completions
     blocks : the continuous nodes
-    numbers : for each block, an array of shape (rows, nodes of the block), less their centre; NaN missing
-    weights : one a row, above zero
-    impossible : called with the number of a row that has probability zero; returns the error to raise
+    numbers : for each block, an array of shape (rows, nodes of the block), minus their centre; NaN is missing
+    weights : one positive number for each row
+    impossible : function that takes the index of a row with probability zero and returns the error to raise
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class MixedRows:
         self._completions, self._blocks, self._numbers = completions, list(blocks), list(numbers)
         self._weights, self._impossible = weights, impossible
         self._refuse(max_memory)
-        # Rows with the same discrete cells follow each other, so that a part has few slots.
+        # Put rows with the same discrete cells next to each other, so that a part has few slots.
         order = np.argsort(completions.row_of, kind="stable")
         self._parts = [
             _Part(self, order[start : start + ROWS_AT_ONCE]) for start in range(0, len(order), ROWS_AT_ONCE)
@@ -103,7 +103,7 @@ class MixedRows:
 
     def _refuse(self, max_memory: float) -> None:
         per_row = np.diff(self._completions.slots)[self._completions.row_of]
-        # Each slot of a row: its number, its row, its pair in each block; and the sums of each configuration.
+        # For each slot of a row: its index, its row and its pair in each block. Then the sums of each configuration.
         needed = 8.0 * float(per_row.sum()) * (3 + 2 * len(self._blocks))
         needed += sum(8.0 * 4 * block.n_configurations * len(block.names) ** 2 for block in self._blocks)
         if needed > max_memory:
@@ -123,7 +123,7 @@ class MixedRows:
 
 
 class _Part:
-    """Some rows, with all that does not change from one E-step to the next."""
+    """Some rows, with everything that does not change between E-steps."""
 
     def __init__(self, rows: MixedRows, numbers: Ints) -> None:
         completions = rows._completions
@@ -138,7 +138,7 @@ class _Part:
         self._pairs = [self._paired(block, x) for block, x in zip(rows._blocks, rows._numbers, strict=True)]
 
     def _paired(self, block: GaussianBlock, x: Floats) -> Pairs:
-        """Sort the pairs of a row and a configuration by what is missing, then by configuration."""
+        """Return the pairs of rows and configurations, sorted by missing numbers, then by configuration."""
         hidden = np.isnan(x[self._rows])
         patterns, pattern = np.unique(hidden, axis=0, return_inverse=True)
         n = block.n_configurations
@@ -157,7 +157,7 @@ class _Part:
         rows = self._all
         log = log_slots[self._slot]
         completed = []
-        # Numbers beyond the range of doubles make a row impossible, which is an error below.
+        # Overflow makes a row impossible, which raises an error below.
         with np.errstate(over="ignore", invalid="ignore"):
             for pairs, x, normal in zip(self._pairs, rows._numbers, normals, strict=True):
                 density, found = _densities(pairs, x, normal, hard)
@@ -190,7 +190,7 @@ class _Part:
         return PartSums(value, self._slots, slot_weights, sums)
 
     def _first_best(self, log: Floats, top: Floats) -> Floats:
-        """Give all the weight of a row to its best slot, the first of equals."""
+        """Return weights that assign each row to its best slot, the first in a tie."""
         best = np.flatnonzero(log == top[self._local])
         weights = np.zeros(len(log))
         weights[best[np.unique(self._local[best], return_index=True)[1]]] = 1.0
@@ -200,7 +200,7 @@ class _Part:
 def _densities(
     pairs: Pairs, x: Floats, normals: Normals, hard: bool
 ) -> tuple[Floats, list[tuple[Floats, Floats]]]:
-    """Return the log density of each pair; and of each group its completed rows and their covariance."""
+    """Return the log density of each pair, and for each group its completed rows and their covariance."""
     density = np.empty(len(pairs.row))
     completed = []
     for group in pairs.groups:

@@ -29,16 +29,16 @@ from bayeskit.typing import Floats
 
 @dataclass(frozen=True, eq=False)
 class NetworkCounts:
-    """n(child, parents) of every discrete node and the moments of every continuous one, as statistics of one class.
+    """n(child, parents) of every discrete node and the moments of every continuous one, as statistics with one class.
 
-    Missing cells: each node counts the rows where it and its parents are present.
+    Each node counts the rows in which it and all its parents are present.
     """
 
     statistics: Statistics
 
     @classmethod
     def of(cls, network: Network, columns: NodeColumns, weights: Floats | None = None) -> NetworkCounts:
-        """Count the rows of columns that are named after the nodes, whose states are the nodes'."""
+        """Count rows. The columns must have the names and states of the nodes."""
         schema, plan = schema_and_plan(network)
         place = {name: j for j, name in enumerate(columns.names)}
         codes = np.empty((columns.n_rows, len(schema.categorical)), schema.code_dtype)
@@ -54,12 +54,12 @@ class NetworkCounts:
 
     @classmethod
     def counted(cls, network: Network, count: Callable[[Plan], Statistics]) -> NetworkCounts:
-        """Ask for the counts of a network whose nodes are all discrete, wherever they are taken."""
+        """Return the counts of a discrete network, taken by the function ``count``, for example in a database."""
         return cls(count(schema_and_plan(network)[1]))
 
     @property
     def n_rows(self) -> float:
-        """The weight of all rows."""
+        """The total weight of the rows."""
         return self.statistics.total
 
     def table(self, network: Network, name: Name) -> Floats:
@@ -69,7 +69,7 @@ class NetworkCounts:
         f = [v.name for v in self.statistics.schema.categorical].index(name)
         (keys, counts), *_ = families.levels(f, lowest=len(shape) - 1)
         cells = np.zeros(shape)
-        # Keys have one code more for each variable, for missing cells, which are not here.
+        # Keys have an additional code for missing cells of each variable, which does not occur here.
         wide = [size + 1 for size in shape]
         place = np.unravel_index(keys, wide)
         cells[place] = counts
@@ -97,7 +97,7 @@ class NetworkCounts:
 
 
 def schema_and_plan(network: Network) -> tuple[Schema, Plan]:
-    """Return the nodes as a schema of one class, and what is counted of them."""
+    """Return the schema of the nodes, with a single class, and the plan of what to count."""
     discrete = [node for node in network.nodes if node.is_discrete]
     continuous = [node for node in network.nodes if not node.is_discrete]
     families, regressions = (
@@ -110,7 +110,7 @@ def schema_and_plan(network: Network) -> tuple[Schema, Plan]:
 
 
 def _dense(part: RegressionFamilies, f: int) -> Regressions:
-    """Return the cells of a family with all that no row fell into; rows that lack a discrete parent are left out."""
+    """Return all cells of a family, including empty ones, without the rows in which a discrete parent is missing."""
     *codes, _ = part.digits(f)
     keys, sums = part.cells[f]
     sizes = [radix - 1 for radix in part.radices_of(f)[:-1]]
@@ -123,7 +123,7 @@ def _dense(part: RegressionFamilies, f: int) -> Regressions:
 
 
 def configurations(network: Network, name: Name) -> tuple[list[Name], list[Name], int]:
-    """Return the discrete parents of a node, its numeric ones, and the configurations of the former."""
+    """Return the discrete parents of a node, its numeric parents, and the number of discrete configurations."""
     parents = network[name].parents
     discrete = [p for p in parents if network[p].is_discrete]
     numeric = [p for p in parents if not network[p].is_discrete]
@@ -133,13 +133,13 @@ def configurations(network: Network, name: Name) -> tuple[list[Name], list[Name]
 def estimated(
     network: Network, counts: NetworkCounts, prior: Prior, imaginary: Mapping[Name, Floats], variance: str
 ) -> Network:
-    """Return the network with every distribution estimated again.
+    """Return the network with all distributions estimated from counts.
 
     Parameters
     ----------
-    prior : what is added to each cell of a discrete node's table
-    imaginary : {node: counts of the shape of its table}
-        Where it names a node, these are added instead.
+    prior : the imaginary counts of the tables of discrete nodes
+    imaginary : {node: array in the shape of its table}
+        Imaginary counts of single nodes, instead of those of the prior.
     variance : "mle" (RSS/n) or "unbiased" (RSS/(n − parameters)), of continuous nodes
     """
     nodes = []
@@ -160,7 +160,7 @@ def _table(cells: Floats, network: Network, name: Name, prior: Prior, imaginary:
         imaginary = prior.cells(variable, math.prod(cells.shape[:-1]))
     smoothed = cells + imaginary
     totals = smoothed.sum(axis=-1, keepdims=True)
-    # A configuration with neither rows nor a prior has no estimate.
+    # A configuration without rows and without imaginary counts is uniform.
     return np.asarray(
         np.where(totals > 0.0, smoothed / np.where(totals > 0.0, totals, 1.0), 1.0 / variable.size)
     )

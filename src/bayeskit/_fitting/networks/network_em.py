@@ -1,7 +1,7 @@
 """EM for discrete networks with missing cells and hidden nodes.
 
-Complete rows are counted once; equal incomplete rows are stored once with their weight. The start is estimated from
-the complete rows of each family, and random if there are none.
+Complete rows are counted once. Equal incomplete rows are merged and their weights added. The start of each family is
+estimated from the rows in which it is complete, or random if there are none.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from bayeskit.typing import Floats
 
 Ints = NDArray[np.int64]
 
-# A probability that falls below this is on its way to zero, and is there: products of many such numbers would leave
-# the range of doubles, and a row that needs the cell would have kept it far above.
+# Smaller probabilities are set to zero, because they converge to zero anyway: if a row needed the cell, its probability
+# would be far larger. Products of many such numbers would underflow.
 LEAST = 1e-40
 MOST_SHOWN = 12
 
@@ -47,40 +47,40 @@ class TableCounts:
         return self.flat[self.part[name]].reshape(network.shape_of(name))
 
     def less(self, other: TableCounts) -> TableCounts:
-        """Take away counts that are in these; rounding below zero is zero."""
+        """Subtract counts that are part of these. Negative rounding errors become zero."""
         return TableCounts(np.maximum(self.flat - other.flat, 0.0), self.part)
 
 
 class NetworkProblem:
     r"""The EM problem of a discrete network; parameters are networks.
 
-    With o the cells that are there in a row,
+    With o the observed cells of a row,
 
     .. math:: \bar n_{\pi, v} = \sum_i w_i\, P(\pi, x = v \mid o_i), \qquad
         \ell(\theta) = \sum_i w_i \log P(o_i) + \sum a \log \theta
 
-    where a are the imaginary counts of the prior. ``hard=True`` completes each row by its most probable states
-    instead, and the value is the log-likelihood of the completed rows, and the same sum.
+    where a are the imaginary counts of the prior. ``hard=True`` completes each row by its most probable states instead.
+    The objective is then the log-likelihood of the completed rows, plus the same sum over a.
 
-    Rows without a missing cell are counted once, equal rows are joined, and rows without any cell have no effect. Nodes
-    that are a function of their parents (`Deterministic`) stay as they are.
+    Complete rows are counted once, equal rows are merged, and rows without any cell have no effect. Nodes that are a
+    function of their parents (`Deterministic`) do not change.
 
     Parameters
     ----------
     network : Network
         The graph and the states of every node.
     columns : NodeColumns
-        Columns by the names of nodes, coded by the nodes' states. A node without a column is never observed.
-    weights : one number a row, optional
+        Columns with the names of the nodes, in codes of the nodes' states. A node without a column is never observed.
+    weights : one number for each row, optional
     prior, imaginary : as in `estimated`
     hard : bool
     n_jobs : int, optional
-        Threads; the answer does not depend on it.
+        The number of threads. The result does not depend on it.
     max_memory : bytes
 
     Examples
     --------
-    One coin of two, which one is not known, thrown twice; three rounds:
+    In each of three rounds, one of two coins is tossed twice. It is not known which coin:
 
     >>> from bayeskit._graphs.network import Node, discrete
     >>> from bayeskit._fitting.search.node_columns import read_nodes
@@ -127,7 +127,7 @@ class NetworkProblem:
 
     @cached_property
     def _rules(self) -> dict[Name, Distribution]:
-        """The nodes that are a rule, not an estimate."""
+        """The deterministic nodes, which are not estimated."""
         return {
             node.name: node.distribution
             for node in self.network.nodes
@@ -136,7 +136,7 @@ class NetworkProblem:
 
     @cached_property
     def _added(self) -> Floats:
-        """The imaginary counts of all tables, none for what is held."""
+        """The imaginary counts of all tables; zero for deterministic nodes."""
         found = np.zeros(len(self._counted))
         for node in self.network.nodes:
             if node.name not in self._rules:
@@ -148,9 +148,9 @@ class NetworkProblem:
         return found
 
     def expect(self, parameters: Network) -> tuple[TableCounts, float]:
-        """Return the expected counts under a network, and the value there."""
+        """Return the expected counts under a network, and the objective."""
         values = _tables(parameters)
-        # Trees are made once: the next step's engine takes them from this one.
+        # Trees are built once: the engine of the next step reuses those of this one.
         engine = self._engine = self._engine.with_values(values)
         rows = self._holed
         if ((self._counted > 0.0) & (values == 0.0)).any():
@@ -175,12 +175,12 @@ class NetworkProblem:
         return self._with(found, lambda values: np.where(values < LEAST, 0.0, values))
 
     def flat(self, parameters: Network) -> Floats:
-        """Return the logarithms of all tables, −inf where they are zero."""
+        """Return the logarithms of all tables, −inf for zeros."""
         with np.errstate(divide="ignore"):
             return np.log(_tables(parameters))
 
     def unflat(self, vector: Floats) -> Network:
-        """Return the network that a vector of logarithms encodes; what is not −inf stays above zero."""
+        """Return the network that a vector of logarithms represents. Probabilities that are not −inf stay positive."""
         if np.isnan(vector).any() or (vector == math.inf).any():
             raise ArithmeticError("The extrapolation left the range of numbers.")
 
@@ -197,7 +197,7 @@ class NetworkProblem:
         return self._with(replace(self.network, nodes=tuple(nodes)), normalised)
 
     def _with(self, network: Network, change: Any) -> Network:
-        """Return the network with its tables changed, and what is held as it was."""
+        """Return the network with its tables changed, except for those of deterministic nodes."""
         nodes = []
         for node in network.nodes:
             given: Any = node.distribution
@@ -206,7 +206,7 @@ class NetworkProblem:
         return replace(network, nodes=tuple(nodes))
 
     def _impossible(self, rows: RowPatterns, logs: Floats) -> DataError:
-        """Return the error that names the row, and its cells that are impossible together."""
+        """Return the error that names an impossible row and a minimal set of its cells that is impossible."""
         impossible = np.flatnonzero(logs == -math.inf)
         i = int(impossible[rows.first[impossible].argmin()])
         left, sizes = rows.codes[i].copy(), self._engine.potentials.sizes
@@ -231,7 +231,7 @@ class NetworkProblem:
 
 
 def codes_of(network: Network, columns: NodeColumns) -> Ints:
-    """Return the codes of the discrete nodes side by side; a node without a column is missing in every row."""
+    """Return the codes of the discrete nodes as a matrix. A node without a column is missing in every row."""
     place = {name: j for j, name in enumerate(columns.names)}
     sizes = np.array([node.variable.size for node in network.nodes], np.int64)
     found = np.tile(sizes, (columns.n_rows, 1))
@@ -243,7 +243,7 @@ def codes_of(network: Network, columns: NodeColumns) -> Ints:
 
 
 def _laid_out(network: Network) -> Potentials:
-    """Lay the families out; their numbers come with the parameters."""
+    """Return the potentials of all families, filled with zeros; the values come with the parameters."""
     position = network.dag.position
     scopes = [[*(position[p] for p in node.parents), k] for k, node in enumerate(network.nodes)]
     tables = [np.zeros(network.shape_of(node.name)) for node in network.nodes]
@@ -258,13 +258,14 @@ def _tables(network: Network) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class RowPatterns:
-    """Different rows, those of one pattern of missing cells one after the other.
+    """Distinct rows, sorted by their pattern of missing cells.
 
     Attributes
     ----------
-    codes : shape (different rows, variables), the code after a variable's last state where its cell is missing
-    weights : the weight of each
-    first : the number of the first row that is equal to each
+    codes : array of shape (distinct rows, variables)
+        The code after the last state means missing.
+    weights : the weight of each distinct row
+    first : the index of the first row equal to each distinct row
     """
 
     codes: Ints
@@ -273,7 +274,7 @@ class RowPatterns:
 
     @classmethod
     def of(cls, codes: Ints, sizes: Ints, weights: Floats, numbers: Ints) -> RowPatterns:
-        """Join equal rows of variables of these sizes.
+        """Merge equal rows and add their weights.
 
         >>> found = RowPatterns.of(np.array([[0, 2], [1, 1], [0, 2]]), np.array([2, 2]), np.ones(3), np.arange(3))
         >>> found.codes.tolist(), found.weights.tolist(), found.first.tolist()
@@ -292,7 +293,7 @@ class RowPatterns:
 
 
 def family_counts(p: Potentials, codes: Ints, weights: Floats) -> Floats:
-    """Return n of every factor's cells over rows without a missing cell, in the layout of the tables.
+    """Count complete rows in the cells of every factor, in the layout of the tables.
 
     >>> p = Potentials.laid_out([2], [[0]], [np.zeros(2)], [0], ("coin",))
     >>> family_counts(p, np.array([[0], [1], [1]]), np.ones(3))
@@ -308,23 +309,23 @@ def family_counts(p: Potentials, codes: Ints, weights: Floats) -> Floats:
     return counts
 
 
-# A restart multiplies each probability by a number of mean 1 and variance 1/so much.
+# A restart multiplies each probability by a gamma variate with mean 1 and variance 1/STEADINESS.
 STEADINESS = 4.0
 
 
 def start_network(
     network: Network, columns: NodeColumns, weights: Floats | None, rng: np.random.Generator, *, jitter: bool
 ) -> Network:
-    """Return a network to begin from; no probability is zero, so no row is impossible.
+    """Return the network that EM starts from. No estimated probability is zero, so no row is impossible.
 
-    A family some row of which is whole is estimated from such rows, with one imaginary row spread over its table.
-    Other families, those of nodes never observed among them, are drawn at random: alike for all states of a hidden
-    node, they would stay equal. Nodes that are a function of their parents stay as they are.
+    If some rows contain a whole family, it is estimated from these rows, with one imaginary row spread over its table.
+    Other families, such as those of hidden nodes, are drawn at random: if all states of a hidden node had the same
+    tables, they would stay equal. Nodes that are a function of their parents do not change.
 
     Parameters
     ----------
-    columns : a column for each node, missing where it is never observed
-    jitter : whether the estimates are shaken too, as restarts need it
+    columns : a column for each node; all cells of a hidden node are missing
+    jitter : whether to perturb the estimates too, for restarts
     """
     counts = NetworkCounts.of(network, columns, weights)
     found = estimated(network, counts, BDeu(1.0), {}, "mle")
@@ -348,7 +349,7 @@ def start_network(
 
 
 def with_tables_of(network: Network, start: Network) -> Network:
-    """Return the network with the distributions of another where that has them."""
+    """Return the network with the distributions of ``start``, for the nodes that have one there."""
     known: dict[Name, Distribution] = {
         node.name: node.distribution for node in start.nodes if node.distribution is not None
     }
@@ -366,7 +367,7 @@ def _shaken(values: Floats, rng: np.random.Generator) -> Table:
 
 
 def _moved(given: LinearGaussian, rng: np.random.Generator) -> Floats:
-    """Return intercepts within half a deviation or so of where they were."""
+    """Return intercepts moved at random, with a standard deviation of half the residual deviation."""
     away = rng.normal(0.0, 0.5, given.intercept.shape)
     return np.asarray(given.intercept + away * np.sqrt(given.variance))
 
@@ -374,9 +375,10 @@ def _moved(given: LinearGaussian, rng: np.random.Generator) -> Floats:
 def _random_regression(
     network: Network, node: Node, numbers: dict[Name, Floats | None], rng: np.random.Generator
 ) -> LinearGaussian:
-    """Return regressions through numbers of the column; a column never seen is standard normal.
+    """Return random regressions: intercepts are numbers of the column, or standard normal for a hidden node.
 
-    Slopes on a parent never seen are drawn: without any, the two would stay independent.
+    Slopes on hidden parents are drawn, because with slopes of zero the nodes would stay independent. Other slopes are
+    zero, unless the node itself is hidden.
     """
     discrete, numeric, _ = configurations(network, node.name)
     shape = network.sizes_of(discrete)

@@ -29,7 +29,7 @@ from bayeskit.typing import Floats
 
 @dataclass(frozen=True, eq=False)
 class ExpectedCounts:
-    """Expected n(parents, child) of every discrete node, expected moments of every continuous one."""
+    """Expected n(parents, child) of every discrete node, and expected moments of every continuous node."""
 
     tables: Mapping[Name, Floats]
     regressions: Mapping[Name, Regressions]
@@ -39,7 +39,7 @@ class ExpectedCounts:
         return self.tables[name].reshape(network.shape_of(name))
 
     def less(self, other: ExpectedCounts) -> ExpectedCounts:
-        """Take away counts and moments that are in these; rounding below zero is zero."""
+        """Subtract counts and moments that are part of these. Negative rounding errors become zero."""
         tables = {name: np.maximum(table - other.tables[name], 0.0) for name, table in self.tables.items()}
         moments = {name: sums.subtract(other.regressions[name]) for name, sums in self.regressions.items()}
         return ExpectedCounts(tables, moments)
@@ -48,37 +48,37 @@ class ExpectedCounts:
 class MixedNetworkProblem:
     r"""The EM problem of a conditional-Gaussian network; parameters are networks.
 
-    Given its discrete nodes d, a row's numbers are jointly normal. With d over the ways to fill its missing discrete
-    cells, and o the numbers that are there,
+    Given the discrete nodes d, the numbers of a row are jointly normal. For every completion d of the missing discrete
+    cells, with o the observed numbers,
 
     .. math:: P(d \mid \text{row}) \propto P(d)\, N(x_o; \mu_d, \Sigma_d), \quad
         \mathrm E[x x^\top \mid d, x_o] = \hat x \hat x^\top + \operatorname{Cov}(x \mid d, x_o)
 
-    The value is the log-likelihood, plus :math:`\sum a \log\theta` over the imaginary counts a of the tables.
-    ``hard=True`` completes each row instead by its most probable states and numbers together (the numbers at their
-    conditional mean, without any covariance), and the value is the log-likelihood of the completed rows, which holds
-    the density of the filled numbers at their mode: variances of nodes with many missing numbers come out too small.
+    The objective is the log-likelihood, plus :math:`\sum a \log\theta` over the imaginary counts a of the tables.
+    ``hard=True`` instead completes each row by its jointly most probable states and numbers (the numbers at their
+    conditional mean, without covariance). The objective is then the log-likelihood of the completed rows. It includes
+    the density of the filled-in numbers at their mode, so variances of nodes with many missing numbers are too small.
 
-    No variance falls below 1e-9 of that of its column's numbers (of 1 where they are all equal or none is there).
-    Starts with a variance of zero are refused. Nodes that are a function of their parents (`Deterministic`) stay as
-    they are.
+    Each variance is at least 1e-9 times the variance of its column (or times 1 if the column is constant or empty). A
+    start with a variance of zero is an error. Nodes that are a function of their parents (`Deterministic`) do not
+    change.
 
     Parameters
     ----------
     network : Network
         The graph and the states of every discrete node.
     columns : NodeColumns
-        Columns by the names of nodes, coded by the nodes' states. A node without a column is never observed.
-    weights : one number a row, optional
+        Columns with the names of the nodes, in codes of the nodes' states. A node without a column is never observed.
+    weights : one number for each row, optional
     prior, imaginary, variance : as in `estimated`
     hard : bool
     n_jobs : int, optional
-        Threads; the answer does not depend on it.
+        The number of threads. The result does not depend on it.
     max_memory : bytes
 
     Examples
     --------
-    Heights of two kinds of people, which kind is not known:
+    Heights of two kinds of people, where the kind is hidden:
 
     >>> from bayeskit._graphs.network import Node, continuous, discrete
     >>> from bayeskit._fitting.em import StoppingRule, run_em
@@ -131,7 +131,7 @@ class MixedNetworkProblem:
         self._rows = MixedRows(self._completions, self._blocks, less, each[kept], max_memory, refusal)
 
     def expect(self, parameters: Network) -> tuple[ExpectedCounts, float]:
-        """Return the expected counts and moments under a network, and the value there."""
+        """Return the expected counts and moments under a network, and the objective."""
         with np.errstate(divide="ignore"):
             logs = [np.log(_table(parameters, node.name)).reshape(-1) for node in self._discrete]
         log_slots, share = self._completions.weigh(np.concatenate([*logs, np.empty(0)]), self.hard)
@@ -151,7 +151,7 @@ class MixedNetworkProblem:
         for node in found.nodes:
             given = node.distribution
             if isinstance(given, LinearGaussian):
-                # The estimate's own floor is a share of a spread that missing numbers are part of, and may shrink.
+                # The floor of the estimate is a fraction of a spread that includes filled-in numbers and may shrink.
                 least = LEAST_VARIANCE * self._scale[node.name][1] ** 2
                 spread = np.maximum(given.variance, least)
                 node = replace(node, distribution=replace(given, variance=spread))
@@ -159,7 +159,7 @@ class MixedNetworkProblem:
         return replace(found, nodes=tuple(nodes))
 
     def flat(self, parameters: Network) -> Floats:
-        """Return log θ of the tables; intercepts, slopes and log-variances in units of the columns' spread."""
+        """Return log θ of the tables, intercepts and slopes in units of the columns' spread, and log-variances."""
         parts = []
         for node in parameters.nodes:
             given = node.distribution
@@ -173,7 +173,7 @@ class MixedNetworkProblem:
         return np.concatenate([np.empty(0), *(part.reshape(-1) for part in parts)])
 
     def unflat(self, vector: Floats) -> Network:
-        """Return the network that a vector encodes; rows of tables are normalised."""
+        """Return the network that a vector represents, with the rows of tables normalised."""
         nodes, at = [], 0
 
         def take(shape: tuple[int, ...]) -> Floats:
@@ -199,12 +199,12 @@ class MixedNetworkProblem:
         return replace(self.network, nodes=tuple(nodes))
 
     def _keep_rule(self, node: Node) -> Node:
-        """Return the node as the network has it where that is a rule, not an estimate."""
+        """Return the original node if it is deterministic, otherwise the given node."""
         before = self.network[node.name]
         return before if isinstance(before.distribution, Deterministic) else node
 
     def _units(self, name: Name) -> tuple[float, float, Floats, Floats]:
-        """Return centre and spread of a node's column, and of its numeric parents'."""
+        """Return the centre and spread of a node's column, and those of its numeric parents."""
         above = [self._scale[p] for p in configurations(self.network, name)[1]]
         centres, scales = np.array(above, np.float64).reshape(-1, 2).T
         return *self._scale[name], centres, scales
@@ -235,17 +235,17 @@ def _numbers(columns: NodeColumns, place: int | None) -> Floats:
 
 
 def _codes(columns: NodeColumns, place: int | None, node: Node) -> NDArray[Any]:
-    """Return the codes of a discrete node, all of them missing where it has no column."""
+    """Return the codes of a discrete node; all are missing if it has no column."""
     found = None if place is None else columns.codes[place]
     return np.full(columns.n_rows, node.variable.size) if found is None else found
 
 
 def _centre_and_spread(x: Floats) -> tuple[float, float]:
-    """Return mean and deviation of the present values; the deviation is 1 for a column without spread."""
+    """Return the mean and standard deviation of the present values. Without spread, the deviation is 1."""
     seen = x[~np.isnan(x)]
     if not len(seen):
         return 0.0, 1.0
-    # Differences to one of them: of equal numbers they are zero.
+    # Subtract one of the values first, so that the spread of equal numbers is exactly zero.
     away = seen - seen[0]
     spread = float(away.std())
     return float(seen[0] + away.mean()), spread if spread > 0.0 else 1.0

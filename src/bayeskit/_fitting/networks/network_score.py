@@ -67,7 +67,7 @@ def score(
 
 
 def _dag(network: Network | Dag, columns: tuple[Name, ...]) -> Dag:
-    """Read a graph over all columns; what it names must be a column."""
+    """Return the graph over all columns. Every node must be a column."""
     value = getattr(network, "_network", network)
     if isinstance(value, Network):
         value = value.dag
@@ -83,7 +83,7 @@ def _by_child(arcs: Any) -> dict[Name, list[Name]]:
     found: dict[Name, list[Name]] = {}
     try:
         for pair in arcs:
-            # Two letters, or two names without an order, are no arc.
+            # A string of two letters, or a set of two names, is not an arc.
             if isinstance(pair, (str, Set)):
                 raise TypeError
             parent, child = pair

@@ -1,4 +1,4 @@
-"""Structural EM: learns arcs and tables of a network alternately from rows with missing cells.
+"""Structural EM: learn the arcs and the tables of a network in turn from rows with missing cells.
 
 References
 ----------
@@ -46,28 +46,29 @@ from bayeskit.typing import Floats
 
 Parents = tuple[int, ...]
 
-# EM between two graphs stops at a step that gains less than this a row, and after at most this many steps.
+# EM between two graphs stops after a step that gains less than this per row, and after at most this many steps.
 TOLERANCE, MOST_STEPS = 1e-6, 100
-# Tables of hidden nodes are drawn this many times; EM continues with the best draw.
+# The number of random starts if there are hidden nodes. EM continues with the best.
 DRAWINGS = 10
 
 
 @dataclass(frozen=True)
 class StructuralEmResult:
-    """Where structural EM ended.
+    """The result of structural EM.
 
     Attributes
     ----------
     network : Network
-        Nodes in the order of the columns; tables of the largest likelihood (Bayesian scores: of the largest posterior).
+        The nodes are in column order. The tables are maximum likelihood estimates or, for Bayesian scores, maximum a
+        posteriori estimates.
     history : tuple of float
-        The score of the rows as they are, holes and all, with the first graph and with every further one. It rises.
+        The score of the observed cells under the first graph and under every later one. It increases.
     converged : bool
-        Whether it ended because no other graph was expected to be better.
+        Whether it ended because no other graph was better.
     starts : tuple of float
-        The value that each drawing of the first tables led to.
+        The objective that each random start of the first graph's tables reached.
     n_evaluated : int
-        How many families were scored.
+        The number of families scored.
     stopped : "time", "interrupt", "memory" or None
     """
 
@@ -81,7 +82,7 @@ class StructuralEmResult:
 
 @dataclass(frozen=True)
 class _Fit:
-    """A graph, its tables, and the score of the rows under them."""
+    """A graph, its tables, and the score of the observed cells."""
 
     parents: Parents
     network: Network
@@ -97,35 +98,36 @@ def structural_em(
     on_step: Callable[[int], None] | None = None,
     weights: Floats | None = None,
 ) -> StructuralEmResult:
-    r"""Learn arcs and tables from rows with missing cells; the order and the names of columns do not matter.
+    r"""Learn arcs and tables from rows with missing cells. The order and the names of columns do not matter.
 
-    By turns: EM fits the tables of the graph; a tabu search finds a graph that scores better on the counts expected
-    under these tables. With o the cells that are there, d(G) the parameters of a graph and c what one of them costs,
+    Two steps alternate. EM fits the tables of the graph. A tabu search then finds a graph with a better score on the
+    expected counts under these tables. With o the observed cells, d(G) the number of parameters of a graph and c the
+    penalty for each parameter,
 
     .. math:: \ell(G, \theta) = \sum_i w_i \log P(o_i \mid G, \theta) - c\, d(G)
 
-    cannot fall, because it rises at least as much as its expectation does (``loglik``, ``aic``, ``bic``; tables are
-    those of the largest likelihood). Of ``bdeu`` and ``k2`` it is an estimate of log P(o | G), see `observed_score`,
-    and tables are smoothed by the score's own imaginary rows. There no law forbids a fall: a graph that falls is not
-    taken, and is the end.
+    cannot decrease, because it increases at least as much as its expectation does. This holds for ``loglik``, ``aic``
+    and ``bic``, where tables are maximum likelihood estimates. For ``bdeu`` and ``k2``, the score is an estimate of
+    log P(o | G) (see `observed_score`), and tables are smoothed by the imaginary rows of the score. This score may
+    decrease. A graph with a lower score is not accepted, and the search ends.
 
-    It does not invent hidden nodes; one that is declared takes part as a column that is missing in every row.
+    Structural EM does not invent hidden nodes. A declared hidden node is a column that is missing in every row.
 
     Parameters
     ----------
     columns : NodeColumns
-        All of them discrete. Rows without any cell are left out.
+        Discrete columns. Rows without any cell are ignored.
     arcs : Arcs
-    settings : Settings
-        Its score, restarts, time limit, seed and memory.
+    settings : SearchSettings
+        Its score, restarts, time limit, seed and memory are used.
     start : sets of parents, optional
-        The first graph, by the places of the columns; see `start_graph` where it is left out.
+        The first graph, by column index. By default, that of `start_graph`.
     on_step : called with the number of families scored so far
-    weights : one number a row, optional
+    weights : one number for each row, optional
 
     Examples
     --------
-    Two columns that agree wherever both are there, in 8 of 12 rows:
+    Two columns that agree in the 8 of 12 rows in which both are present:
 
     >>> from bayeskit._fitting.search.node_columns import read_nodes
     >>> rows = {"left": ["a", "b"] * 5 + [None] * 2, "right": [None] * 2 + ["a", "b"] * 5}
@@ -145,7 +147,7 @@ def structural_em(
 
 
 class _Turns:
-    """The rows, and what is done with them by turns."""
+    """The rows and settings of structural EM, and its alternating steps."""
 
     def __init__(
         self,
@@ -179,10 +181,10 @@ class _Turns:
             try:
                 there, stopped = self._search(here)
             except TooLarge:
-                # Exact answers about the next graph, or about this one's neighbours, would not fit.
+                # Exact inference in the next graph, or the counts of its neighbours, would not fit into memory.
                 stopped = "memory"
                 break
-            # A gain below EM's tolerance for one step is none.
+            # A gain below the tolerance of one EM step does not count.
             if there.value > here.value + TOLERANCE * self.n_rows:
                 here = there
                 history.append(here.value)
@@ -193,7 +195,7 @@ class _Turns:
         )
 
     def _search(self, here: _Fit) -> tuple[_Fit, str | None]:
-        """Return the graph that is expected to be best, with its tables, and why there is no time for another."""
+        """Return the graph with the best expected score and its tables, and why the search stopped early, if it did."""
         engine = Exact(Potentials.of(here.network))
         families = ExpectedFamilies(engine, self.whole, self.holed, max_memory=self.max_memory)
         scores = ExpectedScores(families, self.score, self.n_rows)
@@ -208,9 +210,9 @@ class _Turns:
     def _climb(
         self, here: Parents, scores: ExpectedScores, tell: Callable[[], None] | None
     ) -> tuple[Parents, str | None]:
-        """Return the better of two summits: one above this graph, one from the beginning.
+        """Return the better result of two searches: one from this graph, and one from the required arcs.
 
-        The first alone would never drop arcs that only the first guesses at missing cells supported.
+        The first search alone might never drop arcs that only the first guesses of missing cells supported.
         """
         best, score, stopped = here, scores.total(here), None
         for start in dict.fromkeys((here, self.arcs.required)):
@@ -228,7 +230,7 @@ class _Turns:
     def _fit(
         self, parents: Parents, families: ExpectedFamilies | None = None, *, hurry: bool = False
     ) -> _Fit:
-        """Fit the tables of a graph, from expected counts of its families where there are some."""
+        """Fit the tables of a graph by EM, starting from the expected counts in ``families`` if given."""
         network = self._network(parents)
         self._refuse_too_large(network)
         problem = NetworkProblem(
@@ -247,7 +249,7 @@ class _Turns:
         return _Fit(parents, found.parameters, value, found.stopped)
 
     def _refuse_too_large(self, network: Network) -> None:
-        """Raise an error for tables that would not fit, before they are allocated."""
+        """Raise an error if the tables do not fit into memory, before they are allocated."""
         cells = {node.name: math.prod(network.shape_of(node.name)) for node in network.nodes}
         # Counts, imaginary counts, their sum and the table itself.
         needed = 4 * 8 * sum(cells.values())
@@ -275,7 +277,7 @@ class _Turns:
 
 
 def _expected(network: Network, parents: Parents, families: ExpectedFamilies) -> TableCounts:
-    """Return the expected counts of a graph's families under another's tables."""
+    """Return the expected counts of a graph's families under the tables of another graph."""
     flat: list[Floats] = []
     part, start = {}, 0
     for v, (node, mine) in enumerate(zip(network.nodes, parents, strict=True)):
@@ -286,7 +288,7 @@ def _expected(network: Network, parents: Parents, families: ExpectedFamilies) ->
 
 
 def _in_order(network: Network, columns: NodeColumns) -> Network:
-    """Return the network with its nodes, and the axes of its tables, in the order of the columns."""
+    """Return the network with its nodes and the axes of its tables in column order."""
     place = {name: j for j, name in enumerate(columns.names)}
     nodes = []
     for name in columns.names:
@@ -299,7 +301,7 @@ def _in_order(network: Network, columns: NodeColumns) -> Network:
 
 
 def prior_of(score: Score) -> Any:
-    """Return the imaginary rows that go with a score: none with one of the likelihood.
+    """Return the prior of the tables that matches a score; maximum likelihood for ``loglik``, ``aic`` and ``bic``.
 
     >>> prior_of(Score("bdeu", 10.0))
     BDeu(ess=10.0)
@@ -314,22 +316,22 @@ def observed_score(
 ) -> float:
     r"""Return the score of a fitted network, given the observed cells.
 
-    With o these cells, and d parameters that cost c each,
+    With o these cells, and d parameters with a penalty of c each, it is
 
     .. math:: \sum_i w_i \log P(o_i \mid \theta) - c\, d
 
-    for ``loglik``, ``aic`` and ``bic``. For ``bdeu`` and ``k2`` Cheeseman and Stutz's estimate of the evidence, in
-    which expected rows replace the rows, and the likelihood corrects for the difference:
+    for ``loglik``, ``aic`` and ``bic``. For ``bdeu`` and ``k2`` it is Cheeseman and Stutz's estimate of the evidence,
+    in which expected counts replace the counts, and the likelihood corrects for the difference:
 
     .. math:: \log P(\bar n \mid G) + \sum_i w_i \log P(o_i \mid \theta) - \sum \bar n \log \theta
 
-    Without missing cells each is the score itself.
+    Without missing cells, this is the score itself.
 
     Parameters
     ----------
     problem : NetworkProblem
-        With the prior of `prior_of`.
-    network, value : where EM ended, and its objective there
+        A problem with the prior of `prior_of`.
+    network, value : the result of EM, and its objective
 
     References
     ----------
@@ -346,7 +348,7 @@ def observed_score(
         table: Any = node.distribution
         cells, above = n.reshape(-1, 1), n.sum(axis=1)[:, None]
         evidence = fit_of_columns(cells, above, score, shape[-1], np.array([float(len(n))]))
-        # EM's objective includes the imaginary rows: they are subtracted with the expected ones.
+        # The objective of EM includes the imaginary rows, so subtract them together with the expected counts.
         leaves = n + prior.cells(node.variable, len(n))
         total += float(evidence[0]) - float(xlogy(leaves, table.values.reshape(n.shape)).sum())
     return total
@@ -360,11 +362,11 @@ def start_graph(
     time_limit: float | None,
     seed: int = 0,
 ) -> Outcome:
-    """Return the graph that the default search finds in the rows without a missing cell.
+    """Return the graph that the default search finds in the complete rows.
 
-    Where a column is missing in every row there is no such row, and a hidden node without arcs is independent of
-    everything, whatever is expected under that: it would never get an arc. Hidden nodes begin as parents of all the
-    others. Where only some cells are missing in every row, it is the required arcs alone.
+    With hidden nodes there are no complete rows, and a hidden node without arcs would stay independent and never get
+    an arc. So hidden nodes start as parents of all other nodes. If there are no complete rows for another reason, the
+    result has only the required arcs.
 
     Examples
     --------
@@ -385,7 +387,7 @@ def start_graph(
 
 
 def with_cells(columns: NodeColumns, weights: Floats | None) -> tuple[NodeColumns, Floats | None]:
-    """Leave out rows without weight, and rows without any cell: they have no effect."""
+    """Drop rows without weight and rows without any cell, which have no effect."""
     idle = np.zeros(columns.n_rows, np.bool_) if weights is None else weights <= 0.0
     seen = np.zeros(columns.n_rows, np.bool_)
     for j in range(len(columns.variables)):
