@@ -27,7 +27,7 @@ Constants = tuple[float, ...]
 
 
 def pairs_plan(schema: Schema) -> Plan:
-    """Ask for all pairs, and for the moments of numeric attributes in every cell of a discrete one."""
+    """Return the plan for all pairs, and for the moments of numeric attributes by class and state of each attribute."""
     if not schema.categorical:
         return Plan.naive(schema)
     names = tuple(v.name for v in schema.numeric)
@@ -37,13 +37,13 @@ def pairs_plan(schema: Schema) -> Plan:
 
 @dataclass(frozen=True)
 class OneDependence(ModelForm):
-    """A graph that is given: P(c) ∏ P(x_j | c, x_pa(j)).
+    """The form of a given graph: P(c) ∏ P(x_j | c, x_pa(j)).
 
     Attributes
     ----------
     dag : Dag
-        Over all attributes, with at most one parent each; a numeric attribute is never a parent.
-    constants : back-off constants of levels 0 and 1, or None where they are still to be chosen
+        The graph over all attributes, with at most one parent each. A numeric attribute is never a parent.
+    constants : back-off constants of levels 0 and 1, or None if they are not chosen yet
     """
 
     dag: Dag
@@ -91,7 +91,7 @@ class Tree(ModelForm):
     root : name, optional
     criterion : None, "aic" or "bic"
     order : names, optional
-        Of the discrete attributes; that of the columns by default.
+        The order of the discrete attributes. By default, column order.
     """
 
     root: Name | None = None
@@ -102,7 +102,7 @@ class Tree(ModelForm):
         return pairs_plan(schema)
 
     def graph(self, statistics: Statistics) -> Dag:
-        """Learn the tree, with the numeric attributes under their parents."""
+        """Learn the tree, and add the numeric attributes as children."""
         found = learn(tree(statistics.schema, self.root, self.criterion, self.order), lambda plan: statistics)
         return with_numeric(found, statistics)
 
@@ -118,7 +118,7 @@ class Tree(ModelForm):
 
 
 def with_numeric(dag: Dag, statistics: Statistics) -> Dag:
-    """Add the numeric attributes, each with the discrete parent that it shares most with, given the class."""
+    """Add the numeric attributes. Each gets the discrete parent with the highest mutual information given the class."""
     schema = statistics.schema
     if not schema.numeric:
         return dag
@@ -133,7 +133,7 @@ def with_numeric(dag: Dag, statistics: Statistics) -> Dag:
 
 
 def pair_constants(statistics: Statistics, spec: ModelSpec, families: list[tuple[int, int]]) -> Constants:
-    """Return the back-off constants of levels 0 and 1: those given, or chosen for these (child, parent)."""
+    """Return the back-off constants of levels 0 and 1: given ones, or those chosen for these (child, parent) pairs."""
     priors = [spec.smoothing.of(v) for v in statistics.schema.categorical]
     back_off = [prior for prior in priors if isinstance(prior, BackOff)]
     if not back_off:
@@ -152,7 +152,7 @@ def pair_constants(statistics: Statistics, spec: ModelSpec, families: list[tuple
 
 
 def cell_gaussian(statistics: Statistics, spec: ModelSpec) -> Any:
-    """Estimate the Gaussian of every numeric attribute in every class and state of a discrete one."""
+    """Estimate the Gaussian of every numeric attribute for every class and every state of a discrete attribute."""
     cells: Any = statistics.parts["cell_moments"]
     return estimate_cell_gaussian(
         cells, statistics.moments, statistics.schema, alpha=spec.alpha, unbiased=spec.unbiased
@@ -160,17 +160,17 @@ def cell_gaussian(statistics: Statistics, spec: ModelSpec) -> Any:
 
 
 def _places(dag: Dag, schema: Schema) -> Any:
-    """The parent of each categorical attribute by number, −1 where it has none."""
+    """Return the index of the parent of each categorical attribute, or −1 if it has none."""
     return _parent_numbers(dag, schema, schema.categorical)
 
 
 def numeric_places(dag: Dag, schema: Schema) -> Any:
-    """The parent of each numeric attribute by number, −1 where it has none."""
+    """Return the index of the parent of each numeric attribute, or −1 if it has none."""
     return _parent_numbers(dag, schema, schema.numeric)
 
 
 def _parent_numbers(dag: Dag, schema: Schema, children: tuple[Variable, ...]) -> Any:
-    # A column that is missing in every row has no states, so it cannot be summed over: it is never a parent.
+    # A column that is missing in every row has no states to sum over, so it is never a parent.
     number = {v.name: j for j, v in enumerate(schema.categorical) if v.size}
     above = dict(zip(dag.nodes, dag.parents, strict=True))
     parents = [[number[p] for p in above[v.name] if p in number] for v in children]

@@ -1,9 +1,9 @@
-r"""Any form of counts averaged over views: the numeric attributes are cut in several ways, and each way answers.
+r"""The average of any form over views: several sets of cut points of the numeric attributes, each with its own model.
 
 .. math:: \log P(c \mid x) = \frac{1}{R} \sum_v \log P_v(c \mid x) + \text{const}
 
-The plan of the form lists the tables that each view needs; all of them are counted in one pass, those of categorical
-attributes once for all views.
+The plan of the form lists the tables that each view needs. All are counted in one pass. Tables of categorical
+attributes are counted once for all views.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Cuts = dict[Name, tuple[float, ...]]
 
 @dataclass(frozen=True)
 class OverViews(ModelForm):
-    """The mean over views of the logarithms of posteriors.
+    """The form whose log-posterior is the mean of the log-posteriors of all views.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class OverViews(ModelForm):
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One way to cut the numeric attributes of a schema, and the form that reads them."""
+    """One set of cut points of the numeric attributes of a schema, and the form of its model."""
 
     whole: Schema
     cuts: Cuts
@@ -135,7 +135,7 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class ViewVoter:
-    """The model of one view, with its counts and how it was estimated."""
+    """The model of one view, with its statistics and specification."""
 
     view: View
     statistics: Statistics
@@ -149,14 +149,14 @@ class ViewVoter:
         return joint
 
     def log_left_out(self, chunk: Chunk, own: Floats) -> Floats:
-        """Return the same of rows that were counted, without them."""
+        """Return the leave-one-out log P(c | x) of training rows."""
         scores = look_up(self.model, self.statistics, self.spec, self.view.of(chunk), own)
         return log_posterior(*scores)
 
 
 @dataclass(frozen=True, eq=False)
 class MeanOverViews(Conditional):
-    """The mean of the logarithms of posteriors, those of each view."""
+    """The mean of the log-posteriors of all views."""
 
     voters: tuple[ViewVoter, ...]
 

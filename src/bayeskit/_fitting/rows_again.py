@@ -1,4 +1,4 @@
-"""Reads counted rows again: all of them, or an evenly spaced selection."""
+"""Counted rows, read again: all of them, or an evenly spaced selection."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from bayeskit._fitting.leave_one_out import encode_learned
 
 
 def learned_chunks(fitted: FittedState, source: Source) -> Iterator[Chunk]:
-    """Read a source in the codes of what was counted from it; rows without weight are left out."""
+    """Yield the rows of a counted source as chunks, in the codes of its schema, without rows of weight 0."""
     for rows in source:
         yield from chunks_with_weight(encode_learned(fitted, fitted.schema, rows))
 
 
 def chunks_with_weight(encoded: EncodedTable) -> Iterator[Chunk]:
-    """Cut rows in codes into chunks; rows without weight are left out."""
+    """Yield encoded rows as chunks, without rows of weight 0."""
     for chunk in encoded.chunks():
         if chunk.weights is not None and not (chunk.weights > 0.0).all():
             chunk = chunk.take(np.flatnonzero(chunk.weights > 0.0))
@@ -32,18 +32,18 @@ def chunks_with_weight(encoded: EncodedTable) -> Iterator[Chunk]:
 def spread(
     chunks: Iterable[Chunk], score: Callable[[Chunk], tuple[NDArray[Any], ...]], most: int
 ) -> list[NDArray[Any]]:
-    """Score up to a maximum number of rows, spread evenly: every row, or every second, every fourth, …
+    """Score at most a given number of evenly spaced rows: every row, or every second, every fourth, …
 
     Parameters
     ----------
     chunks : iterable of Chunk
     score : callable
-        From a chunk to arrays with a row for each of its rows.
+        A function from a chunk to arrays, with one entry for each row.
     most : int
 
     Returns
     -------
-    list of arrays, those of all chunks joined
+    list of arrays, concatenated over all chunks
     """
     pieces: list[tuple[NDArray[Any], ...]] = []
     held: list[NDArray[np.intp]] = []

@@ -1,4 +1,4 @@
-"""Chooses the number of attributes and parents by leave-one-out, adding one attribute at a time."""
+"""The choice of the number of attributes and parents by leave-one-out, adding one attribute at a time."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from bayeskit.typing import Floats
 RMSE, LOG_LOSS, ERROR, MCC = 0, 1, 2, 3
 
 _U = np.uintp
-# A share below the least is kept as share · 2⁶⁰⁰, and how often that was done: none ever underflows, so a class
-# that looked hopeless after a hundred attributes can still come back.
+# Shares below _LEAST are stored as share · 2⁶⁰⁰, together with the number of such steps. So no share underflows, and a
+# class that is very improbable after a hundred attributes can still win.
 _LEAST, _MOST, _STEP = 2.0**-600, 2.0**600, 600.0 * np.log(2.0)
-# Classes whose shares differ by no more than rounding are tied, and the first of them is the answer.
+# Classes whose shares differ only by rounding are tied, and the first of them is predicted.
 _TIE = 1.0 + 2.0**-40
 
 
@@ -47,11 +47,11 @@ def number_kinds(
     first: Any,
     keys: Any,
 ) -> Any:
-    """Number the rows by their cell of a family, and return how many different cells there are.
+    """Number the rows by their cell in a family, and return the number of distinct cells (kinds).
 
-    Rows of one cell and one weight to be left out have the same probabilities. ``table`` of 2^(64 − shift) places
-    is full of −1 and becomes a hash from cells to their kind, ``kind`` are the numbers of the rows, ``first`` is
-    the first row of each and ``keys`` its cell.
+    Rows with the same cell and the same weight to leave out have the same probabilities. ``table`` has 2^(64 − shift)
+    slots, filled with −1, and becomes a hash table from cells to kinds. ``kind`` becomes the kind of each row,
+    ``first`` the first row of each kind, and ``keys`` its cell.
     """
     mask, n = _U(table.shape[0] - 1), 0
     for i in range(codes.shape[0]):
@@ -90,7 +90,7 @@ def add_losses(
     losses: Any,
     confusion: Any,
 ) -> None:
-    """Carry the posteriors of all rows and models on by one attribute, and add their losses.
+    """Update the posteriors of all rows and models by one attribute, and add their losses.
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ def add_losses(
         p_l of the attribute for each kind of row; model m takes level min(m, k).
     target, own, weights : arrays of shape (n,)
     class_weights, held : array of shape (K,), bool
-        P(c) ∝ this where every class is impossible, without the row's own weight unless it is ``held``.
+        If every class is impossible, P(c) ∝ class_weights, without the row's own weight unless the prior is ``held``.
     criterion : int
     losses : array of shape (models,)
     confusion : array of shape (models, K, K)
-        Weight by class and answer.
+        The weight by true and predicted class.
     """
     k, deepest = shares.shape[2], levels.shape[1] - 1
     n_all = 0.0
@@ -139,7 +139,7 @@ def add_losses(
                         total += shares[i, m, c]
             answer, best, of_own = 0, 0.0, 0.0
             if lowest < 0:
-                # Every class is impossible: the answer is the class prior.
+                # If every class is impossible, use the class prior.
                 taken = 0.0 if held else own[i]
                 left = n_all - taken
                 for c in range(k):
@@ -170,7 +170,7 @@ def add_losses(
             if criterion == RMSE:
                 losses[m] += weights[i] * ((1.0 - of_own) * (1.0 - of_own))
             elif criterion == LOG_LOSS:
-                # A row of no weight has no loss, be it impossible.
+                # A row without weight has no loss, even if it is impossible.
                 if weights[i] > 0.0:
                     log_own = np.log(of_own)
                     if lowest >= 0 and is_small:
@@ -184,23 +184,22 @@ def add_losses(
 
 Criterion = Literal["rmse", "log-loss", "error", "mcc"]
 
-# Bytes of counts that are kept between the levels of back-off.
+# The maximum size in bytes of the counts that are kept between the levels of back-off.
 _MOST_BYTES = 2**29
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What leave-one-out chose.
+    """The result of a selection by leave-one-out.
 
     Attributes
     ----------
     k : int
         The number of parents.
     n_attributes : int
-        How many of the attributes, from the first.
+        The number of attributes to use, from the first.
     losses : array of shape (max_k + 1, d + 1)
-        The loss of every k after every number of attributes; column 0 is the class prior alone. For "mcc" it is
-        1 − MCC.
+        The loss of every k with every number of attributes. Column 0 is the class prior alone. For "mcc" it is 1 − MCC.
     """
 
     k: int
@@ -224,10 +223,10 @@ def select(
 ) -> Selection:
     """Score every prefix of the attributes with every number of parents by leave-one-out.
 
-    Every row is left out by min(w, 1) of its weight w, and its loss has the weight w: a weight of 2 is the row twice.
-    Each attribute is counted, scored over all rows and released, so memory for the rows is one posterior
-    for each k. Where a parent is missing, its family uses the parents before it (a sum over its
-    states, as in prediction, would need all families at once).
+    A row of weight w counts as w rows of weight 1: min(w, 1) is left out of the counts, and its loss has weight w.
+    Each attribute is counted, scored over all rows and released, so each row needs memory for one posterior per k. If
+    a parent is missing, its family uses the parents before it. A sum over its states, as in prediction, would need
+    all families at once.
 
     Parameters
     ----------
@@ -235,24 +234,25 @@ def select(
         All rows, with codes as matrices.
     schema : Schema
     families : sequence of (child, parent 1, …)
-        In the order in which attributes are taken in. A model of k parents takes the first k of each.
+        The families, in the order in which attributes are added. A model with k parents uses the first k of each.
     smoothing : Smoothing
     max_k : int
     criterion : "rmse", "log-loss", "error" or "mcc"
         The root of the mean of (1 − P(own class))², the mean of −log P, the share of errors, or 1 − MCC.
     class_smoothing : prior, optional
-        That of the class, Laplace's without it.
+        The prior of the class. By default, Laplace's.
     class_prior : array of shape (K,), optional
-        A class prior that is not counted but given.
+        A given P(c), instead of estimating it.
     constants : array over the levels, optional
-        c of back-off; without it they are chosen from the counts, as :class:`~bayeskit.priors.BackOff` says.
+        The constants of back-off. By default, they are chosen from the counts, as in
+        :class:`~bayeskit.priors.BackOff`.
     missing : "ignore" or "state"
     unseen : "ignore" or "smooth"
 
     Returns
     -------
     Selection
-        The least loss; of equal ones that with fewer attributes, then fewer parents.
+        The selection with the lowest loss; in a tie, with fewer attributes, then fewer parents.
 
     References
     ----------
@@ -293,7 +293,7 @@ def select(
             counted, schema, smoothing, constants=constants, missing=missing, unseen=unseen
         )
         losses[:, position + 1] = judge.add(tries)
-    # Equal up to rounding is equal: an attribute of one state changes nothing but the last bit.
+    # Treat losses that differ only by rounding as equal: an attribute with one state changes at most the last bit.
     most = losses.min() * (1.0 + 1e-12) + 1e-15
     n_attributes, k = (int(at) for at in np.argwhere(most >= losses.T)[0])
     return Selection(k, n_attributes, losses)
@@ -316,7 +316,7 @@ class _Judge:
             shares[:] = self._priors(chunk)[:, None]
 
     def _priors(self, chunk: Chunk) -> Floats:
-        """P(c) without each row's own weight."""
+        """Return P(c) without each row's own weight."""
         found = np.tile(self.class_weights, (chunk.n_rows, 1))
         if not self.held and chunk.target is not None:
             found[np.arange(chunk.n_rows), chunk.target] -= np.minimum(chunk.row_weights, 1.0)
@@ -325,7 +325,7 @@ class _Judge:
         return np.where(total > 0.0, found / np.where(total > 0.0, total, 1.0), 1.0 / max(found.shape[1], 1))
 
     def add(self, tries: FamilyTries | None) -> Floats:
-        """Take one more attribute in (or none) and return the loss of every model."""
+        """Add one attribute (or none), and return the loss of every model."""
         n_models, k = self.shape
         sums, confusion = np.zeros(n_models), np.zeros((n_models, k, k))
         for at, chunk in enumerate(self.chunks):
@@ -343,7 +343,7 @@ class _Judge:
 
 
 def matthews(confusion: Floats) -> float:
-    """Return Matthews' correlation coefficient of a table of classes and answers, 0 where either is constant.
+    """Return the Matthews correlation coefficient of a confusion matrix, or 0 if one side is constant.
 
     >>> matthews(np.array([[2.0, 0.0], [0.0, 3.0]]))
     1.0
@@ -357,7 +357,7 @@ def matthews(confusion: Floats) -> float:
 def _kinds(
     chunk: Chunk, own: Floats, tries: FamilyTries, n_classes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the kind of each row and the first row of each: there are far fewer cells than rows."""
+    """Return the kind of each row and the first row of each kind. There are far fewer kinds than rows."""
     columns = np.append(tries.trie.parents, tries.trie.child)
     radices = tries.trie.sizes[columns] + 1
     bits = (2 * chunk.n_rows).bit_length()
@@ -365,7 +365,7 @@ def _kinds(
     kind, first, keys = np.empty((3, chunk.n_rows), np.int64)
     family = (columns.astype(np.uintp), radices.astype(np.uintp), chunk.target, own, n_classes)
     n = number_kinds(chunk.codes, *family, table, 64 - bits, kind, first, keys)
-    # In the order of the cells, for so they lie in memory: twice as fast.
+    # Process them in the order of the cells, which is their order in memory. This is twice as fast.
     order = np.argsort(keys[:n])
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)
@@ -387,7 +387,7 @@ def _constants(
     missing: str,
     unseen: str,
 ) -> Floats | None:
-    """Choose the constants of back-off as for all families at once."""
+    """Choose the back-off constants from all families together."""
     chosen = [
         family
         for family in families
@@ -407,7 +407,7 @@ def _constants(
 
 
 class _HeldTries:
-    """The counts of families: kept while there is room, else counted again at every level."""
+    """The counts of families. They are cached up to a memory limit, and otherwise counted again at every level."""
 
     def __init__(self, chunks: Sequence[Chunk], schema: Schema, missing: str) -> None:
         self.chunks, self.schema, self.missing = chunks, schema, missing

@@ -1,6 +1,6 @@
 """Conditional scores of a network: the likelihood of the class given the rest, minus a penalty.
 
-And the arcs of naive Bayes and of TAN between columns, from which such a search starts.
+Also the arcs of naive Bayes and of TAN between columns, from which such a search starts.
 """
 
 from __future__ import annotations
@@ -36,19 +36,20 @@ MOST_KEPT = 2**28
 
 
 class ConditionalScores:
-    r"""Answers the questions of a conditional search over the complete rows of some columns.
+    r"""Conditional scores for a search, over the complete rows of some columns.
 
     .. math:: \sum_{\text{rows}} \log P(c \mid x) - \lambda \, k, \qquad
         P(c \mid x) \propto P(c \mid \mathrm{pa}_c) \prod_{j \in \mathrm{ch}_c} p(x_j \mid \mathrm{pa}_j),
 
-    with the distributions estimated as the network's are, k the parameters of the families asked for, and λ what one
-    costs (½ log n for BIC). The sum is not one of families, so every question names them all.
+    where the distributions are estimated like those of the network, k is the number of parameters of the families in
+    question, and λ is the penalty for each (½ log n for BIC). The sum does not decompose over families, so every
+    question contains all of them.
 
     Parameters
     ----------
-    columns : NodeColumns; its complete rows are used
-    target : the place of the class, a discrete column
-    prior : what is added to each cell of a table
+    columns : NodeColumns, of which the complete rows are used
+    target : the index of the class, a discrete column
+    prior : the imaginary counts of the tables
     score : Score "bic", "aic" or "loglik"
     weights : array of shape (rows,), optional
     """
@@ -86,14 +87,14 @@ class ConditionalScores:
         self._known: dict[tuple[int, int], Floats] = {}
 
     def __call__(self, question: Sequence[ClassFamilies]) -> list[float]:
-        """Return the score of each; the first is the graph that the others lie one move away from."""
+        """Return the score of each candidate. The first is the current graph, and the others are one move away."""
         first = question[0].families
         base = self._sum(first)
         best = self._likelihood(base) - self._cost(first)
         scores = [best]
         for candidate in question[1:]:
             bound = -self._cost(candidate.families)
-            if bound <= best:  # no prediction is better than certainty
+            if bound <= best:  # even certain predictions could not make this candidate the best
                 scores.append(bound)
                 continue
             new = [f for f in candidate.families if f not in first]
@@ -102,7 +103,7 @@ class ConditionalScores:
         return scores
 
     def _likelihood(self, logs: Floats) -> float:
-        """Return Σ log P(class of the row | row) of log joints, one row for each and one column a class."""
+        """Return Σ log P(c | x) of the true classes, from log joint probabilities of shape (rows, classes)."""
         largest = logs.max(axis=1, keepdims=True)
         total = np.log(np.exp(logs - largest).sum(axis=1))
         each = np.take_along_axis(logs - largest, self._truth, axis=1)[:, 0] - total
@@ -125,7 +126,7 @@ class ConditionalScores:
         return each * math.prod(size for size in sizes if size)
 
     def _log_by_class(self, child: int, parents: int) -> Floats:
-        """Return log p(child | parents) of each row, were its class each of the classes."""
+        """Return log p(child | parents) of each row with its class replaced by each class: shape (rows, classes)."""
         known = self._known.get((child, parents))
         if known is None:
             if len(self._known) >= self._room:
@@ -156,7 +157,7 @@ class ConditionalScores:
         size = int(columns.sizes[child])
         with np.errstate(divide="ignore"):
             logs = np.log(distribution.table()).reshape(-1, size)
-        # Without a prior a class may be impossible; a finite number keeps differences of sums finite.
+        # Without a prior, a class may be impossible. A finite number keeps differences of sums finite.
         logs = np.maximum(logs, -1e6)
         states = columns.codes[child]
         assert states is not None
@@ -192,8 +193,8 @@ def naive_arcs(columns: NodeColumns, target: Name) -> Parents:
 def tan_arcs(columns: NodeColumns, target: Name, weights: NDArray[np.float64] | None = None) -> Parents:
     """Return the parents of each column in tree-augmented naive Bayes.
 
-    The discrete columns make the tree of :class:`~bayeskit.TAN`, its root the first of them. The continuous ones make
-    a tree of their own: the one of largest likelihood given the class. ``weights`` are those of the rows.
+    The discrete columns form the tree of :class:`~bayeskit.TAN`, whose root is the first of them. The continuous
+    columns form a separate tree, the one with the largest likelihood given the class. ``weights`` are the row weights.
     """
     found = naive_arcs(columns, target)
     trees = {**_discrete_tree(columns, target, weights), **_continuous_tree(columns, target, weights)}
@@ -234,7 +235,7 @@ def _continuous_tree(columns: NodeColumns, target: Name, weights: NDArray[np.flo
     scores = MixedScores(here, Score("loglik"), None if weights is None else weights[here.complete])
 
     def answer(question: Question) -> list[np.ndarray]:
-        # The tree of Chow and Liu needs only pairs; with the class they are pairs given the class.
+        # Chow and Liu's algorithm needs only pairs. Adding the class as a parent makes them pairs given the class.
         return scores([Family(f.child, f.parents | 1 << at, f.more) for f in question])  # type: ignore[union-attr]
 
     graph = answer_all(chow_liu(at), answer)

@@ -1,4 +1,4 @@
-"""Columns whose rows are counted elsewhere: their states, and scores for a search from counts."""
+"""Columns whose rows are counted elsewhere, such as in a database: states, scores and tests from counts."""
 
 from __future__ import annotations
 
@@ -32,21 +32,20 @@ Cells = tuple[dict[int, NDArray[np.intp]], Floats]
 
 
 class CountedTests(RememberedTests):
-    """Answers whether discrete variables are independent given others by asking for counts in its turn.
+    """Tests of conditional independence of discrete variables, from counts that are requested when needed.
 
-    The same tests as :class:`~bayeskit._fitting.search.independence_tests.IndependenceTests`, and the same numbers. All
-    tables of a question are asked for at once, those over the same variables once; a table that has been counted is
-    not asked for again by tests of one question.
+    The tests and their results are those of
+    :class:`~bayeskit._fitting.search.independence_tests.IndependenceTests`. All tables of a question are requested at
+    once, each only once.
 
     Parameters
     ----------
-    variables : the columns, their states closed
+    variables : the columns, with closed states
     count : function from a plan to the statistics of all rows
-        Statistics of pieces may be added: that is all a source has to be able to do.
-    name, min_rows : as there
+        It may merge the statistics of parts of the rows.
+    name, min_rows : as in that class
 
-    Rows must be complete: a table that holds fewer than all rows is refused, because a test of other rows is another
-    test.
+    Rows must be complete. A table that contains fewer rows is an error, because tests must use the same rows.
     """
 
     def __init__(
@@ -82,12 +81,12 @@ class CountedTests(RememberedTests):
 
     def _degrees(self, test: Test) -> float:
         a, b, given = test
-        # In floats: the configurations of many variables are more than any integer type holds.
+        # Use floats: the number of configurations of many variables may overflow integers.
         declared = math.prod(float(self._sizes[v]) for v in members(given))
         return float((self._sizes[a] - 1.0) * (self._sizes[b] - 1.0) * declared)
 
     def _counted(self, sets: list[int]) -> tuple[dict[int, Cells], float]:
-        """Count the cells of some sets of variables; return them, and the weight of all rows."""
+        """Return the cells of some sets of variables, and the weight of all rows."""
         families: Any = tuple(tuple(self._names[v] for v in members(some)) for some in sets)
         patterns = (Pattern("tables", self._names), *([Pattern("families", families)] if sets else []))
         statistics = self._count(Plan(patterns))
@@ -98,7 +97,7 @@ class CountedTests(RememberedTests):
             if not math.isclose(float(counts.sum()), statistics.total, rel_tol=1e-9):
                 shown = Joined(repr(self._names[v]) for v in members(some))
                 raise DataError("One of {shown} has missing cells. Leave such rows out first.", shown=shown)
-            # The first member is the last digit of a key; each digit has one code more, for what is missing.
+            # The first member is the last digit of a key. Each digit has an additional code for missing.
             child, *parents = members(some)
             order = (*parents, child)
             digits = np.unravel_index(keys, [int(self._sizes[v]) + 1 for v in order])
@@ -113,7 +112,7 @@ class CountedTests(RememberedTests):
         r, s = int(self._sizes[a]), int(self._sizes[b])
         z = np.zeros(len(counts), np.int64)
         for v in members(given):
-            # Renumbered after each, so that no number exceeds its type.
+            # Renumber after each variable, so that the numbers stay within their type.
             z = np.unique(z * int(self._sizes[v]) + digits[v], return_inverse=True)[1]
         q = int(z.max()) + 1
         table = np.zeros(q * r * s)
@@ -157,7 +156,7 @@ class CountedColumns:
     ----------
     variables : one for each column; states are closed
     count_terms : function from a schema and a plan to the statistics of all rows
-        The schema has the columns as attributes and one class, that of everything.
+        The schema has the columns as attributes, and a single class for all rows.
     """
 
     variables: tuple[Variable, ...]
@@ -176,7 +175,7 @@ class CountedColumns:
         return Schema(self.variables, EVERYTHING)
 
     def count(self, plan: Plan) -> Statistics:
-        """Ask for counts, and bring their states into the order of the columns."""
+        """Request counts, and return them with the states in the order of the columns."""
         found = self.count_terms(self.schema, plan)
         if not isinstance(found, Statistics):
             raise DataTypeError(
@@ -188,7 +187,7 @@ class CountedColumns:
             raise Incompatible(
                 "statistics= answered another plan than it was asked. Count the terms of the plan that it is given."
             )
-        self.schema.union(found.schema)  # refuses other columns, and states that were not declared
+        self.schema.union(found.schema)  # raises an error for other columns and undeclared states
         return found.embed(self.schema)
 
     def reordered(self, order: NDArray[np.int64]) -> CountedColumns:
@@ -196,9 +195,9 @@ class CountedColumns:
         return CountedColumns(tuple(self.variables[int(j)] for j in order), self.count_terms)
 
     def canonical_order(self) -> NDArray[np.int64]:
-        """Return an order of the columns that depends on their counts: by entropy, then by the counts themselves.
+        """Return an order of the columns that depends only on their counts: by entropy, then by the counts.
 
-        Columns with missing cells are refused here: scores of different rows cannot be compared.
+        Columns with missing cells are an error, because scores of different rows cannot be compared.
         """
         statistics = self.count(Plan((Pattern("tables", self.names),)))
         missing = statistics.tables.counts[statistics.schema.offsets[1:].astype(np.intp) - 1, 0]
@@ -219,7 +218,7 @@ class CountedColumns:
 
 
 class CountedAnswers:
-    """Answers both kinds of question of a search from counts taken elsewhere."""
+    """Scores and independence tests for a search, from counts taken elsewhere."""
 
     def __init__(self, columns: CountedColumns, score: Score, test: str | None = None) -> None:
         self._columns = columns
@@ -234,18 +233,18 @@ class CountedAnswers:
 
     @property
     def n_evaluated(self) -> int:
-        """How many families were scored and tests made."""
+        """The number of families scored and tests made."""
         return self._scores.n_scored + int(self._tests.n_tested)
 
     def rescored(self, score: Score) -> CountedAnswers:
-        """Return what answers by another score."""
+        """Return the same with another score."""
         return CountedAnswers(self._columns, score)
 
 
 def given_counts(
     statistics: Callable[[Schema, Plan], Statistics], states: Mapping[Name, Any] | None
 ) -> CountedColumns:
-    """Read the columns whose counts a function gives; their states must be declared."""
+    """Return columns whose counts come from a function. Their states must be declared."""
     if not callable(statistics):
         raise SettingError(
             "statistics is a {kind}; give a function that takes a schema and a plan and returns "
@@ -268,7 +267,7 @@ def counted_columns(
     discretize: str | int | Mapping[Any, Any] | None,
     sample_weight: WeightsLike | None,
 ) -> CountedColumns:
-    """Read the columns of a source that a backend counts; all must be discrete."""
+    """Return the columns of a source that a backend counts. All must be discrete."""
     source = Source(data, weights=sample_weight)
     declared = {name: given for name, given in (states or {}).items() if given is not float}
     schema = backend.schema(source, Reading(states=declared, cuts=_cuts(data, discretize)), EVERYTHING)
@@ -298,7 +297,7 @@ def _cuts(data: RowSource | None, discretize: str | int | Mapping[Any, Any] | No
 
 @dataclass(frozen=True)
 class _Names:
-    """Columns of which nothing but the names is known."""
+    """Columns of which only the names are known."""
 
     names: tuple[Name, ...]
     block: None = None
@@ -315,17 +314,17 @@ class _Names:
 
 
 class CountedScores:
-    """Answers the questions of a search on discrete columns by requesting counts.
+    """Scores of families of discrete columns for a search, from counts that are requested when needed.
 
     Parameters
     ----------
-    variables : the columns, their states closed
+    variables : the columns, with closed states
     count : function from a plan to the statistics of all rows
-        Statistics of pieces may be added: that is all a source has to be able to do.
+        It may merge the statistics of parts of the rows.
     score : Score
 
-    All families of a question are requested at once. Rows must be complete: a family whose counts are fewer
-    than the rows is refused, because scores of different rows cannot be compared.
+    All families of a question are requested at once. Rows must be complete. A family with fewer counts than rows is
+    an error, because scores of different rows cannot be compared.
     """
 
     def __init__(
@@ -339,7 +338,7 @@ class CountedScores:
 
     @property
     def n_scored(self) -> int:
-        """How many families were counted."""
+        """The number of families counted."""
         return len(self._known)
 
     def __call__(self, question: Question) -> list[Floats]:
@@ -368,7 +367,7 @@ class CountedScores:
     def _scored(self, child: int, parents: int, cells: Any, counts: Floats, n_rows: float) -> float:
         sizes = [self.schema.attributes[v].size for v in members(parents)]
         r, q = self.schema.attributes[child].size, math.prod(sizes)
-        # The child is the last digit of a cell's number, with one code more for what is missing.
+        # The child is the last digit of a cell's index, with an additional code for missing.
         _, row = np.unique(cells // (r + 1), return_inverse=True)
         rows = np.bincount(row, counts)
         if self.score.by_likelihood:

@@ -1,7 +1,7 @@
 """Scores of families over rows in memory, computed on demand and cached.
 
-Discrete rows are packed as bits where there are few states; a continuous child is regressed in each configuration of
-its discrete parents.
+Discrete columns with few states are packed as bits. A continuous child is regressed on its numeric parents in each
+configuration of its discrete parents.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from bayeskit.typing import Floats
 
 Ints = NDArray[np.int64]
 
-# If there are more configurations than this, and than rows, those that occur are renumbered.
+# If there are more configurations than this and than rows, the ones that occur are renumbered.
 SMALL_TABLE = 4096
-# With fewer cells in a table, 64 rows at a time by bits are faster than one row at a time.
+# For tables with fewer cells, counting 64 rows at a time by bits is faster than one row at a time.
 FEW_CELLS = 150
-# A variable of more states has no bits: its planes would take more room than its codes, and be of no use.
+# Variables with more states are not packed as bits: their bit planes would need more memory than their codes.
 MOST_PLANES = 32
 
 
 class PackedRows:
-    """Columns of codes, complete, and the bits of the states of those that have few.
+    """Complete columns of codes, and the bit planes of those with few states.
 
     Parameters
     ----------
     columns : unsigned integer array of shape (variables, rows)
     sizes : int64 array
-        The declared states of each variable.
+        The number of declared states of each variable.
     with_bits : bool
-        Without them for rows that have weights: a bit has none.
+        Whether to pack bits. Must be false if rows have weights, which bits cannot represent.
     """
 
     def __init__(self, columns: NDArray[Any], sizes: Ints, with_bits: bool = True) -> None:
@@ -65,23 +65,23 @@ class PackedRows:
         pack_states(columns, packed, self._first, self.planes)
 
     def is_wide(self, some: Ints) -> NDArray[np.bool_]:
-        """Return which variables have no bits."""
+        """Return which variables are not packed as bits."""
         return np.asarray(self.sizes[some] > MOST_PLANES)
 
     def split(self, more: Ints) -> NDArray[np.bool_] | None:
-        """Separate wide variables from others if there are both: one must not keep the rest from bit counting."""
+        """Return which variables are wide if only some are, so that the others can still be counted by bits."""
         if not self._any_wide or not self._with_bits:
             return None
         wide = self.is_wide(more)
         return wide if 0 < wide.sum() < len(more) else None
 
     def suits_bits(self, inside: Ints, more: Ints, configurations: float) -> bool:
-        """Return whether tables of this many configurations with each of ``more`` are best counted by bits."""
+        """Return whether tables of this many configurations with each of ``more`` are counted faster by bits."""
         few = self._with_bits and configurations * float(self.sizes[more].mean()) <= FEW_CELLS
         return few and not (self._any_wide and bool(self.is_wide(np.append(inside, more)).any()))
 
     def tables(self, inside: Ints, more: Ints, configurations: int) -> tuple[Ints, Ints]:
-        """Count by bits some variables with each of ``more``; return all cells, and where each table begins."""
+        """Count some variables with each of ``more`` by bits. Return all cells, and the start of each table."""
         start = np.concatenate([[0], np.cumsum(configurations * self.sizes[more])])
         tables = np.empty(int(start[-1]), np.int64)
         count_bits(
@@ -98,15 +98,15 @@ class PackedRows:
         return tables, start
 
     def code(self, some: Ints, declared: float) -> tuple[NDArray[np.uint32], int]:
-        """Return the number of each row's configuration of some variables, and how many numbers there are.
+        """Return the index of each row's configuration of some variables, and the number of indices.
 
-        ``declared`` is how many configurations there might be.
+        ``declared`` is the number of declared configurations.
         """
         code = np.empty(self.n_rows, np.uint32)
         if declared <= max(SMALL_TABLE, self.n_rows):
             family_code(self.columns, some, self.sizes, code)
             return code, int(declared)
-        # Variable by variable, so that no number outgrows its type: at most as many as there are rows.
+        # Renumber after each variable, so that there are never more indices than rows and they stay within their type.
         code[:], q = 0, 1
         for v in some:
             size = int(self.sizes[v])
@@ -119,21 +119,22 @@ class PackedRows:
         return code, q
 
 
-# A table of more cells than this, and than a few for each row, is not allocated: the cells that occur are sorted.
+# A table with more cells than this, and more than some cells for each row, is not allocated. The cells that occur are
+# sorted instead.
 MOST_CELLS, CELLS_A_ROW = 2**16, 8
-# More configurations than this are as good as infinitely many, and still a number.
+# Numbers of configurations are limited to this, which is still a finite float.
 MOST_CONFIGURATIONS = 10**300
 
 
 class FamilyScores:
-    """Answers the questions of a search on discrete columns.
+    """Scores of families of discrete columns, for a search.
 
     Parameters
     ----------
     columns : unsigned integer array of shape (variables, rows)
         Codes, complete: every cell below the size of its variable.
     sizes : int64 array
-        The declared states of each variable.
+        The number of declared states of each variable.
     score : Score
     weights : float64 array, optional
         The weight of each row, which counts as this many rows. By default 1.
@@ -141,7 +142,7 @@ class FamilyScores:
     Examples
     --------
     >>> coins = FamilyScores(np.array([[0, 0, 1, 1], [0, 0, 1, 1]], np.uint8), np.array([2, 2]), Score("loglik"))
-    >>> coins([Family(1, 0), Family(1, 0b01)])  # alone 4 log ½; given the other it is sure
+    >>> coins([Family(1, 0), Family(1, 0b01)])  # alone 4 log ½; given the other, it is certain
     [array([-2.77258872]), array([0.])]
     """
 
@@ -149,7 +150,7 @@ class FamilyScores:
         self, columns: NDArray[Any], sizes: Ints, score: Score, weights: Floats | None = None
     ) -> None:
         n = columns.shape[1]
-        # One more column, of one state: a family without further parents is one with this.
+        # An additional column with a single state stands for a family without a further parent.
         alone = np.zeros((1, n), columns.dtype)
         self._rows = PackedRows(np.vstack([columns, alone]), np.append(sizes, 1), weights is None)
         self._weights = weights
@@ -164,7 +165,7 @@ class FamilyScores:
 
     @property
     def n_scored(self) -> int:
-        """How many families were counted."""
+        """The number of families counted."""
         return len(self._known)
 
     def __call__(self, question: Question) -> list[Floats]:
@@ -240,7 +241,7 @@ class FamilyScores:
             score_weighted(*weighted, *by_score, np.empty(q * r * largest), out)
 
     def _count_by_sorting(self, child: int, v: int, code: NDArray[np.uint32], declared: int) -> float:
-        """Score one family from the cells that occur: never more than there are rows."""
+        """Score one family from the cells that occur, of which there are at most as many as rows."""
         r = int(self._sizes[child])
         _, above = np.unique(
             code.astype(np.int64) * int(self._sizes[v]) + self._columns[v], return_inverse=True
@@ -260,30 +261,29 @@ def _sum_x_log_x(counts: NDArray[Any]) -> float:
     return float((counts * np.log(counts)).sum())
 
 
-# A residual variance of less than this share of the column's own counts as this share: an exact copy is no reason for
-# an infinite score.
+# The smallest residual variance, as a fraction of the column's variance. It keeps the score of an exact copy finite.
 LEAST_SHARE = 1e-12
-# After this many families with the same discrete parents the moments of all columns are summed at once for them, as
-# long as all such sums take no more than this many bytes.
+# After this many families with the same discrete parents, the moments of all columns are computed at once for them,
+# as long as all such moments need at most this many bytes.
 ENOUGH_FAMILIES, LARGEST_SHARED = 16, 2**28
-# The score of a discrete child with a continuous parent. A number and not −∞: searches take differences.
+# The score of a discrete child with a continuous parent. It is finite because searches take differences.
 IMPOSSIBLE = -1e300
 
 
 class MixedScores:
-    r"""Answers the questions of a search on discrete and continuous columns together.
+    r"""Scores of families of discrete and continuous columns, for a search.
 
-    A continuous child with m numeric parents has in every configuration of its discrete parents the
-    log-likelihood of its regression,
+    A continuous child with m numeric parents has, in every configuration of its discrete parents, the log-likelihood
+    of its regression,
 
     .. math:: -\tfrac n2 \log 2\pi s^2 - \tfrac{n - m - 1}{2}, \qquad s^2 = \frac{RSS}{n - m - 1},
 
-    with the *unbiased* variance, as R's bnlearn has it, and m + 2 parameters. Scores by likelihood only. A discrete
-    child with a continuous parent is worth next to −∞.
+    with the *unbiased* variance, as in R's bnlearn, and m + 2 parameters. Only likelihood scores are supported. The
+    score of a discrete child with a continuous parent is almost −∞.
 
     Parameters
     ----------
-    columns : NodeColumns; its complete rows are used
+    columns : NodeColumns, of which the complete rows are used
     score : Score
     weights : float64 array, optional
         The weight of each complete row, which counts as this many rows. By default 1.
@@ -314,12 +314,12 @@ class MixedScores:
         self._of_states = sum(1 << int(v) for v in self._discrete)
         self._n_families: Counter[int] = Counter()
         self._room = LARGEST_SHARED
-        # Without discrete parents, one matrix of moments suffices for every family.
+        # Without discrete parents, one matrix of moments is enough for all families.
         self._moments_of = {0: self._moments(0, sorted(self._numbers))}
 
     @property
     def n_scored(self) -> int:
-        """How many families were counted."""
+        """The number of families counted."""
         return self._tables.n_scored + len(self._known)
 
     def __call__(self, question: Question) -> list[Floats]:
@@ -337,7 +337,7 @@ class MixedScores:
         return np.array([self._known[child, some] for some in sets])
 
     def _scored(self, child: int, given: int, sets: list[int]) -> Iterator[tuple[int, float]]:
-        """Score sets of parents that have the same parents with states, ``given``."""
+        """Score sets of parents with the same discrete parents ``given``."""
         shared = self._shared(given, len(sets))
         declared = min(math.prod(int(self._sizes[v]) for v in members(given)), MOST_CONFIGURATIONS)
         for m, group in itertools.groupby(sets, key=lambda one: (one & ~given).bit_count()):
@@ -369,7 +369,7 @@ class MixedScores:
         """Return n and Σzzᵀ about the mean of some columns, in each configuration that occurs."""
         cell, size = np.zeros(self.n_rows, np.int64), 1
         for v in members(given):
-            # Renumbered after each, so that no number exceeds its type.
+            # Renumber after each variable, so that the numbers stay within their type.
             wide = cell * int(self._sizes[v]) + self._codes[self._place[v]]
             seen, cell = np.unique(wide, return_inverse=True)
             size = len(seen)
@@ -378,7 +378,7 @@ class MixedScores:
         return moments.n, moments.scatter
 
     def _spread(self, child: int) -> float:
-        """Return the variance of a column, 1 where it has none."""
+        """Return the variance of a column, or 1 if it is constant."""
         n, scatter = self._moments_of[0]
         place = self._in_all[child]
         variance = float(scatter[0, place, place] / n[0]) if n[0] > 0.0 else 0.0
@@ -403,7 +403,7 @@ class MixedScores:
 def _log_likelihood(n: Floats, m: int, residual: Floats, spread: float) -> Floats:
     """Return the log-likelihood of regressions on m columns, from their weights and residual sums of squares."""
     free = n - m - 1.0
-    # Too few rows to estimate a variance: that of the column is used, or every cell of one row would be certain.
+    # With too few rows to estimate a variance, use that of the column. Otherwise a cell of one row would be certain.
     known = free > 0.0
     variance = np.where(
         known, np.maximum(residual / np.where(known, free, 1.0), LEAST_SHARE * spread), spread

@@ -19,19 +19,19 @@ from bayeskit._structure.criteria import as_independence_test
 from bayeskit._structure.search_protocol import Question, Test, members
 from bayeskit.typing import Floats
 
-# The statistic, its degrees of freedom, p.
+# The statistic, its degrees of freedom, and the p-value.
 Answer = tuple[float, float, float]
 
 
 class RememberedTests(ABC):
-    """Answers a question from what was answered before, and makes the tests that are new."""
+    """Tests of independence with a cache: only new tests are computed."""
 
     def __init__(self) -> None:
         self._known: dict[Test, Answer] = {}
 
     @property
     def n_tested(self) -> int:
-        """How many tests were made."""
+        """The number of tests made."""
         return len(self._known)
 
     def __call__(self, question: Question) -> list[Answer]:
@@ -43,32 +43,31 @@ class RememberedTests(ABC):
 
     @abstractmethod
     def _make(self, tests: list[Test]) -> None:
-        """Make tests, a < b in each, that are not known yet, and put their answers into ``_known``."""
+        """Compute tests that are not known yet, with a < b in each, and store their results in ``_known``."""
 
 
 Ints = NDArray[np.int64]
 
-# Tests with adjusted degrees of freedom find for independence where a cell has fewer rows than this.
+# Tests with adjusted degrees of freedom report independence with fewer rows per cell than this.
 ADJUSTED_ROWS_PER_CELL = 5
 
 
 class IndependenceTests(RememberedTests):
-    """Answers whether two discrete variables are independent given others: (statistic, degrees of freedom, p).
+    """Tests of conditional independence of two discrete variables: (statistic, degrees of freedom, p).
 
     Parameters
     ----------
     columns : unsigned integer array of shape (variables, rows)
         Codes, complete: every cell below the size of its variable.
     sizes : int64 array
-        The declared states of each variable.
+        The number of declared states of each variable.
     name : "g2", "x2", "g2-adf", "x2-adf", "mi-sh"
         See :class:`~bayeskit._structure.criteria.IndependenceTest`. The degrees of freedom are
-        (r_a − 1)(r_b − 1) ∏ r_z over declared states. "-adf" takes Σ_z (states of a seen there − 1)(states of b
-        seen there − 1), and finds for independence (statistic 0, p = 1) with fewer than five rows a cell.
+        (r_a − 1)(r_b − 1) ∏ r_z over declared states. "-adf" uses Σ_z (observed states of a − 1)(observed states of
+        b − 1), and reports independence (statistic 0, p = 1) with fewer than five rows per cell.
     min_rows : float
-        With fewer rows for each degree of freedom the test is not made, because it has no power there: p is NaN,
-        which is neither above a level nor below it. A search then does not take an arc away, nor add one. 0: all
-        tests are made.
+        With fewer rows per degree of freedom the test is not made, because it has no power. p is then NaN, which is
+        neither above nor below a significance level, so a search neither removes nor adds an arc. 0: make all tests.
     weights : float64 array, optional
         The weight of each row, which counts as this many rows. By default 1.
 
@@ -102,7 +101,7 @@ class IndependenceTests(RememberedTests):
         self._largest = int(self._sizes.max(initial=1))
 
     def _make(self, tests: list[Test]) -> None:
-        # One pass over z and the first variable suffices for all second ones.
+        # One pass over z and the first variable is enough for all second variables.
         groups: dict[tuple[int, int], list[int]] = defaultdict(list)
         for a, b, given in tests:
             groups[a, given].append(b)
@@ -117,7 +116,7 @@ class IndependenceTests(RememberedTests):
         """Return the statistic and the degrees of freedom of a with each of the others."""
         z = np.array([*members(given)], np.int64)
         r, s = int(self._sizes[a]), self._sizes[others]
-        # In floats: the configurations of many variables are more than any integer type holds.
+        # Use floats: the number of configurations of many variables may overflow integers.
         declared = math.prod([float(self._sizes[v]) for v in z])
         degrees = (r - 1.0) * (s - 1.0) * declared
         out = np.column_stack([np.full(len(others), np.nan), degrees])
@@ -177,34 +176,33 @@ class IndependenceTests(RememberedTests):
 
 
 def p_values(statistic: Floats, degrees: Floats) -> Floats:
-    """Return the probability that χ² with these degrees of freedom is at least as large; NaN if there was no test."""
-    # A variable of one state depends on nothing.
+    """Return P(χ² ≥ statistic) with these degrees of freedom; NaN if there was no test."""
+    # A variable with one state is independent of everything.
     p = np.where(degrees > 0, chdtrc(np.maximum(degrees, 1.0), np.maximum(statistic, 0.0)), 1.0)
     p[np.isnan(statistic)] = np.nan
     return p
 
 
-# A variance of less than this share of the column's own counts as this share: an exact copy is no reason for an
-# infinite likelihood.
+# The smallest variance, as a fraction of the column's own variance. It keeps the likelihood of an exact copy finite.
 LEAST_SHARE = 1e-12
 
 
 class MixedTests(RememberedTests):
-    r"""Answers whether two variables, discrete or continuous, are independent given others.
+    r"""Tests of conditional independence of two variables, discrete or continuous.
 
-    With :math:`\ell(S)` the largest log-likelihood of a set of columns, its discrete ones free and its continuous ones
-    normal with a mean and covariance for each configuration of those,
+    Let :math:`\ell(S)` be the maximum log-likelihood of a set of columns. The discrete columns have any joint
+    distribution, and the continuous ones are normal with a mean and covariance for each discrete configuration. Then
 
     .. math:: G^2 = 2\,[\ell(a, b, z) - \ell(a, z) - \ell(b, z) + \ell(z)],
 
-    which is 2n times the mutual information. Of two discrete variables given discrete ones it is the G² of tables, of
-    numbers alone −n log(1 − ρ²) with the partial correlation ρ, of a number and states twice what a regression in each
-    state gains over one regression. The degrees of freedom are the parameters that b adds to one side only, over the
-    configurations that occur.
+    which is 2n times the conditional mutual information. For discrete variables it is the G² of tables. For numbers it
+    is −n log(1 − ρ²) with the partial correlation ρ. For a number and a discrete variable it is twice the gain in
+    log-likelihood of a regression for each state over a single regression. The degrees of freedom are the parameters
+    of (a, b, z) and z minus those of (a, z) and (b, z), over the configurations that occur.
 
     Parameters
     ----------
-    columns : NodeColumns; its complete rows are used
+    columns : NodeColumns, of which the complete rows are used
     name : "mi-cg"
     min_rows : float
         With fewer rows for each degree of freedom the test is not made: p is NaN.
@@ -255,7 +253,7 @@ class MixedTests(RememberedTests):
         return max(2.0 * (fit[0] - fit[1] - fit[2] + fit[3]), 0.0), degrees
 
     def _degrees(self, a: int, b: int, z: int) -> float:
-        """Return the parameters of (a, b, z) and z less those of (a, z) and (b, z), over what occurs."""
+        """Return the number of parameters of (a, b, z) and z minus those of (a, z) and (b, z), in occurring cells."""
         m = sum(v in self._numeric for v in members(z))
         k, k_a, k_b = (self._fitted(some)[1] for some in (z, z | 1 << a, z | 1 << b))
         m_a, m_b = m + (a in self._numeric), m + (b in self._numeric)
@@ -264,7 +262,7 @@ class MixedTests(RememberedTests):
         return float(of_both + k * _parameters(m) - k_a * _parameters(m_a) - k_b * _parameters(m_b))
 
     def _pairs(self, a: int, b: int, z: int) -> int:
-        """Return Σ_z (states of a there) · (states of b there)."""
+        """Return Σ_z (observed states of a) · (observed states of b)."""
         at, q = self._cells(z)
         found = np.ones(q, np.int64)
         for v in (a, b):
@@ -275,12 +273,12 @@ class MixedTests(RememberedTests):
         return int(found.sum())
 
     def _cells(self, some: int) -> tuple[NDArray[np.uint32], int]:
-        """Return the number of each row's configuration of the discrete members, and how many numbers there are."""
+        """Return the index of each row's configuration of the discrete members, and the number of configurations."""
         inside = np.array([self._discrete[v] for v in members(some) if v in self._discrete], np.int64)
         return self._rows.code(inside, math.prod(self._rows.sizes[inside].astype(float).tolist()))
 
     def _fitted(self, some: int) -> tuple[float, int]:
-        """Return the log-likelihood of a set of columns, and how many configurations occur."""
+        """Return the log-likelihood of a set of columns, and the number of configurations that occur."""
         if some not in self._found:
             cell, q = self._cells(some)
             n: Floats = np.bincount(cell, self._weights, q).astype(np.float64)
@@ -295,7 +293,7 @@ class MixedTests(RememberedTests):
         return self._found[some]
 
     def _gaussian(self, z: Floats, cell: NDArray[np.intp], n: Floats) -> float:
-        """Return the log-likelihood of standardised columns, a mean and a covariance for each cell."""
+        """Return the log-likelihood of standardised columns, with a mean and a covariance for each cell."""
         m, w = len(z), self._weights
         scatter = np.empty((len(n), m, m))
         centred = np.array([row - (np.bincount(cell, w * row) / n)[cell] for row in z])
@@ -304,7 +302,7 @@ class MixedTests(RememberedTests):
                 scatter[:, i, j] = scatter[:, j, i] = np.bincount(cell, w * centred[i] * centred[j])
         floor = LEAST_SHARE * np.eye(m)
         covariance = scatter / n[:, None, None] + floor
-        # Too few rows to estimate a covariance: that of all rows is used, or every cell of one row would be certain.
+        # With too few rows to estimate a covariance, use that of all rows: a cell of one row must not be certain.
         few = n <= m + 1.0
         covariance[few] = (w * z) @ z.T / self.n_rows + floor
         determinant = np.linalg.slogdet(covariance)[1]
@@ -312,7 +310,7 @@ class MixedTests(RememberedTests):
         return float(-0.5 * (n * (m * math.log(2.0 * math.pi) + determinant) + distance).sum())
 
     def _standardised(self, numbers: Floats) -> Floats:
-        """Return the numbers with mean 0 and variance 1, zeros where they are constant: G² does not see scales."""
+        """Return the numbers with mean 0 and variance 1, or zeros if constant. G² does not depend on the scale."""
         if not self.n_rows:
             return numbers
         centred = numbers - (numbers @ self._weights / self.n_rows)[:, None]
@@ -322,29 +320,30 @@ class MixedTests(RememberedTests):
 
 
 def _parameters(m: int) -> int:
-    """Return the parameters of one configuration: its share, m means and the covariances."""
+    """Return the number of parameters of one configuration: its share, m means and the covariances."""
     return 1 + m + m * (m + 1) // 2
 
 
 class CorrelationTests(RememberedTests):
-    r"""Answers whether two Gaussian variables are independent given others: (statistic, degrees of freedom, p).
+    r"""Tests of conditional independence of two Gaussian variables: (statistic, degrees of freedom, p).
 
-    With ρ the partial correlation of a and b given k others, from the inverse of their correlation matrix:
-    ``cor`` t = ρ √((n − 2 − k) / (1 − ρ²)), Student's t with n − 2 − k degrees of freedom; ``zf``
-    z = artanh(ρ) √(n − 3 − k), normal; ``mi-g`` −n log(1 − ρ²), χ² with one degree of freedom.
+    ρ is the partial correlation of a and b given k others, from the inverse of their correlation matrix.
+
+    - ``cor``: t = ρ √((n − 2 − k) / (1 − ρ²)), Student's t with n − 2 − k degrees of freedom
+    - ``zf``: z = artanh(ρ) √(n − 3 − k), normal
+    - ``mi-g``: −n log(1 − ρ²), χ² with one degree of freedom
 
     Parameters
     ----------
     correlation : array of shape (variables, variables)
-        NaN where a column is constant: it depends on nothing.
+        NaN for a constant column, which is independent of everything.
     n_rows : float
-        The rows, or their weight.
+        The number of rows, or their total weight.
     name : "cor", "zf", "mi-g"
 
     Notes
     -----
-    The statistic of ``cor`` is ρ itself, as bnlearn reports it. With no degree of freedom left, p is NaN: the test
-    is not made.
+    The statistic of ``cor`` is ρ itself, as in bnlearn. Without degrees of freedom the test is not made, and p is NaN.
 
     Examples
     --------
@@ -363,7 +362,7 @@ class CorrelationTests(RememberedTests):
         np.fill_diagonal(self._correlation, 1.0)
 
     def _make(self, tests: list[Test]) -> None:
-        # Sets of one size are inverted together.
+        # Invert the matrices of sets of the same size together.
         groups: dict[int, list[Test]] = defaultdict(list)
         for test in tests:
             groups[test.given.bit_count()].append(test)
@@ -378,14 +377,14 @@ class CorrelationTests(RememberedTests):
             )
 
     def _partial(self, sets: NDArray[np.int64]) -> Floats:
-        """Return the correlation of the first two of each set given the rest."""
+        """Return the partial correlation of the first two variables of each set given the rest."""
         blocks = self._correlation[sets[:, :, None], sets[:, None, :]]
         if sets.shape[1] == 2:
             return np.asarray(blocks[:, 0, 1])
         try:
             precision = np.linalg.inv(blocks)
         except np.linalg.LinAlgError:
-            # Among the given some are functions of the others: the pseudo-inverse leaves those out.
+            # Some of the given variables are functions of others. The pseudo-inverse ignores them.
             precision = np.linalg.pinv(blocks, hermitian=True)
         scale = precision[:, 0, 0] * precision[:, 1, 1]
         found = -precision[:, 0, 1] / np.sqrt(np.where(scale > 0, scale, np.inf))

@@ -28,23 +28,23 @@ from bayeskit.typing import Floats, RowSource, WeightsLike
 Ints = NDArray[np.int64]
 Codes = NDArray[Any]
 
-# Whole numbers with more values than this are rather measured than named.
+# Integer columns with more distinct values than this are numeric, not categorical.
 MOST_INTEGERS = 30
-# Squares of larger numbers, summed over many rows, would leave the range of doubles.
+# Sums of squares of larger numbers could overflow.
 LARGEST = 1e100
-# There is no class: every row has the same one.
+# A target with one state, because there is no class.
 EVERYTHING = Variable("everything", "categorical", ("everything",), n_declared=1, closed=True)
 
 
 @dataclass(frozen=True, eq=False)
 class NodeColumns:
-    """Rows as a search over networks reads them.
+    """The columns of a table, as a search for a network reads them.
 
     Attributes
     ----------
-    variables : one for each column; states are closed, a numeric variable is continuous
-    codes : for each variable its codes, the one after its last state missing; None where it is continuous
-    numbers : for each variable its numbers, NaN missing; None where it is discrete
+    variables : one for each column, with closed states; a numeric variable is continuous
+    codes : the codes of each variable, where the code after the last state is missing; None if it is continuous
+    numbers : the numbers of each variable, where NaN is missing; None if it is discrete
     """
 
     variables: tuple[Variable, ...]
@@ -62,7 +62,7 @@ class NodeColumns:
 
     @cached_property
     def sizes(self) -> Ints:
-        """The states of each variable, 0 of a continuous one."""
+        """The number of states of each variable; 0 for a continuous one."""
         return np.array([variable.size for variable in self.variables], np.int64)
 
     @cached_property
@@ -74,7 +74,7 @@ class NodeColumns:
         return whole
 
     def present(self, j: int) -> NDArray[np.bool_]:
-        """Return in which rows a column has a cell."""
+        """Return in which rows a column is present."""
         codes = self.codes[j]
         if codes is not None:
             return np.asarray(codes < self.variables[j].size)
@@ -82,12 +82,12 @@ class NodeColumns:
 
     @property
     def n_missing(self) -> Ints:
-        """The missing cells of each column."""
+        """The number of missing cells of each column."""
         found = [self.n_rows - int(self.present(j).sum()) for j in range(len(self.variables))]
         return np.array(found, np.int64)
 
     def code_matrix(self) -> NDArray[Any]:
-        """Return the codes of the discrete variables over the complete rows, one variable after the other."""
+        """Return the codes of the discrete variables in the complete rows: shape (variables, rows)."""
         largest = int(self.sizes.max(initial=0))
         dtype = np.uint8 if largest <= 256 else np.uint32
         rows = slice(None) if self.complete.all() else self.complete
@@ -95,7 +95,7 @@ class NodeColumns:
         return np.stack(found) if found else np.empty((0, int(self.complete.sum())), dtype)
 
     def number_matrix(self) -> Floats:
-        """Return the numbers of the continuous variables over the complete rows, one variable after the other."""
+        """Return the numbers of the continuous variables in the complete rows: shape (variables, rows)."""
         found = [numbers[self.complete] for numbers in self.numbers if numbers is not None]
         return np.stack(found) if found else np.empty((0, int(self.complete.sum())))
 
@@ -109,7 +109,7 @@ class NodeColumns:
         )
 
     def take(self, rows: NDArray[np.intp]) -> NodeColumns:
-        """Return some rows, any of them as often as it is named."""
+        """Return some rows, which may be repeated."""
         return NodeColumns(
             self.variables,
             tuple(None if codes is None else codes[rows] for codes in self.codes),
@@ -118,18 +118,18 @@ class NodeColumns:
         )
 
     def canonical_order(self, weights: Floats | None = None) -> Ints:
-        """Return an order of the columns that depends on their cells alone, not on their places or names.
+        """Return an order of the columns that depends only on their cells, not on their positions or names.
 
-        A search breaks ties by order; with this one, shuffling or renaming columns cannot change its answer.
-        Discrete columns come first, by their entropy; columns of the same by a digest of the cells, and only
-        columns that are equal cell by cell by their names.
+        A search breaks ties by order. With this order, shuffling or renaming columns cannot change its result.
+        Discrete columns come first, sorted by entropy. Ties are broken by a digest of the cells, and only columns
+        with identical cells are sorted by name.
         """
 
         keys = [self._kind_and_entropy(j, weights) for j in range(len(self.variables))]
         common = Counter(keys)
 
         def key(j: int) -> tuple[tuple[bool, float], bytes, str]:
-            # A digest takes longer than all the rest, and few columns need one.
+            # A digest takes longer than everything else, and few columns need one.
             return keys[j], self._digest(j) if common[keys[j]] > 1 else b"", repr(self.names[j])
 
         return np.array(sorted(range(len(self.variables)), key=key), np.int64)
@@ -142,14 +142,14 @@ class NodeColumns:
         for start in range(0, self.n_rows, 2**20):
             some = cells[start : start + 2**20]
             if codes is not None:
-                # The same cells have the same digest, however wide their type and however many states are declared:
-                # so missing is a number that no state can have.
+                # Equal cells must have the same digest for any integer type and any number of declared states, so
+                # represent missing by −1, which is not a state.
                 some = np.where(some < self.variables[j].size, some.astype(np.int64), -1)
             found.update(some.tobytes())
         return found.digest()
 
     def _kind_and_entropy(self, j: int, weights: Floats | None) -> tuple[bool, float]:
-        """Return whether a column is continuous, and its entropy where it is not."""
+        """Return whether a column is continuous, and its entropy if it is not."""
         codes = self.codes[j]
         if codes is None:
             return True, 0.0
@@ -160,7 +160,7 @@ class NodeColumns:
 
 
 def read_nodes(data: Any, *settings: Any, **more: Any) -> NodeColumns:
-    """Read a table in memory, without weights; the settings are those of :func:`read_source`.
+    """Read a table in memory, without weights. The settings are those of :func:`read_source`.
 
     Examples
     --------
@@ -183,22 +183,23 @@ def read_source(
     only: Sequence[Name] | None = None,
     known: Mapping[Name, Variable] | None = None,
 ) -> tuple[NodeColumns, Floats | None]:
-    """Read rows: text, categories, booleans and whole numbers are discrete, floats are continuous.
+    """Read rows. Text, categories, booleans and integers are discrete, floats are continuous.
 
     Parameters
     ----------
     data : any table in memory, the path of a CSV or Parquet file, Batches of tables, or an iterator of tables
     states : {column: states}, optional
-        Declared states, in order; such a column is discrete whatever it holds, and may hold no others. ``float`` in
-        the place of a list makes a column continuous.
+        Declared states, in order. Such a column is discrete and may have no other states. ``float`` instead of a list
+        makes a column continuous.
     discretize : int, or {column: int or list of cut points}, optional
-        Cut continuous columns into this many intervals of about equally many rows, or at given points.
-    sample_weight : one number a row, or the name of the column that holds them
-        Such a column is no node.
-    max_memory : bytes that the codes of a file or of batches may take
+        Cut continuous columns into this many intervals with about equal numbers of rows, or at given points.
+    sample_weight : one number for each row, or the name of the column of weights
+        Such a column is not a node.
+    max_memory : the maximum size of the codes of a file or of batches, in bytes
     only : names, optional
-        Read these columns, which must be there, and no others.
-    known : {column: the variable that it is}, optional
+        Read only these columns, which must exist.
+    known : {column: variable}, optional
+        The variables of columns whose states are already known.
 
     Returns
     -------
@@ -224,7 +225,7 @@ def read_source(
 
 
 def in_pieces(data: RowSource | None) -> bool:
-    """Return whether rows come in pieces: from a file, batches or an iterator of tables."""
+    """Return whether rows come in parts: from a file, batches or an iterator of tables."""
     return not Source(data).in_memory
 
 
@@ -233,7 +234,7 @@ def _reading(
     discretize: str | int | Mapping[Any, Any] | None,
     known: Mapping[Name, Variable],
 ) -> tuple[Reading, int | None]:
-    """Translate settings of nodes for the reader of rows; return also into how many intervals to cut all floats."""
+    """Return the settings as a reading of rows, and the number of intervals for all floats, if one was given."""
     check_states({} if states is None else states)
     measured = {name for name, given in (states or {}).items() if _is_float(given)}
     by_name = discretize if isinstance(discretize, Mapping) else {}
@@ -269,7 +270,7 @@ def _intervals(given: object) -> int:
 
 
 def _cut(rows: EncodedTable, reading: Reading, for_all: int | None) -> NodeColumns:
-    """Cut numbers into the requested intervals, now that all of them are known."""
+    """Cut numbers into the requested intervals, after all rows have been read."""
     coded, measured = iter(rows.codes), iter(rows.values)
     variables: list[Variable] = []
     codes: list[Codes | None] = []
@@ -293,7 +294,7 @@ def _cut(rows: EncodedTable, reading: Reading, for_all: int | None) -> NodeColum
 
 
 def sealed(variable: Variable) -> Variable:
-    """Return a variable whose states are settled; it must have some."""
+    """Return the variable with closed states. Raise an error if it has none."""
     if not variable.size:
         raise ColumnError(
             "{name!r} has no cell that is there. Leave it out, or declare its states.", name=variable.name
@@ -302,7 +303,7 @@ def sealed(variable: Variable) -> Variable:
 
 
 def _note_gaps(rows: EncodedTable, reading: Reading) -> None:
-    """Return the columns of a file, without settings, that hold only a few different integers and missing cells."""
+    """Warn about columns that are read as continuous but contain only a few distinct integers and missing cells."""
     for variable, numbers in zip(rows.schema.numeric, rows.values, strict=True):
         there = numbers[~np.isnan(numbers)]
         few = len(there) < len(numbers) and (there == np.rint(there)).all()

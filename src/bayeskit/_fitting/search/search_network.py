@@ -1,4 +1,4 @@
-"""Searches for the arcs between columns by a given method, over rows in memory with equal rows merged."""
+"""The search for arcs between columns by a given method, over rows in memory with equal rows merged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ METHODS = ("auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How to search; each method ignores the settings that it does not need."""
+    """The settings of a search. Each method ignores those that it does not need."""
 
     method: str = "auto"
     score: Score = field(default_factory=Score)
@@ -52,10 +52,10 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search came to.
+    """The result of a search.
 
-    ``parents`` holds for each column the places of its parents; ``undirected`` the pairs whose direction the
-    method left open (they are directed in ``parents`` all the same, without a cycle).
+    ``parents`` holds the indices of the parents of each column. ``undirected`` holds the pairs whose direction the
+    method did not determine. In ``parents`` these have a direction, too, without a cycle.
     """
 
     parents: tuple[tuple[int, ...], ...]
@@ -72,13 +72,12 @@ def search_network(
     on_step: Callable[[int], None] | None = None,
     weights: Floats | None = None,
 ) -> SearchResult:
-    """Learn the arcs between columns; the answer does not depend on their order or names.
+    """Learn the arcs between columns. The result does not depend on their order or names.
 
-    The columns are put in an order of their own before the search and back after it. A row of weight w is as many
-    rows as that.
+    The columns are sorted into a canonical order for the search. A row of weight w counts as w rows.
     """
     if weights is not None:
-        # A row without weight is none: neither a configuration that occurs nor the logarithm of a count.
+        # Drop rows without weight: their configurations do not occur, and log 0 must not be taken.
         columns, weights = (columns, weights) if weights.all() else _with_weight(columns, weights)
     if not columns.complete.any():
         emptiest = columns.names[int(np.argmax(columns.n_missing))]
@@ -106,7 +105,7 @@ def search_counts(
 
 
 def _of_search(settings: SearchSettings) -> Score:
-    # The tree of the largest likelihood is one thing, its score another.
+    # Chow and Liu's tree always maximises the likelihood, regardless of the score that is reported.
     return Score("loglik") if settings.method == "chow-liu" else settings.score
 
 
@@ -118,7 +117,7 @@ def _searched(
     settings: SearchSettings,
     on_step: Callable[[int], None] | None,
 ) -> SearchResult:
-    """Search over columns in the order of ``place``, which is that of the answers, and put them back."""
+    """Search over columns in the order ``place``, and return the result in the original order."""
     back = np.argsort(place)
     sorted_columns, limits = columns.reordered(place), moved(arcs, place, back)
     order = None if settings.order is None else [int(back[v]) for v in settings.order]
@@ -206,7 +205,7 @@ def _require_free(arcs: Arcs, columns: NodeColumns | CountedColumns, method: str
 
 
 def moved(arcs: Arcs, place: Codes, back: Codes) -> Arcs:
-    """Return the limits of the columns in their new places."""
+    """Return the limits on arcs for the columns in another order."""
     if arcs.is_free:
         return arcs
 
@@ -221,7 +220,7 @@ def moved(arcs: Arcs, place: Codes, back: Codes) -> Arcs:
 
 
 def _with_weight(columns: NodeColumns, weights: Floats) -> tuple[NodeColumns, Floats]:
-    """Leave out the rows without weight."""
+    """Drop rows without weight."""
     rows = np.flatnonzero(weights)
     return columns.take(rows), weights[rows]
 
@@ -231,13 +230,13 @@ _U = np.uintp
 
 @kernel
 def hash_rows(columns: Any, hashes: Any) -> None:
-    """Write a hash of each row of ``columns``, which are variables × rows."""
+    """Write a hash of each row to ``hashes``; ``columns`` has shape (variables, rows)."""
     for i in range(hashes.shape[0]):
         hashes[i] = np.uint64(0)
     for v in range(columns.shape[0]):
         column = columns[v]
         for i in range(hashes.shape[0]):
-            # The shift brings the upper bits, which all cells so far have stirred, down to where the next one is added.
+            # The shift moves the upper bits, which depend on all cells so far, down to where the next cell is added.
             mixed = (hashes[i] ^ (hashes[i] >> np.uint64(29))) + np.uint64(column[i]) + np.uint64(1)
             hashes[i] = fibonacci_hash(mixed)
 
@@ -246,11 +245,11 @@ def hash_rows(columns: Any, hashes: Any) -> None:
 def find_distinct(
     columns: Any, hashes: Any, weights: Any, most: int, table: Any, first: Any, sums: Any
 ) -> int:
-    """Add the weight of every row to the first row that is equal to it; return how many differ, −1 beyond ``most``.
+    """Merge equal rows. Return the number of distinct rows, or −1 if there are more than ``most``.
 
-    ``table`` holds places in ``first``, −1 where free; its length is a power of two above ``most``. ``first`` and
-    ``sums`` are, for each row that differs from those before it, where it stands and the weight of all its equals.
-    Without ``weights`` (an empty array) every row has weight 1.
+    ``first`` and ``sums`` become the index of the first of each group of equal rows, and their total weight. ``table``
+    is a hash table of positions in ``first``, with −1 for free slots; its length is a power of two above ``most``. If
+    ``weights`` is empty, every row has weight 1.
     """
     mask = _U(table.shape[0] - 1)
     weighted = weights.shape[0] > 0
@@ -280,30 +279,31 @@ def find_distinct(
     return found
 
 
-# Fewer rows than this are counted before they are compared.
+# With fewer rows than this, counting all rows is faster than merging equal ones.
 FEWEST_ROWS = 2**14
-# One row in this many, evenly spread, is compared first: if more than half of them differ, the pass over all rows is
-# skipped.
+# One row in this many, evenly spaced, is compared first. If more than half of them are distinct, the rows are not
+# merged.
 SAMPLED = 16
-# Weighted rows are counted one by one, others 64 at a time by bits: with fewer than one in this many, weights win.
+# Weighted rows are counted one at a time, others 64 at a time by bits. Merging pays if at most one row in this many is
+# distinct.
 PAYS = 16
 
 
 class DistinctRows(NamedTuple):
-    """Columns in which all rows are different, and the weight of each row."""
+    """Columns whose rows are all distinct, and the weight of each row."""
 
     columns: NDArray[Any]
     weights: Floats
 
 
 def distinct_rows(columns: NDArray[Any], weights: Floats | None, most: int) -> DistinctRows | None:
-    """Return each different row once, in the order in which they are met; None where more than ``most`` differ.
+    """Return the distinct rows in the order of their first occurrence, or None if there are more than ``most``.
 
     Parameters
     ----------
     columns : unsigned integer array of shape (variables, rows)
     weights : float64 array, optional
-        The weight of each row; by default 1.
+        The weight of each row. By default, 1.
     most : int
 
     Examples
@@ -326,9 +326,9 @@ def distinct_rows(columns: NDArray[Any], weights: Floats | None, most: int) -> D
 
 
 def joined_where_it_pays(columns: NDArray[Any], weights: Floats | None) -> DistinctRows | None:
-    """Return the different rows with their weights where there are few enough of them; else None.
+    """Return the distinct rows with their weights if merging pays, otherwise None.
 
-    A sample is compared first, so that mostly different rows cost next to nothing.
+    A sample is compared first, so that almost no time is lost if most rows are distinct.
     """
     n = columns.shape[1]
     if n < FEWEST_ROWS or not len(columns):
@@ -340,10 +340,10 @@ def joined_where_it_pays(columns: NDArray[Any], weights: Floats | None) -> Disti
 
 
 class SearchAnswers:
-    """Answers both kinds of question over the complete rows of some columns.
+    """Scores and independence tests for a search, over the complete rows of some columns.
 
-    ``weights`` are those of the complete rows. Rows that occur many times are joined where this pays. Scores and
-    tests are prepared on first use.
+    ``weights`` are the weights of the complete rows. Equal rows are merged if this pays. Scores and tests are prepared
+    on first use.
     """
 
     def __init__(
@@ -372,12 +372,12 @@ class SearchAnswers:
         return found
 
     def rescored(self, score: Score) -> SearchAnswers:
-        """Return what answers by another score over the same rows."""
+        """Return the same with another score, over the same rows."""
         return SearchAnswers(self._columns, score, None, self._weights, self.joined)
 
     @property
     def n_evaluated(self) -> int:
-        """How many families were scored and tests made."""
+        """The number of families scored and tests made."""
         scored = 0 if self._scores is None else int(self._scores.n_scored)
         return scored + (0 if self._tests is None else int(self._tests.n_tested))
 
@@ -404,11 +404,11 @@ class SearchAnswers:
 
 
 def _correlation_tests(numbers: Floats, weights: Floats | None, name: str) -> CorrelationTests:
-    """Test columns of numbers; the correlation of a constant one is NaN."""
+    """Return tests of numeric columns. The correlation of a constant column is NaN."""
     w = np.ones(numbers.shape[1]) if weights is None else weights
     n = float(w.sum())
     centred = numbers - (numbers @ w / n)[:, None]
-    # Each column over its largest number: the square of none then leaves the range of doubles.
+    # Divide each column by its largest number, so that no square overflows.
     centred /= np.maximum(np.abs(centred).max(axis=1, initial=0.0), np.finfo(float).tiny)[:, None]
     scatter = (w * centred) @ centred.T
     spread = np.sqrt(np.diag(scatter))
