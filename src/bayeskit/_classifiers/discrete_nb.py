@@ -196,9 +196,7 @@ class ComplementNB(DiscreteNB):
         As in :class:`~bayeskit.NaiveBayes`, but by self-training: the scores define no distribution of texts,
         so EM has no likelihood to maximise. Unlabelled rows are split between the classes by their posteriors
         and counted, repeatedly, until the posteriors settle. This is not EM and has no guarantee.
-        ``history_`` holds log P(y | x) of the labelled rows, which may decrease; the best step is kept. "loo"
-        re-estimates the model for each of up to 2,000 labelled rows and each λ, which is slow with many
-        words.
+        ``history_`` holds log P(y | x) of the labelled rows, which may decrease; the best step is kept.
 
     Examples
     --------

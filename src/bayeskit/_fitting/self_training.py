@@ -1,15 +1,15 @@
-r"""Self-training: learns from unlabelled rows with a model that has only posteriors.
+r"""Self-training: learning from unlabelled rows with a model that has posteriors but no P(x).
 
-Complement naive Bayes, weighted naive Bayes and stacks of models have no P(x), so there is no likelihood of unlabelled
-rows, and this is no EM. The steps are the same: each unlabelled row is shared among the classes by its posterior, and
-the model is estimated from labelled counts + λ·shared counts. Nothing is guaranteed: the model is taught by its own
-answers, mistakes among them. What is watched,
+Without P(x), as in complement naive Bayes, weighted naive Bayes and stacks of models, unlabelled rows have no
+likelihood, so this is not EM. The steps are the same: each unlabelled row is split between the classes by its
+posterior, and the model is estimated from labelled counts + λ·split counts. There is no guarantee, because the model
+learns from its own predictions, including the wrong ones. The objective,
 
 .. math:: \sum_{i \in L} w_i \log P(c_i \mid x_i)
 
-over the labelled rows, may fall at any step, and the first step after which it falls is the last. That is mostly the
-first of all: on 20 newsgroups and on mushrooms further steps cost accuracy and much log-loss; they gained, and little,
-where attributes were drawn as the model has them.
+over the labelled rows, may decrease at any step. The last step before it decreases is the result, and usually this is
+the first step. On 20 newsgroups and on mushrooms, further steps reduced accuracy and increased log-loss a lot. They
+helped only a little, and only if attributes were drawn from the model itself.
 
 References
 ----------
@@ -38,48 +38,48 @@ from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import SettingError
 from bayeskit.typing import Floats
 
-# The weights that are tried. Unlabelled rows are many, so small weights differ more than large ones.
+# The weights to try. There are many unlabelled rows, so small weights differ more than large ones.
 CANDIDATES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
-# If leaving a row out needs a new estimate, milliseconds each, this many labelled rows evaluate each weight.
+# The number of labelled rows that evaluate each weight, if leaving out a row needs a new estimate (some milliseconds).
 MOST_REFITS = 300
 
 
-# Shares are still when they change by less than this in the mean over unlabelled rows, of which each shares out 1.
+# The shares have converged if their mean change over the unlabelled rows is less than this.
 STILL = 1e-4
-# A posterior of 0 counts as this: one row must not outweigh all others.
+# A posterior of 0 is replaced by this, so that one row does not outweigh all others.
 LEAST_POSTERIOR = 1e-300
 
 
 @dataclass(frozen=True)
 class TaughtModel:
-    """A model applied to all rows: their counts, the value of the labelled ones, the shares of the others."""
+    """A model applied to all rows: their counts, the objective of the labelled rows, the shares of the unlabelled."""
 
     statistics: Statistics
     value: float
     shares: tuple[Floats, ...]
 
     def moved_from(self, before: TaughtModel) -> float:
-        """By how much the shares differ, over all rows together."""
+        """Return the total difference of the shares, over all rows."""
         return sum(float(np.abs(a - b).sum()) for a, b in zip(self.shares, before.shares, strict=True))
 
 
 def self_train(rows: SplitRows, weight: float, most: int = MOST_STEPS) -> EmResult[CompletedStatistics]:
-    """Begin with the model of the labelled rows alone, and step until the shares are still or the value falls.
+    """Start with the model of the labelled rows, and step until the shares converge or the objective decreases.
 
     Parameters
     ----------
-    rows : Parted
+    rows : SplitRows
     weight : float
-        λ above 0.
+        λ, above 0.
     most : int
-        The most steps.
+        The maximum number of steps.
 
     Returns
     -------
     EmResult
-        With the last step before the value fell. A fall from the start to the first step is none: the value of the
-        start, of rows that it learned from and nothing else, is hard to reach, and the unlabelled ones would seldom
-        take part.
+        The last step before the objective decreased. A decrease from the start to the first step does not count. The
+        start is fitted only to the rows on which it is evaluated, so its value is hard to reach, and unlabelled rows
+        would rarely be used.
     """
     least = STILL * weight * rows.weights[1]
     here = taught(rows, rows.start.model, weight)
@@ -102,7 +102,7 @@ def self_train(rows: SplitRows, weight: float, most: int = MOST_STEPS) -> EmResu
 
 
 def taught(rows: SplitRows, model: Model, weight: float) -> TaughtModel:
-    """Share the unlabelled rows among the classes by a model, and count them with the labelled ones."""
+    """Split the unlabelled rows between the classes by a model, and add their counts to those of the labelled rows."""
     plan = rows.statistics.plan
 
     def shared(chunk: Chunk) -> tuple[Statistics, Floats]:
@@ -119,7 +119,7 @@ def taught(rows: SplitRows, model: Model, weight: float) -> TaughtModel:
 
 
 def conditional_value(chunk: Chunk, model: Model) -> float:
-    """Σ w log P(c | x) of rows whose class is known."""
+    """Return Σ w log P(c | x) of labelled rows."""
     assert chunk.target is not None
     posterior = model.joint_chunk(chunk)
     log_normalise(posterior, model.log_prior)
@@ -129,14 +129,14 @@ def conditional_value(chunk: Chunk, model: Model) -> float:
 
 @dataclass(frozen=True)
 class WeightTrial:
-    """What was learned under one weight.
+    """The result of learning with one weight of unlabelled rows.
 
     Attributes
     ----------
     weight : float
-    result : EmResult, or None where the weight is 0 and the labelled rows alone tell
+    result : EmResult, or None if the weight is 0 and only the labelled rows are used
     losses : mapping from weight to log-loss
-        Of all candidates, where the weight was chosen.
+        The losses of all candidates, if the weight was chosen.
     """
 
     weight: float
@@ -156,13 +156,13 @@ def check_weight(weight: object) -> None:
 
 
 def weigh(rows: SplitRows, weight: float | str) -> WeightTrial:
-    """Learn under a weight, or under each of the candidates, of which the one with the least log-loss is taken.
+    """Learn with a given weight, or choose the candidate weight with the lowest log-loss.
 
-    The loss is that of the labelled rows, each left out of the counts. The expected counts of the unlabelled rows are
-    held while a row is left out, although its label had a part in them: an approximation, which spares as many runs
-    as there are labelled rows. Of equal losses the smaller weight is taken.
+    The loss is the leave-one-out loss of the labelled rows. While a row is left out, the expected counts of the
+    unlabelled rows are kept fixed, although its label influenced them. This approximation avoids one run for each
+    labelled row. In a tie, the smaller weight is taken.
 
-    Learning is EM where the model has a P(x), else self-training.
+    Learning is EM if the model has a P(x), otherwise self-training.
     """
     learn = complete if rows.start.model.is_distribution else self_train
     if not isinstance(weight, str):
@@ -173,7 +173,7 @@ def weigh(rows: SplitRows, weight: float | str) -> WeightTrial:
         result = learn(rows, candidate) if candidate > 0 else None
         statistics = rows.statistics if result is None else result.parameters.statistics
         losses[candidate] = left_out_loss(rows, statistics)
-        # Rounding alone does not choose.
+        # A difference by rounding does not count.
         if best is None or losses[candidate] < losses[best.weight] * (1.0 - 1e-12):
             best = WeightTrial(candidate, result, losses)
     assert best is not None
@@ -181,9 +181,9 @@ def weigh(rows: SplitRows, weight: float | str) -> WeightTrial:
 
 
 def left_out_loss(rows: SplitRows, statistics: Statistics) -> float:
-    """Return the mean log-loss of the labelled rows under statistics that hold them, each left out.
+    """Return the mean leave-one-out log-loss of the labelled rows under statistics that include them.
 
-    If each needs a new estimate (covariances, kernel densities), 300 of them, spread evenly.
+    If each row needs a new estimate (such as kernel densities), only ``MOST_REFITS`` evenly spaced rows are used.
     """
     chunks = (chunk for piece in rows.labelled for chunk in chunks_with_weight(piece))
     left_out = LeaveOneOut(statistics, rows.spec)

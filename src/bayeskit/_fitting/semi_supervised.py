@@ -2,8 +2,8 @@ r"""Semi-supervised learning by EM, from labelled and unlabelled rows.
 
 .. math:: \sum_{i \in L} \log P(c_i, x_i) + \lambda \sum_{u \in U} \log P(x_u)
 
-is maximised by EM. The E-step shares each unlabelled row among the classes by its posterior; the M-step estimates from
-labelled counts + λ·expected counts, exactly as from any other counts.
+is maximised by EM. The E-step splits each unlabelled row between the classes by its posterior. The M-step estimates
+the model from labelled counts + λ·expected counts, as from any other counts.
 
 References
 ----------
@@ -36,15 +36,15 @@ from bayeskit._statistics.term import Plan
 
 T = TypeVar("T")
 
-# A step that gains less than this for each row is the last; and the most steps.
+# EM stops after a step that gains less than this per row, and after at most this many steps.
 LEAST_GAIN, MOST_STEPS = 1e-5, 50
-# Statistics up to this size are counted chunk by chunk; larger ones in proportionally longer chunks.
+# Statistics up to this size are counted in chunks of the usual length, larger ones in proportionally longer chunks.
 _FREE_BYTES = 2**25
 
 
 @dataclass(frozen=True)
 class CompletedStatistics:
-    """Statistics of labelled rows and expected ones of the others, and the model they make."""
+    """The statistics of labelled rows plus the expected statistics of unlabelled rows, and the model of both."""
 
     statistics: Statistics
     model: Model
@@ -52,16 +52,16 @@ class CompletedStatistics:
 
 @dataclass(frozen=True)
 class SplitRows:
-    """Rows in the codes of one schema, those with a class and those without, and the counts of the former.
+    """Labelled and unlabelled rows, encoded with one schema, and the statistics of the labelled rows.
 
     Attributes
     ----------
     schema : Schema
-        It has the states of both.
+        The schema, with the states of both.
     statistics : Statistics
-        Of the labelled rows, in that schema.
+        The statistics of the labelled rows, in that schema.
     spec : ModelSpec
-    labelled, unlabelled : tuples of Encoded
+    labelled, unlabelled : tuples of EncodedTable
     n_jobs : int, optional
     """
 
@@ -76,14 +76,14 @@ class SplitRows:
     def of(
         cls, fitted: FittedState, labelled: Iterable[EncodedTable], unlabelled: Iterable[Rows]
     ) -> SplitRows | None:
-        """Code the unlabelled rows, once for all steps; None where there are none.
+        """Encode the unlabelled rows once for all steps. Return None if there are none.
 
         Parameters
         ----------
-        fitted : Fitted
-            What was counted from the labelled rows.
-        labelled : the same rows in codes
-        unlabelled : Rows without labels
+        fitted : FittedState
+            The state after counting the labelled rows.
+        labelled : the labelled rows, encoded
+        unlabelled : the unlabelled rows
         """
         assert fitted.spec is not None
         schema, pieces = fitted.schema, list[EncodedTable]()
@@ -108,17 +108,17 @@ class SplitRows:
 
     @cached_property
     def start(self) -> CompletedStatistics:
-        """The labelled rows alone."""
+        """The statistics and the model of the labelled rows alone."""
         return CompletedStatistics(self.statistics, estimate(self.statistics, self.spec))
 
     @property
     def weights(self) -> tuple[float, float]:
-        """The weight of all labelled rows and of all unlabelled rows."""
+        """The total weights of the labelled and of the unlabelled rows."""
         unlabelled = sum(p.n_rows if p.weights is None else float(p.weights.sum()) for p in self.unlabelled)
         return self.statistics.total, unlabelled
 
     def over(self, pieces: Iterable[EncodedTable], task: Callable[[Chunk], T]) -> Iterator[T]:
-        """Run a task over all chunks of some rows, and give what it returns in their order."""
+        """Run a task over all chunks of some rows, and yield the results in order."""
         step = CHUNK_ROWS * max(1, memory_of(self.statistics.plan, self.schema) // _FREE_BYTES)
         for piece in pieces:
 
@@ -130,11 +130,11 @@ class SplitRows:
 
 @dataclass(frozen=True)
 class SemiSupervised:
-    """The problem that EM solves.
+    """The EM problem of semi-supervised learning.
 
     Attributes
     ----------
-    rows : Parted
+    rows : SplitRows
     weight : float
         λ: the weight of an unlabelled row relative to a labelled one.
     """
@@ -143,7 +143,7 @@ class SemiSupervised:
     weight: float
 
     def expect(self, completed: CompletedStatistics) -> tuple[Statistics, float]:
-        """Share the unlabelled rows among the classes; return the counts of all rows, and the value."""
+        """Split the unlabelled rows between the classes. Return the counts of all rows, and the objective."""
         rows, model = self.rows, completed.model
         value = sum(rows.over(rows.labelled, lambda chunk: _labelled_value(chunk, model)))
         statistics = rows.statistics
@@ -153,7 +153,7 @@ class SemiSupervised:
         return statistics, value + imaginary_value(model, statistics, rows.spec)
 
     def maximise(self, statistics: Statistics) -> CompletedStatistics:
-        """Estimate as from any other counts."""
+        """Estimate the model, as from any other counts."""
         return CompletedStatistics(statistics, estimate(statistics, self.rows.spec))
 
     def _shared(self, chunk: Chunk, model: Model) -> tuple[Statistics, float]:
@@ -165,18 +165,18 @@ class SemiSupervised:
 def complete(
     rows: SplitRows, weight: float, how: StoppingRule | None = None
 ) -> EmResult[CompletedStatistics]:
-    """Climb from the model of the labelled rows alone.
+    """Run EM from the model of the labelled rows.
 
-    That start is no candidate for the best step: where smoothing follows the counts (back-off), the likelihood may
-    fall when more rows are counted, and the unlabelled ones would then never take part.
+    The start itself does not compete for the best step. If smoothing depends on the counts (back-off), the likelihood
+    may decrease when more rows are counted, and the unlabelled rows would then never be used.
 
     Parameters
     ----------
-    rows : Parted
+    rows : SplitRows
     weight : float
-        λ above 0.
+        λ, above 0.
     how : StoppingRule, optional
-        When to stop: where a step gains less than 1e-5 a row, or after 50 steps, by default.
+        By default, stop after a step that gains less than 1e-5 per row, or after 50 steps.
     """
     labelled, unlabelled = rows.weights
     if how is None:
@@ -189,9 +189,9 @@ def complete(
 
 
 def _labelled_value(chunk: Chunk, model: Model) -> float:
-    """Σ w log P(c, x) of rows whose class is known.
+    """Return Σ w log P(c, x) of labelled rows.
 
-    Only a class that was given no probability makes such a row impossible. It stays so, whatever is learned.
+    Such a row can be impossible only if its class has a given prior probability of 0, which EM cannot change.
     """
     assert chunk.target is not None
     own = model.joint_chunk(chunk)[np.arange(chunk.n_rows), chunk.target.astype(np.intp)]
@@ -200,7 +200,7 @@ def _labelled_value(chunk: Chunk, model: Model) -> float:
 
 
 def _with_weight(pieces: list[EncodedTable], n_jobs: int | None) -> Schema:
-    """The schema of the states that occur in some row; a span of integers may have been assumed so far."""
+    """Return the schema of the states that occur. Until now, an integer column may have all values of its range."""
     total: Statistics | None = None
     for piece in pieces:
         classes = replace(piece, target=np.zeros(piece.n_rows, dtype=np.uint32))
@@ -211,14 +211,14 @@ def _with_weight(pieces: list[EncodedTable], n_jobs: int | None) -> Schema:
 
 
 def imaginary_value(model: Model, statistics: Statistics, spec: ModelSpec) -> float:
-    r"""Return Σ a log θ over the tables of a model: what a prior adds to EM's objective.
+    r"""Return Σ a log θ over the tables of a model: the term that a prior adds to the objective of EM.
 
-    Imaginary counts a make :math:`\hat\theta = (n + a)/(N + \sum a)`, which is where
-    :math:`\sum_v (n_v + a_v) \log \theta_v` is largest. So EM with smoothed tables maximises the likelihood and
-    :math:`\sum a \log \theta` together. It is 0 where the form smooths otherwise.
+    With imaginary counts a, the estimate :math:`\hat\theta = (n + a)/(N + \sum a)` maximises
+    :math:`\sum_v (n_v + a_v) \log \theta_v`. So EM with smoothed tables maximises the log-likelihood plus
+    :math:`\sum a \log \theta`. The term is 0 if the form smooths in another way.
 
-    The imaginary rows of an attribute of counts have its mean in ``statistics``, those of all rows: it is the same
-    however unlabelled rows are shared among the classes.
+    The imaginary rows of a count attribute have its mean over all rows in ``statistics``. This mean does not depend on
+    how unlabelled rows are split between the classes.
 
     Examples
     --------

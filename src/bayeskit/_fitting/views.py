@@ -1,8 +1,8 @@
-"""Views: many random ways to cut numeric attributes into intervals, over which a model of counts is averaged.
+"""Views: random sets of cut points of numeric attributes, over which a model of counts is averaged.
 
-One set of cut points is a compromise: few intervals blur the class, many leave few rows in each. The mean of the
-logarithms over several sets keeps what they agree in. The cut points do not look at the class, so that leaving a row
-out of the counts leaves it out of the model, up to where the cuts lie.
+A single set of cut points is a compromise: few intervals blur the classes, many intervals have few rows each. Averaging
+log-posteriors over several sets avoids this. The cut points do not depend on the classes, so leaving a row out of the
+counts leaves it out of the model, except for the positions of the cuts.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from numpy.typing import ArrayLike
 from bayeskit._schema import Name
 from bayeskit.typing import Floats
 
-# Rows up to which intervals must be few, and from which on they may be many.
+# With fewer rows than FEW_ROWS there are few intervals; from MANY_ROWS on there are many.
 FEW_ROWS, MANY_ROWS = 1_000, 8_000
-# The least number of rows of an interval next to a frequent value.
+# The minimum number of rows per interval besides those of frequent values.
 _LEAST_ROWS = 5
 
 
 class ViewKind(NamedTuple):
-    """How the cut points of a view are drawn: the range of intervals, and whether frequent values have their own."""
+    """How to draw a view: the range of the number of intervals, and whether frequent values get their own interval."""
 
     least: int
     most: int
@@ -48,7 +48,7 @@ class Views:
 
 
 def kinds_of(n_rows: float, n_views: int) -> list[ViewKind]:
-    """Return how each view is drawn: one with few intervals, then one with many, in turn.
+    """Return how to draw each view, alternating between few and many intervals.
 
     >>> [tuple(kind) for kind in kinds_of(500, 2)], tuple(kinds_of(5_000, 2)[1])
     ([(2, 6, False), (3, 12, False)], (8, 25, True))
@@ -63,7 +63,7 @@ def kinds_of(n_rows: float, n_views: int) -> list[ViewKind]:
 
 
 def coarse_kinds(n_rows: float, n_views: int) -> list[ViewKind]:
-    """Return how views for larger sets of attributes are drawn, whose tables have more cells."""
+    """Return how to draw views for tables over more attributes, which need fewer intervals."""
     return [ViewKind(2, 5, False) if n_rows < FEW_ROWS else ViewKind(3, 8, False)] * n_views
 
 
@@ -72,7 +72,7 @@ def draw_views(
 ) -> Views:
     """Draw the cut points of every view.
 
-    A column's own values seed its draws: neither its name nor its place changes them, nor the order of the rows.
+    The values of a column seed its draws, so these do not depend on its name, its position or the order of the rows.
 
     Parameters
     ----------
@@ -94,14 +94,14 @@ def draw_views(
 def draw_cuts(states: ArrayLike, weight: ArrayLike, kind: ViewKind, rng: np.random.Generator) -> Floats:
     r"""Return cut points at quantiles :math:`(i + u_i)/m`, with m intervals and u between −½ and ½ drawn at random.
 
-    With ``atoms`` a value that holds more than 1/m of the rows has an interval to itself, and the others share the
-    rest; where there are at most m values each has its own.
+    With ``atoms``, a value with more than 1/m of the rows gets its own interval, and the other values share the rest.
+    If there are at most m values, each gets its own.
 
     Parameters
     ----------
     states : array of shape (v,), ascending
     weight : array of shape (v,)
-        How many rows have each value.
+        The weight of the rows with each value.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def draw_cuts(states: ArrayLike, weight: ArrayLike, kind: ViewKind, rng: np.rand
 
 
 def _quantiles(weight: Floats, m: int, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Return the values before which to cut, by their places; none before the first."""
+    """Return the indices of the values before which to cut, never the first."""
     shares = (np.arange(1, m) + rng.uniform(-0.5, 0.5, m - 1)) / m
     upto = np.cumsum(weight)
     places = np.searchsorted(upto, np.sort(shares) * upto[-1], side="right")
@@ -137,7 +137,7 @@ def _quantiles(weight: Floats, m: int, rng: np.random.Generator) -> np.ndarray[t
 
 
 def _between(x: Floats, places: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Floats:
-    """Return the middle between each of these values and the one before it; finite, and below the value."""
+    """Return the midpoint of each of these values and the one before it, finite and below the value."""
     below, above = np.maximum(x[places - 1], -np.finfo(float).max), np.minimum(x[places], np.finfo(float).max)
     middle = 0.5 * below + 0.5 * above
     return np.unique(np.where(middle < x[places], middle, below))

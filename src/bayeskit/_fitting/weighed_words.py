@@ -29,27 +29,28 @@ from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.term import Plan
 from bayeskit.typing import Floats
 
-# Imaginary occurrences of each word in each class, in the multinomial and in the complement: those of least
-# leave-one-out log-loss, on the mean of five collections of texts (benchmarks/text.py).
+# The imaginary occurrences of each word in each class, for the multinomial and the complement. They have the lowest
+# mean leave-one-out log-loss over five collections of texts (benchmarks/text.py).
 ALPHAS = (0.02, 0.1)
-# A few numbers are chosen; more texts would change them little, and each costs as much as a prediction for each class.
+# The maximum number of texts used to choose the few weights. More texts would change them little, and each costs as
+# much as a prediction.
 MOST_TEXTS = 10_000
-# One imaginary text in N + 2 has any class, and b is normal about 0: where every text that was left out is told right,
-# weights would otherwise grow without bound.
+# The standard deviation of the normal prior of b. Together with one imaginary text in N + 2 of any class, it keeps the
+# weights bounded if every left-out text is classified correctly.
 DEVIATION_OF_BIAS = 1.0
 MOST_STEPS = 200
 
 
 @dataclass(frozen=True)
 class WeighedWords(ModelForm):
-    """Naive Bayes of the columns, and words with weights.
+    """The form of TextBayes: naive Bayes of the columns, and a weighted score of the words.
 
     Attributes
     ----------
-    weights : (u, w), of the multinomial and of the complement
+    weights : (u, w), the weights of the multinomial and of the complement
     columns : r, the power of the factors of the other columns
-    biases : ((class, b), …); a class that came later has 0
-    alphas : imaginary occurrences of each word in both
+    biases : ((class, b), …); 0 for a class that appeared later
+    alphas : the imaginary occurrences of each word in the multinomial and in the complement
     """
 
     weights: tuple[float, float] = (1.0, 0.0)
@@ -87,14 +88,14 @@ class WordWeights:
     bias: Mapping[Label, float]
 
     def plain(self) -> dict[str, Any]:
-        """Return them as numbers and labels, to be held and saved."""
+        """Return the weights as numbers and labels, for ``held_`` and for files."""
         return {**vars(self), "bias": dict(self.bias)}
 
 
 def choose_word_weights(fitted: FittedState, source: Source, rare: NDArray[np.bool_]) -> WordWeights:
-    """Choose the weights of least log-loss of texts that were left out: convex, one pass over the rows.
+    """Return the weights with the lowest leave-one-out log-loss: a convex problem, with one pass over the rows.
 
-    ``rare`` says which words would not have been chosen without any one of their texts.
+    ``rare`` marks the words that would not be in the vocabulary if any one of their texts were left out.
     """
     statistics, spec = fitted.statistics, fitted.spec
     assert spec is not None and isinstance(spec.form, WeighedWords)
@@ -120,10 +121,10 @@ def choose_word_weights(fitted: FittedState, source: Source, rare: NDArray[np.bo
 
 
 def _without_rare_words(chunk: Chunk, own: Floats, rare: NDArray[np.bool_]) -> tuple[Chunk, Floats]:
-    """Leave rare words out: to a model that was fitted to the other texts they are unknown.
+    """Return texts without rare words, which would be unknown to a model fitted to the other texts.
 
-    Half of the words of a text may be such. What is left has length one again, as any text to come. It is returned with
-    what is to be left out of it, so that the product of both is as it was.
+    This may be half the words of a text. The remaining text is scaled to norm 1 again, like any new text. The weight
+    to leave out is scaled inversely, so that their product does not change.
     """
     block = chunk.block
     rows = np.repeat(np.arange(chunk.n_rows), np.diff(block.indptr))
@@ -135,9 +136,9 @@ def _without_rare_words(chunk: Chunk, own: Floats, rare: NDArray[np.bool_]) -> t
 
 
 class _Loss:
-    """The log-loss as a function of u, w, r and b, with its slope.
+    """The log-loss as a function of u, w, r and b, with its gradient.
 
-    ``terms`` (n, 3, K) are what the weights multiply, ``known`` says which texts have a word and so a bias.
+    The weights multiply ``terms`` (n, 3, K). ``known`` marks the texts with a known word, which have a bias.
     """
 
     def __init__(
@@ -149,7 +150,7 @@ class _Loss:
         weights: Floats,
     ) -> None:
         self.terms = np.moveaxis(terms - terms.mean(axis=2, keepdims=True), 1, 0).copy()
-        # In units in which all terms are of size one the search takes fewer steps. A term that is nothing stays so.
+        # Scaling all terms to size 1 reduces the number of steps. A term that is zero stays zero.
         size = self.terms.std(axis=(1, 2))
         self.unit = np.divide(1.0, size, out=np.zeros_like(size), where=size > 1e-12)
         self.log_prior, self.known, self.weights = log_prior, known.astype(np.float64), weights
@@ -173,7 +174,7 @@ class _Loss:
         return loss, np.concatenate([slope, self.known @ wrong + pull])
 
     def least(self, labels: tuple[Label, ...]) -> WordWeights:
-        """Return the weights of least loss."""
+        """Return the weights with the lowest loss."""
         start = np.concatenate([np.full(3, 0.5), np.zeros(len(labels))])
         bounds = [(0.0, None)] * 3 + [(None, None)] * len(labels)
         found = minimize(

@@ -1,4 +1,4 @@
-r"""Weighted naive Bayes (WANBIA): learns the weights that maximise the posterior of the true classes.
+r"""Weighted naive Bayes (WANBIA): the weights that maximise the posterior of the true classes.
 
 .. math:: P(c \mid x) \propto P(c) \prod_i P(x_i \mid c)^{w_i}
 """
@@ -28,7 +28,7 @@ from bayeskit._statistics.term import Plan
 from bayeskit.typing import Floats
 
 _U = np.uintp
-# The logarithm of the least double: where an attribute of weight 0 would rule a class out, its slope is −∞.
+# The logarithm of the smallest double. Without this bound, the slope of an attribute that rules out a class is −∞.
 LEAST = -745.0
 
 
@@ -42,10 +42,10 @@ def add_loss(
 
     .. math:: \frac{\partial}{\partial w_j} = \sum_i r_i \left(\sum_c P(c \mid x_i) t_{jc} - t_{j y_i}\right)
 
-    with t = log P(x_j | c): of the categorical attributes by look-up, then of the numeric ones, where ``norm`` is of a
-    value that is present and ``missing`` of one that is not. ``rows`` (n,) are the weights r of the rows, ``terms``
-    (numeric, K) and ``scores`` (K,) scratch. A row whose own class is impossible is ignored. The second derivative of
-    each weight, Σ_i r_i Var_c(t_jc), is wanted where ``curvature`` has a place for it.
+    with t = log P(x_j | c): first the categorical attributes, by look-up, then the numeric ones, where ``norm`` is for
+    present values and ``missing`` for missing ones. ``rows`` (n,) are the weights r of the rows. ``terms`` (numeric, K)
+    and ``scores`` (K,) are scratch. A row whose own class is impossible is ignored. If ``curvature`` is not empty, the
+    second derivatives Σ_i r_i Var_c(t_jc) are added to it.
     """
     d, m, k = _U(codes.shape[1]), _U(mean.shape[0]), _U(scores.shape[0])
     loss = 0.0
@@ -104,18 +104,18 @@ def add_loss(
 
 Chunks = Callable[[], Iterable[Chunk]]
 
-# The largest slope of the mean loss that counts as level, and the most steps taken towards it.
+# The search converges if no slope of the mean loss exceeds this, and stops after at most this many steps.
 LEVEL, MOST_STEPS = 1e-6, 200
 
 
 @dataclass(frozen=True)
 class WeightedNaive(ModelForm):
-    """P(c) ∏ P(x_i | c)^w_i with weights that are given: counted and estimated as in naive Bayes.
+    """P(c) ∏ P(x_i | c)^w_i with given weights, counted and estimated as in naive Bayes.
 
     Attributes
     ----------
     weights : mapping from attribute to weight
-        By default the weight is 1.
+        Attributes that are not named have weight 1.
     """
 
     weights: Mapping[Name, float]
@@ -140,7 +140,7 @@ class WeightedNaive(ModelForm):
 
 @dataclass(eq=False)
 class Terms:
-    """log P(c) and log P(x_i | c) of every attribute, as the loop reads them, in the order of its arguments."""
+    """log P(c) and log P(x_i | c) of every attribute, in the order of the loop's arguments."""
 
     log_prior: Floats
     places: NDArray[np.uintp]
@@ -157,14 +157,14 @@ class Terms:
 
 
 class Loss:
-    """The mean of −log P(y | x) over rows as a function of the weights: convex, with its slope.
+    """The mean of −log P(y | x) over rows as a function of the weights, which is convex, with its gradient.
 
     Parameters
     ----------
     statistics, spec
-        What the factors are estimated from, once for all weights.
+        The factors are estimated from these, once for all weights.
     chunks : callable
-        Gives the rows, coded, with their classes; called for every evaluation. A list is shared out to threads.
+        Returns the encoded rows with their classes. It is called for every evaluation. A list is processed by threads.
     n_jobs : int, optional
     """
 
@@ -181,7 +181,7 @@ class Loss:
         self.n_jobs = n_jobs
 
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
-        """Return the mean loss and its slope, of shape (d,): the categorical attributes, then the numeric ones."""
+        """Return the mean loss and its gradient, shape (d,): the categorical attributes, then the numeric ones."""
         loss, slope, _ = self._sum(weights, 0)
         return loss / self.total, slope / self.total
 
@@ -214,12 +214,12 @@ class Loss:
 
 
 def choose_weights(loss: Loss) -> dict[Name, float]:
-    """Return the weights between 0 and 1 of least loss, found from ones on by L-BFGS-B."""
+    """Return the weights between 0 and 1 with the lowest loss, by L-BFGS-B starting from 1."""
     d = len(loss.names)
     if not d:
         return {}
-    # In steps that bend the loss alike the search needs half to a quarter of the evaluations. Where all attributes
-    # together say as much as one, no posterior is so sure that nothing bends.
+    # Scaling the weights to equal curvature halves or quarters the number of evaluations. The curvature is computed at
+    # weights 1/d, where no posterior is so certain that it vanishes.
     unit = np.sqrt(loss.curvature(np.full(d, 1.0 / d)))
     unit = np.where(unit > 1e-8, unit, 1.0)
     best = np.inf, np.ones(d)
@@ -238,7 +238,7 @@ def choose_weights(loss: Loss) -> dict[Name, float]:
         jac=True,
         method="L-BFGS-B",
         bounds=[(0.0, most) for most in unit],
-        # A loss that is level to the last digit ends the search too.
+        # The search also ends if the loss changes only in the last digit.
         options={"maxiter": MOST_STEPS, "gtol": LEVEL / max(1.0, unit.max()), "ftol": 1e-15},
     )
     return dict(zip(loss.names, best[1].tolist(), strict=True))

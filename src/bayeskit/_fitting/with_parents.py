@@ -23,21 +23,21 @@ from bayeskit._statistics.term import Pattern, Plan
 
 @dataclass(frozen=True)
 class WithParents(ModelForm):
-    """A graph that is given: P(c) ∏ P(x_j | c, parents of x_j).
+    """The form of a given graph: P(c) ∏ P(x_j | c, parents of x_j).
 
     Attributes
     ----------
     dag : Dag
-        Over the attributes that the model uses; a numeric one has at most one parent and is never a parent.
-        Parents are in the order in which back-off keeps them.
-    constants : back-off constants of the levels, or None where they are still to be chosen
+        The graph over the attributes that the model uses. A numeric attribute has at most one parent and is never a
+        parent. Back-off drops the last parent first.
+    constants : back-off constants of the levels, or None if they are not chosen yet
     """
 
     dag: Dag
     constants: Constants | None = None
 
     def plan(self, schema: Schema, spec: ModelSpec) -> Plan:
-        """Ask for one table an attribute, with the class and its parents."""
+        """Return the counts to take: each attribute with its parents and the class."""
         if not schema.categorical:
             return Plan.naive(schema)
         families = self._families(schema)
@@ -78,7 +78,7 @@ class WithParents(ModelForm):
         counted = next(p.attributes for p in statistics.plan.patterns if p.kind == "families")
         mine = self._families(statistics.schema)
         if counted != mine:
-            # Others are counted along with these.
+            # The statistics may contain other families, too.
             families = families.chosen([counted.index(family) for family in mine])
         return estimate_families(
             families,
@@ -91,7 +91,7 @@ class WithParents(ModelForm):
 
 
 def settled_constants(tries: Any) -> Constants:
-    """Return the back-off constants that were chosen, those of the family with the most parents."""
+    """Return the chosen back-off constants, those of the family with the most parents."""
     backs_off = [f for f, mode in enumerate(tries.rule.mode.tolist()) if mode == BACK_OFF]
     if not backs_off:
         return (1.0,)
