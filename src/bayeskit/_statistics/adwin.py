@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from math import log, sqrt
 
-# Buckets of each size, and how many numbers lie between two tests, as Bifet and Gavaldà suggest.
+# The maximum number of buckets of each size, and the number of values between two tests, as in Bifet and Gavaldà.
 _MOST_ALIKE = 5
 _EVERY = 32
-# No part of fewer numbers is compared.
+# Each side of a cut must have at least this many numbers.
 _FEWEST = 5
 
 
 class Adwin:
-    r"""A window over numbers between 0 and 1, in memory that grows with the logarithm of its size.
+    r"""A window over numbers between 0 and 1. Its memory grows with the logarithm of its length.
 
-    The window is cut at every place where the means of both sides differ by more than
+    The older part of the window is dropped if the means of the two parts differ by more than
 
     .. math:: \epsilon = \sqrt{\frac{2}{m} \sigma^2 \ln\frac{2}{\delta'}} + \frac{2}{3m} \ln\frac{2}{\delta'},
        \qquad \frac1m = \frac1{n_0} + \frac1{n_1}, \quad \delta' = \frac{\delta}{\ln n}
 
-    Numbers are held in buckets of 1, 2, 4, … of them: their count, sum and sum of squares, which add up.
+    Numbers are stored in buckets of 1, 2, 4, … numbers: their count, sum and sum of squares.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Adwin:
         return sum(total for _, total, _ in self._buckets) / max(self.size, 1)
 
     def add(self, value: float) -> tuple[int, float] | None:
-        """Add a number; return the count and the mean of what was dropped, if the mean has changed."""
+        """Add a number. If the mean has changed, return the count and the mean of the numbers dropped."""
         self._buckets.insert(0, (1, value, value * value))
         self._compress()
         self._steps += 1
@@ -75,7 +75,7 @@ class Adwin:
         return None if dropped is None else (dropped[0], dropped[1] / dropped[0])
 
     def _changed(self) -> int | None:
-        """Return where the older part begins, if its mean differs: the oldest such place, which drops least."""
+        """Return the start of the shortest older part whose mean differs from the rest, or None."""
         n, total, squares = (
             (sum(column) for column in zip(*self._buckets, strict=True)) if self._buckets else (0, 0, 0)
         )

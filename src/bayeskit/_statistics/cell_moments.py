@@ -17,7 +17,7 @@ from bayeskit._statistics.term import Term
 from bayeskit.errors import DataError
 from bayeskit.typing import Floats
 
-# Bytes that the moments of all cells may take.
+# The maximum size of the moments of all cells, in bytes.
 LARGEST = 2**31
 
 
@@ -25,14 +25,14 @@ LARGEST = 2**31
 class CellMoments(Part):
     r"""The weight, sum and sum of squares of M attributes in each state and class.
 
-    With g the row of state v of categorical attribute j (attributes lie one after the other, each with its
-    states and one spare cell for missing values, as in :class:`~bayeskit.statistics.Tables`), the cell
-    (g, c, m) holds the moments of x_m over the rows of class c where x_j = v and x_m is present:
+    Attributes are stored one after the other, each with its states and one spare cell for missing values, as in
+    :class:`~bayeskit.statistics.Tables`. With g the row of state v of categorical attribute j, the cell (g, c, m) holds
+    the moments of x_m over the rows of class c in which x_j = v and x_m is present:
 
     .. math:: n = \sum w, \quad S_1 = \sum w (x - p), \quad S_2 = \sum w (x - p)^2
 
-    Every cell has its own pivot and is held in double-double: the cells are those of
-    :class:`~bayeskit._statistics.moments.Moments`, with T·K classes.
+    Every cell has its own pivot and is stored in double-double, like the cells of
+    :class:`~bayeskit._statistics.moments.Moments` with T·K classes.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class CellMoments(Part):
 
     @classmethod
     def memory(cls, schema: Schema, attributes: tuple[Name, ...] = ()) -> int:
-        """Return the bytes that the cells of all numeric attributes will take, before any is taken."""
+        """Return the size of the cells of all numeric attributes in bytes, before they are allocated."""
         return _bytes(schema, len(schema.numeric))
 
     @property
@@ -91,7 +91,7 @@ class CellMoments(Part):
     def over_states(self, begin: int, end: int) -> Moments:
         """Return the moments of each class over some states together, of shape (K, M)."""
         planes, _, k, width = self.cells.shape
-        # Halves are merged until one state is left; empty cells fill up to a power of two.
+        # Merge halves until one state is left. Empty cells pad the states to a power of two.
         size = 1 << max(end - begin - 1, 0).bit_length()
         cells = np.zeros((planes, size, k, width))
         cells[:, : end - begin] = self.cells[:, begin:end]
@@ -109,7 +109,7 @@ class CellMoments(Part):
         return weight
 
     def mean(self) -> tuple[Floats, Floats]:
-        """Return the means as high + low, each of shape (T, K, M); 0 where no weight is."""
+        """Return the means as high + low, each of shape (T, K, M); 0 for cells without weight."""
         high, low = self.flat.mean()
         return high.reshape(self.weight.shape), low.reshape(self.weight.shape)
 
@@ -123,7 +123,7 @@ class CellMoments(Part):
     def subtract(self, other: Self, gone: Gone | None = None) -> Self:
         left = self.flat.subtract(other.flat)
         if gone is not None and "moments" in gone:
-            # Rows gone from a cell are among those gone from its class.
+            # The rows removed from a cell are among those removed from its class.
             of_class: Moments = gone["moments"]
             everywhere = Moments(np.tile(of_class.cells, (1, self.cells.shape[1], 1)), of_class.exponent)
             left = left.within_cells(everywhere, other.flat.weight != 0.0)
@@ -178,7 +178,7 @@ class CellMoments(Part):
 def _blocks(
     cells: Floats, schema: Schema, attributes: tuple[Name, ...]
 ) -> Iterator[tuple[Term, int, Floats]]:
-    """The terms, the number of their numeric attribute, and their cells: a view of shape (7, K, r + 1)."""
+    """Yield the terms, the index of their numeric attribute, and their cells: a view of shape (7, K, r + 1)."""
     offsets = schema.offsets.tolist()
     for i, term in enumerate(CellMoments.terms(schema, attributes)):
         j, m = divmod(i, len(attributes))
@@ -190,7 +190,7 @@ def _bytes(schema: Schema, width: int) -> int:
 
 
 def _room(schema: Schema, width: int) -> Floats:
-    """Return empty cells, or refuse before the memory is taken."""
+    """Return empty cells. If they are too large, raise an error before allocating them."""
     states, k, needed = int(schema.offsets[-1]), schema.n_classes, _bytes(schema, width)
     if needed > LARGEST:
         raise DataError(

@@ -1,10 +1,10 @@
 """Double-double arithmetic, and cells whose sums are stored in it.
 
-A double-double is an unevaluated sum ``high + low`` of two doubles: about 32 digits. Sums of squares
-about a pivot need them because an outlier of 1e8 standard deviations fills sixteen digits by itself, and
-what lies under it must still be there when the outlier is forgotten.
+A double-double is an unevaluated sum ``high + low`` of two doubles, with about 32 digits. Sums of squares about a pivot
+need this precision: an outlier of 1e8 standard deviations fills the sixteen digits of a double, and when it is
+forgotten, the sums of the other rows must still be exact.
 
-A cell is seven numbers, one in each plane of an array of shape (7, K, d); see the names below.
+A cell is seven numbers, one in each plane of an array of shape (7, K, d). The names of the planes are below.
 """
 
 from __future__ import annotations
@@ -120,13 +120,13 @@ FINE, TROUBLE, FAR = 0, 1, 2
 
 # A cell moves its pivot to its mean when they are more than this many standard deviations apart.
 FAR_DEVIATIONS = 10.0
-# What is left of a fractional weight after a subtraction, as a share of what was held, that is nothing: the
-# rounding of one double, see `part.ROUNDING`. Nothing real lies below zero, so there more is forgiven.
+# After a subtraction, a fractional weight below the first fraction of the previous weight is rounding error, see
+# `part.ROUNDING`. A negative weight is always an error, so the tolerance below zero is larger.
 NO_WEIGHT, BELOW_ZERO = 2.0**-48, 1e-13
-# The share of the held sum of squares below which a remainder is rounding, so that the values that are
-# left are equal: double-double resolves 1e-32, counting 65,536 rows loses up to four digits of that.
+# A remainder below this fraction of the previous sum of squares is rounding error, so the remaining values are equal.
+# Double-double resolves 1e-32, and counting 65,536 rows loses up to four digits of that.
 NO_SPREAD = 1e-26
-# The share of what a mean was computed from, its pivot and the values about it, below which it is rounding.
+# A mean below this fraction of the numbers it was computed from (its pivot and the values about it) is rounding error.
 NO_VALUE = 1e-30
 # A sum of squares below this has lost low digits to underflow.
 SMALLEST_SECOND = 1e-280
@@ -190,18 +190,18 @@ def centre(w: float, w_low: float, f: float, f_low: float, s: float, s_low: floa
 
 @kernel
 def settle(cells: Any, c: Any, j: Any, held: float) -> int:
-    """Bring a cell into the form that is kept; ``held`` is the sum of squares it was made from."""
+    """Bring a cell into its stored form; ``held`` is the sum of squares it was computed from."""
     w, w_low, p = cells[WEIGHT, c, j], cells[WEIGHT_LOW, c, j], cells[PIVOT, c, j]
     f, f_low = cells[FIRST, c, j], cells[FIRST_LOW, c, j]
     s, s_low = cells[SECOND, c, j], cells[SECOND_LOW, c, j]
     if not (isfinite(p) and isfinite(f + f_low) and isfinite(s + s_low)):
         return TROUBLE
     status = TROUBLE if abs(s) < SMALLEST_SECOND and f != 0.0 else FINE
-    # A weight below zero means that more was taken away than was there: it is reported, not tidied.
+    # A negative weight means that more was removed than was counted. It is kept, so that it can be reported.
     if w <= 0.0:
         return status
     offset = f / w
-    # Where the mean is within ten deviations of the pivot, plain doubles see it: n(mean − p)² ≤ 100/101 S2.
+    # If the mean is within ten deviations of the pivot, plain doubles are enough to show it: n(mean − p)² ≤ 100/101 S2.
     if FAR_DEVIATIONS**2 * s >= (FAR_DEVIATIONS**2 + 1.0) * (f * offset) and s > NO_SPREAD * 1e3 * held:
         return status
     spread, _ = centre(w, w_low, f, f_low, s, s_low)
@@ -212,7 +212,7 @@ def settle(cells: Any, c: Any, j: Any, held: float) -> int:
         offset, offset_low = divide(f, f_low, w, w_low)
         mean, mean_low = add_exactly(p, offset)
         mean += mean_low + offset_low
-        # A constant that is nothing but the rounding of larger numbers is zero.
+        # A constant that is only the rounding error of larger numbers is zero.
         least = NO_VALUE * max(abs(p), sqrt(held / w))
         cells[PIVOT, c, j] = 0.0 if constant and abs(mean) <= least else mean
         by, by_low = add_exactly(cells[PIVOT, c, j], -p)
@@ -228,10 +228,10 @@ def settle(cells: Any, c: Any, j: Any, held: float) -> int:
 def constant_value(
     mean: Floats, constant: NDArray[np.bool_], pivot: Floats, held: Floats, weight: Floats
 ) -> Floats:
-    """Return the means of cells, 0 for a constant that is nothing but the rounding of what it was computed from.
+    """Return the means of cells, and 0 for a constant that is only rounding error.
 
-    This is what `settle` does with one cell. ``held`` are the sums of squares about ``pivot`` that the cell was made
-    from.
+    This is what `settle` does for one cell. ``held`` are the sums of squares about ``pivot`` that the cells were
+    computed from.
     """
     scale = np.sqrt(held / np.where(weight > 0.0, weight, np.inf))
     nothing = constant & (np.abs(mean) <= NO_VALUE * np.maximum(np.abs(pivot), scale))
@@ -257,7 +257,7 @@ def combine(a: Any, ca: Any, b: Any, cb: Any, sign: float, out: Any, co: Any, j:
         for plane in range(PLANES):
             out[plane, co, j] = 0.0
         return FINE
-    # The heavier cell keeps its pivot: its sums, the larger ones, are then not touched by rounding.
+    # Keep the pivot of the cell with more weight, so that its larger sums are not rounded.
     pa, fa, fa_low, sa, sa_low = (
         a[PIVOT, ca, j], a[FIRST, ca, j], a[FIRST_LOW, ca, j], a[SECOND, ca, j], a[SECOND_LOW, ca, j]
     )  # fmt: skip
@@ -312,7 +312,7 @@ def settle_cells(cells: Any) -> int:
 
 @kernel
 def scale_cells(cells: Any, factors: Any, out: Any) -> None:
-    """Multiply the sums of each class by its factor; a weight of nothing leaves the cell empty."""
+    """Multiply the sums of each class by its factor. A cell without weight becomes empty."""
     for c in range(np.uintp(cells.shape[1])):
         for j in range(np.uintp(cells.shape[2])):
             for high in (WEIGHT, FIRST, SECOND):
@@ -326,7 +326,7 @@ def scale_cells(cells: Any, factors: Any, out: Any) -> None:
 
 @kernel
 def describe_cells(cells: Any, mean: Any, mean_low: Any, centred: Any) -> None:
-    """Write the means (high and low) and the second moments about them, in the units that are held."""
+    """Write the means (high and low) and the second moments about them, in the scale of the stored values."""
     for c in range(np.uintp(cells.shape[1])):
         for j in range(np.uintp(cells.shape[2])):
             w, w_low, p = cells[WEIGHT, c, j], cells[WEIGHT_LOW, c, j], cells[PIVOT, c, j]

@@ -37,7 +37,7 @@ LARGEST_KEY = 2**63 - 1
 
 @dataclass(frozen=True, eq=False)
 class Families(Part):
-    r"""Counts of order 0 for families (child, parent 1, …, parent k), kept only where there is weight.
+    r"""Counts of order 0 for families (child, parent 1, …, parent k). Only cells with weight are stored.
 
     The cell (u₁, …, u_k, x, c) of a family has the key
 
@@ -51,16 +51,16 @@ class Families(Part):
     margin : array of shape (K,)
         n(c): the weight of each class.
     members : int64 array
-        The attributes of all families one after the other, child first, numbered as the categorical ones of
+        The attributes of all families one after the other, child first, as indices of the categorical attributes of
         the schema.
     bounds : int64 array of shape (F + 1,)
-        Where each family begins in ``members``.
+        The start of each family in ``members``.
     radices : int64 array
         The number of codes R of each member.
     starts : int64 array of shape (F + 1,)
-        Where the cells of each family begin.
+        The start of the cells of each family.
     keys, counts : arrays of shape (m,)
-        The keys ascend in each family; every count is above zero.
+        The keys ascend within each family. Every count is positive.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class Families(Part):
         return len(self.starts) - 1
 
     def names_of(self, f: int) -> tuple[int, ...]:
-        """Return the attributes of a family by number: the child, then its parents."""
+        """Return the indices of the attributes of a family: the child, then its parents."""
         return tuple(int(j) for j in self.members[self.bounds[f] : self.bounds[f + 1]])
 
     def cells(self, f: int) -> Cells:
@@ -135,7 +135,7 @@ class Families(Part):
         return self.keys[some], self.counts[some]
 
     def pair(self, f: int, place: int) -> Floats:
-        """Return n(x_p, x, c) of a family's child x and its parent at a place, 1 being the first."""
+        """Return n(x_p, x, c) of a family's child x and its parent at ``place``, where 1 is the first parent."""
         k = len(self.margin)
         radices = [int(r) for r in self.radices[self.bounds[f] : self.bounds[f + 1]]]
         keys, counts = self.cells(f)
@@ -145,13 +145,13 @@ class Families(Part):
         return table[:-1, :-1]
 
     def levels(self, f: int, is_state: NDArray[np.bool_] | None = None, lowest: int = 0) -> list[Cells]:
-        """Return the counts of the first l parents, l = 0, …, k, over the rows where those and the child are present.
+        """Return the counts with the first l parents, l = 0, …, k, over rows in which these and the child are present.
 
         Parameters
         ----------
         f : int
         is_state : bool array over the categorical attributes, optional
-            Where missing is a state like any other.
+            Whether missing is a state.
         lowest : int
             The first l to return.
 
@@ -207,7 +207,7 @@ class Families(Part):
         )
 
     def deficit(self) -> float:
-        return 0.0  # subtract has refused what would be negative
+        return 0.0  # subtract raises an error for negative counts
 
     def arrays(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -229,7 +229,7 @@ class Families(Part):
         yield CellTable.of_array(margin, self.margin)
         for f, term in enumerate(terms):
             keys, counts = self.cells(f)
-            # A key counts (parents, child, class); a term names (class, child, parents).
+            # The digits of a key are (parents, child, class), the variables of a term (class, child, parents).
             n_classes, child, *parents = shape_of(schema, term)
             *u, x, c = digits_of(keys, [*parents, child, n_classes])
             yield CellTable(term, np.column_stack([c, x, *u]), counts)
@@ -260,11 +260,11 @@ class Families(Part):
         return alone._of((self.cells(f) for f in which), self.margin)
 
     def chosen_from(self, counted: Self, which: Iterable[int]) -> Self:
-        """Return these families with the cells of some others, whose keys mean the same."""
+        """Return these families with the cells of some others, which have the same keys."""
         return self._of((counted.cells(f) for f in which), counted.margin)
 
     def without_class(self) -> Self:
-        """Return the counts of all classes together, as of one class: n(child, parents)."""
+        """Return the counts over all classes, as those of a single class: n(child, parents)."""
         k = max(len(self.margin), 1)
         cells = (self.cells(f) for f in range(len(self)))
         return self._of(
@@ -272,7 +272,7 @@ class Families(Part):
         )
 
     def with_cells(self, cells: Iterable[Cells], margin: Floats) -> Self:
-        """Return the same families with other counts, cells without weight left out."""
+        """Return the same families with other counts, without empty cells."""
         return self._of(cells, margin)
 
     def _of(self, cells: Iterable[Cells], margin: Floats) -> Self:
@@ -315,11 +315,11 @@ def summed_cells(keys: Ids, counts: Floats) -> Cells:
 
 
 def united_cells(a: Cells, b: Cells) -> tuple[Ids, Floats, Floats]:
-    """Return the keys of both and the counts of each under them."""
+    """Return the union of the keys, and the counts of both for these keys."""
     if not len(b[0]):
         return a[0], a[1], np.zeros(len(a[0]))
     both = np.concatenate([a[0], b[0]])
-    order = np.argsort(both, kind="stable")  # two runs in order: the stable sort only merges them
+    order = np.argsort(both, kind="stable")  # both runs are sorted, so the stable sort only merges them
     ordered = both[order]
     new = np.diff(ordered, prepend=-1) != 0
     place = np.empty(len(both), np.intp)
@@ -332,7 +332,7 @@ def united_cells(a: Cells, b: Cells) -> tuple[Ids, Floats, Floats]:
 
 
 def _moved(keys: Ids, counts: Floats, names: tuple[int, ...], embedding: Embedding) -> Cells:
-    """Take keys apart under the old schema and put them together under the new one."""
+    """Convert keys of the old schema to keys of the new one."""
     old, new = embedding.old, embedding.new
     codes = [embedding.classes[keys % old.n_classes]]
     radices = [new.n_classes]
@@ -352,7 +352,7 @@ def _moved(keys: Ids, counts: Floats, names: tuple[int, ...], embedding: Embeddi
 
 
 def flaw_of_cells(kind: str, arrays: Mapping[str, NDArray[Any]], n_cells: int, times: int = 1) -> str | None:
-    """Check the keys of sparse cells; ``times`` is how many there are for each product of the radices."""
+    """Check the keys of sparse cells; the largest allowed key is ``times`` the product of the radices."""
     starts, keys, bounds = (arrays[name] for name in ("starts", "keys", "bounds"))
     if starts[0] != 0 or starts[-1] != len(keys) or len(keys) != n_cells or (np.diff(starts) < 0).any():
         return f"its array {kind}/starts does not fit the cells of its families"

@@ -25,11 +25,11 @@ from bayeskit.typing import Floats
 
 Ids = NDArray[np.int64]
 
-# The occupied cells that one attribute may have; beyond that its cells double in width.
+# The maximum number of occupied cells of one attribute. Beyond it, its cells double in width.
 MOST_CELLS = 4_096
 # Cells are never finer than 2**-40 of the largest value, so an id takes at most 41 bits.
 FINENESS = 40
-# The binary exponent of the smallest number above zero: what an attribute has before any value.
+# The binary exponent of the smallest positive number, which an attribute without values has.
 LEAST_EXPONENT = -1_073
 
 
@@ -66,15 +66,14 @@ class Grid:
 
     def fitted(self) -> Grid:
         """Return the grid with cells just so wide that there are at most 4,096 of them."""
-        # That exponent ≥ largest − 40 need not be seen to: counting begins there, and merging keeps the
-        # larger of the exponents.
+        # exponent ≥ largest − 40 always holds: counting starts there, and merging keeps the larger exponent.
         grid = self
         while len(grid.ids) > MOST_CELLS:
             grid = grid.coarsened(grid.exponent + 1)
         return grid
 
     def compact(self) -> Grid:
-        """Return the grid without the cells that hold nothing; an empty one is as good as new."""
+        """Return the grid without empty cells. A grid without any cells becomes a new one."""
         occupied = np.any(self.counts != 0.0, axis=1)
         if not occupied.any():
             return empty_grid(self.counts.shape[1])
@@ -83,7 +82,7 @@ class Grid:
         return replace(self, ids=self.ids[occupied], counts=self.counts[occupied])
 
     def union(self, other: Grid, sign: float) -> tuple[Grid, Floats]:
-        """Return self + sign·other on the wider cells of the two, and what self held in them."""
+        """Return self + sign·other on the wider cells of the two, and the counts of self in these cells."""
         exponent = max(self.exponent, other.exponent)
         a, b = self.coarsened(exponent), other.coarsened(exponent)
         ids = np.union1d(a.ids, b.ids)
@@ -102,22 +101,22 @@ def empty_grid(n_classes: int) -> Grid:
 
 @dataclass(frozen=True)
 class Grids(Part):
-    """For each of some numeric attributes a histogram per class, kept only where there are values.
+    """A sparse histogram of some numeric attributes in each class.
 
-    Cells are 2^e wide, e being the least integer ≥ L − 40 for which the values of all classes together
-    occupy at most 4,096 cells, where 2^L is the power of two above every |x|. Wider dyadic cells are
-    unions of finer ones, so e depends on the values alone, not on the order or the pieces they came in:
-    merging coarsens the finer grid and is associative and commutative.
+    Cells are 2^e wide, where e is the smallest integer ≥ L − 40 such that the values of all classes together occupy at
+    most 4,096 cells, and 2^L is the power of two above every |x|. Wider dyadic cells are unions of finer ones, so e
+    depends only on the values, not on their order or on how they were split. Merging coarsens the finer grid and is
+    associative and commutative.
 
-    Subtracting keeps the wider cells: after forgetting, the counts are exact but the grid does not refine
-    again, since the positions inside a cell are not known. (A grid without any values starts again.)
+    Subtracting keeps the wider cells: after forgetting, the counts are exact, but the grid does not become finer
+    again, because the positions inside a cell are not known. (A grid without any values starts again.)
 
     Attributes
     ----------
     largest, exponents : int64 arrays of shape (d,)
         L and e of each attribute.
     offsets : int64 array of shape (d + 1,)
-        Where the cells of each attribute begin.
+        The start of the cells of each attribute.
     ids : int64 array of shape (m,)
         floor(x / 2^e) of the occupied cells, ascending in each attribute.
     counts : array of shape (m, K)
@@ -145,7 +144,7 @@ class Grids(Part):
 
     @classmethod
     def of(cls, grids: Iterable[Grid], n_classes: int) -> Self:
-        """Lay the grids of several attributes one after the other."""
+        """Concatenate the grids of several attributes."""
         grids = list(grids)
         return cls(
             np.array([g.largest for g in grids], np.int64),

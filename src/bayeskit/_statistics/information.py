@@ -17,7 +17,7 @@ from bayeskit._statistics.moments import Moments
 from bayeskit._statistics.pairs import Pairs
 from bayeskit.typing import Floats
 
-# Cells of a table of pairs whose logarithms are taken at a time: a few MB of temporaries.
+# The number of cells of a table of pairs to process at a time: a few MB of temporaries.
 _CELLS = 2**18
 
 
@@ -111,22 +111,22 @@ def pair_information(pairs: Pairs) -> Floats:
     for first, last in _blocks(offsets, pairs.counts[:1].size):
         some, here = slice(offsets[first], offsets[last]), begin[first:last] - offsets[first]
         n = np.array(pairs.counts[some])
-        # Emptied, not cut out: every attribute then keeps a row, also one without states.
+        # Set to zero instead of cutting out, so that every attribute keeps a row, even one without states.
         n[spare[first:last] - offsets[first]] = 0.0
         n[:, spare] = 0.0
         of_state = _add_up(n, here, axis=0)  # n(v_j, c) where i is present: (attributes, T, K)
         of_class = _add_up(of_state, begin, axis=1)
-        cells = _add_up(_n_log_n(n), here, axis=0).sum(axis=2)  # down the rows first: long runs add fast
+        cells = _add_up(_n_log_n(n), here, axis=0).sum(axis=2)  # sum over the rows first: long runs are fast
         whole[first:last] = _add_up(cells, begin, axis=1) + _n_log_n(of_class).sum(axis=2)
         parts[first:last] = _add_up(_n_log_n(of_state).sum(axis=2), begin, axis=1)
         total[first:last] = of_class.sum(axis=2)
     information = _per_row(whole - (parts + parts.T), total)
-    # The two halves were added up in different orders.
+    # The two halves were summed in different orders and may differ by rounding.
     return np.maximum(information, information.T)
 
 
 def _blocks(offsets: NDArray[np.intp], cells_of_row: int) -> list[tuple[int, int]]:
-    """Cut the attributes into runs whose rows fit the cache."""
+    """Split the attributes into runs whose rows fit into the cache."""
     d, most = len(offsets) - 1, max(1, _CELLS // max(cells_of_row, 1))
     cuts = [0]
     while cuts[-1] < d:
@@ -136,13 +136,13 @@ def _blocks(offsets: NDArray[np.intp], cells_of_row: int) -> list[tuple[int, int
 
 
 def _add_up(values: Floats, begin: NDArray[np.intp], axis: int) -> Floats:
-    """Sum runs that begin at these places, none of which is empty."""
+    """Sum the runs that begin at these positions. No run may be empty."""
     return np.asarray(np.add.reduceat(values, begin, axis=axis)) if len(begin) else values[:0]
 
 
 def _n_log_n(n: Floats) -> Floats:
     """n·log n, and 0 for 0."""
-    # Any positive number does in place of 0: its logarithm is multiplied by 0.
+    # Replace 0 by any positive number, because its logarithm is multiplied by 0.
     logarithm = np.asarray(np.maximum(n, 1e-300))
     np.log(logarithm, out=logarithm)
     logarithm *= n
@@ -150,11 +150,11 @@ def _n_log_n(n: Floats) -> Floats:
 
 
 def _per_row(amount: Floats, total: Floats) -> Floats:
-    """Divide by the rows, 0 where there are none; less than 0 is rounding."""
+    """Divide by the number of rows; 0 without rows. Negative rounding errors become 0."""
     return np.maximum(amount, 0.0) / np.where(total > 0, total, 1.0)
 
 
-# No variance is below this share of the attribute's variance over all classes.
+# The smallest variance, as a fraction of the attribute's variance over all classes.
 FLOOR = 1e-9
 
 
@@ -192,6 +192,6 @@ def gaussian_information(cell_moments: CellMoments, moments: Moments, schema: Sc
         of_class = np.log(np.maximum(classes.scaled_variance(), least))
         total = n.sum(axis=(0, 1))
         gain = 0.5 * (n * (of_class - within)).sum(axis=(0, 1))
-        # The floor, which lifts both variances, may take the sum below zero.
+        # The floor of the variances may make the sum negative.
         information[j] = np.maximum(gain, 0.0) / np.where(total > 0.0, total, 1.0)
     return np.where(overall > 0.0, information, 0.0)

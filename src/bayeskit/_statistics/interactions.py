@@ -1,4 +1,4 @@
-"""n(class, x_i, x_j, x_k) of chosen sets of one to three attributes, numbers cut into intervals in many ways."""
+"""n(class, x_i, x_j, x_k) of chosen sets of one to three attributes, with several sets of cut points for numbers."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from bayeskit.typing import Floats
 
 Ints = NDArray[np.int64]
 
-# Bytes that all tables may take together.
+# The maximum size of all tables together, in bytes.
 LARGEST = 2**29
-# The most attributes of one table.
+# The maximum number of attributes of one table.
 MOST_AXES = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Interactions(Part):
-    r"""Counts of order 0 of chosen sets of attributes, one table for each set and each way to cut its numbers.
+    r"""Counts of order 0 of chosen sets of attributes: one table for each set and each choice of cut points.
 
-    An *axis* is a categorical attribute, or a numeric one with cut points; a table has one to three axes. Its cells
-    lie row by row, each axis with its states and one spare cell for missing values, the tables one after the other:
-    ``counts[starts[t] + (v * w_j + u) * w_k + s, c]`` is :math:`n(x_i = v, x_j = u, x_k = s, c)`, where w is the width
-    of an axis. State v of a numeric axis is the interval (cut v − 1, cut v].
+    An *axis* is a categorical attribute, or a numeric one with cut points. A table has one to three axes. Each axis has
+    its states and one spare cell for missing values. The cells of a table are stored row by row, and the tables one
+    after the other: ``counts[starts[t] + (v * w_j + u) * w_k + s, c]`` is :math:`n(x_i = v, x_j = u, x_k = s, c)`,
+    where w is the width of an axis. State v of a numeric axis is the interval (cut v − 1, cut v].
 
-    The attributes of its pattern are (axes, tables): an axis is (name, cut point, …), a table the numbers of its axes.
+    The attributes of its pattern are (axes, tables). An axis is (name, cut point, …), a table the indices of its axes.
 
     Attributes
     ----------
@@ -42,13 +42,13 @@ class Interactions(Part):
         n(c): the weight of each class.
     counts : array of shape (cells of all tables, K)
     columns : array of shape (axes,)
-        The place of each axis's attribute in the schema.
+        The index in the schema of the attribute of each axis.
     cuts, cut_starts : arrays
-        The cut points of all axes, and where those of each begin.
+        The cut points of all axes, and the start of those of each axis.
     widths : array of shape (axes,)
-        The codes of each axis: its states, and missing.
+        The number of codes of each axis: its states, and missing.
     tables : array of shape (tables, 3)
-        The axes of each table; −1 where it has fewer.
+        The axes of each table, filled up with −1.
 
     Examples
     --------
@@ -114,13 +114,13 @@ class Interactions(Part):
 
     @cached_property
     def shapes(self) -> Ints:
-        """How many codes each axis of each table has; 1 for an axis that is not there."""
+        """The number of codes of each axis of each table; 1 for an absent axis."""
         wide = np.append(self.widths, 1)
         return np.asarray(wide[self.tables])
 
     @cached_property
     def starts(self) -> Ints:
-        """Where the cells of each table begin, and where the last end."""
+        """The start of the cells of each table, and the end of the last."""
         return np.concatenate([[0], np.cumsum(self.shapes.prod(axis=1))]).astype(np.int64)
 
     def table(self, t: int) -> Floats:
@@ -157,7 +157,7 @@ class Interactions(Part):
         return moved._with(margin, moved.counts)
 
     def deficit(self) -> float:
-        return 0.0  # subtract has refused what would be negative
+        return 0.0  # subtract raises an error for negative counts
 
     def arrays(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in (*self.weight_arrays, *self.fixed_arrays)}
@@ -170,7 +170,7 @@ class Interactions(Part):
         raise CannotCount("Interactions of numbers that are cut in many ways are no long table of cells.")
 
     def _moves(self, embedding: Embedding, axis: int) -> NDArray[np.intp] | None:
-        """Return where the codes of an axis go, −1 where they leave; None where they stay."""
+        """Return the new code of each code of an axis, −1 if it is dropped; None if nothing changes."""
         before, after = (s.attributes[self.columns[axis]] for s in (embedding.old, embedding.new))
         if before is after or before.kind != "categorical" or before.states == after.states:
             return None
@@ -201,7 +201,7 @@ class Interactions(Part):
 
 
 def axis_width(schema: Schema, axis: tuple[Any, ...]) -> int:
-    """Return how many codes an axis has: its states or intervals, and missing."""
+    """Return the number of codes of an axis: its states or intervals, and missing."""
     variable = schema[axis[0]]
     return (variable.size if variable.kind == "categorical" else len(axis)) + 1
 

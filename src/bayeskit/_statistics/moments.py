@@ -26,7 +26,7 @@ from bayeskit._statistics.term import Term
 from bayeskit.errors import DataError, Incompatible
 from bayeskit.typing import Floats
 
-# Squares of values between these powers of two keep all their digits in a double-double.
+# Squares of values up to this power of two (or its inverse) keep all digits of a double-double.
 LARGEST_POWER = 400
 
 _PLANE_NAMES = ("weight", "weight_low", "pivot", "first", "first_low", "second", "second_low")
@@ -42,16 +42,16 @@ class Moments(Part):
 
     .. math:: n = \sum w, \quad S_1 = \sum w (x - p), \quad S_2 = \sum w (x - p)^2
 
-    The pivot p is kept for each class and attribute, because one origin for all loses every digit when
-    the classes lie far apart. All three sums are double-doubles: the name alone is the high part, and
-    ``_low`` the rest. A cell of no weight is all zeros.
+    Each class and attribute has its own pivot p, because a common origin would lose all digits if the classes are far
+    apart. All three sums are double-doubles: the plain name is the high part, and ``_low`` the low part. A cell
+    without weight is all zeros.
 
     Parameters
     ----------
     cells : array of shape (7, K, d)
         The planes weight, weight_low, pivot, first, first_low, second, second_low.
     exponent : int array of shape (d,)
-        Values are held as x·2^−exponent; 0 unless their squares would leave the range of a double.
+        Values are stored as x·2^−exponent. It is 0 unless their squares would overflow or underflow.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Moments(Part):
 
     @classmethod
     def from_sums(cls, weight: object, pivot: object, first: object, second: object) -> Self:
-        """Take over sums about a pivot that were counted elsewhere, each of shape (K, d)."""
+        """Return moments from sums about a pivot that were computed elsewhere, each of shape (K, d)."""
         planes = [np.asarray(plane, dtype=np.float64) for plane in (weight, pivot, first, second)]
         cells = np.zeros((double.PLANES, *planes[0].shape))
         for place, plane in zip(
@@ -117,28 +117,28 @@ class Moments(Part):
     def subtract(self, other: Self, gone: Gone | None = None) -> Self:
         left = self._combined(other, -1.0)
         if gone is None or "moments" not in gone:
-            return left  # two doubles a sum: what is left by rounding was cleared with the cells
+            return left  # sums are double-doubles, and rounding errors were already cleared cell by cell
         return left.without_rounding(gone["moments"], other.weight != 0.0)
 
     def without_rounding(self, gone: Moments, touched: NDArray[np.bool_] | None = None) -> Self:
-        """Clear what rounding may have left of the rows that are gone.
+        """Clear the rounding errors that removed rows may have left.
 
-        An error in their weights is as if some of them were still there, up to ROUNDING of their weight. In a cell
-        that some were taken from now (``touched``) that may be all the weight, or all the spread that is left. In any
-        other it has moved the mean, and values that differ by less than that are equal.
+        An error in their weights has the effect of keeping some of them, up to ROUNDING of their weight. In a cell from
+        which rows were removed now (``touched``), this may be all the weight or all the spread that is left. In any
+        other cell it has shifted the mean, and values that differ by less than that are equal.
         """
         taken = np.zeros(self.weight.shape, np.bool_) if touched is None else touched
         left = self.within_cells(gone, taken)
-        # An attribute that is constant but for rounding has one value in all classes.
+        # An attribute that is constant up to rounding has the same value in all classes.
         pooled = left.pooled().rescaled(left.exponent)
         constant, value = pooled._constant_but_for(gone.pooled(), np.asarray(taken.any(axis=0)))
         constant &= pooled._described()[2] > 0.0
         return left._at(value, constant & (left.weight != 0.0)) if constant.any() else left
 
     def within_cells(self, gone: Moments, touched: NDArray[np.bool_]) -> Self:
-        """Do so for each cell by itself."""
+        """Clear these rounding errors in each cell separately."""
         empty = touched & (self.weight <= ROUNDING * gone.weight)
-        empty &= self.weight >= -double.BELOW_ZERO * gone.weight  # what lies lower was never there
+        empty &= self.weight >= -double.BELOW_ZERO * gone.weight  # lower weights were never counted
         constant, value = self._constant_but_for(gone, touched)
         left = self._at(value, constant)
         left.cells[:, empty] = 0.0
@@ -149,7 +149,7 @@ class Moments(Part):
     ) -> tuple[NDArray[np.bool_], Floats]:
         """Return which cells have no spread beyond rounding errors of removed rows, and their value.
 
-        The value is the mean, and zero where the mean may be rounding, too.
+        The value is the mean, or zero if the mean may be rounding error, too.
         """
         gone, weight = gone.rescaled(self.exponent), np.where(self.weight > 0.0, self.weight, np.inf)
         (mean, _, spread), (centre, _, around) = self._described(), gone._described()
@@ -160,7 +160,7 @@ class Moments(Part):
         return (self.weight > 0.0) & (spread <= in_doubt), np.where(np.abs(mean) <= error, 0.0, mean)
 
     def _at(self, value: Floats, where: NDArray[np.bool_]) -> Self:
-        """Return the same weights, all at these values where the mask is true."""
+        """Return the same weights. Cells in the mask become constant with these values."""
         cells = self.cells.copy()
         cells[double.PIVOT] = np.where(where, value, cells[double.PIVOT])
         cells[double.FIRST :, where] = 0.0
@@ -216,7 +216,7 @@ class Moments(Part):
         return type(self)(np.ascontiguousarray(self.cells[:, :, places]), self.exponent[places])
 
     def rescaled(self, exponent: Integers) -> Self:
-        """Hold the same values as x·2^−exponent: exact but for what falls out of the range of a double."""
+        """Return the same moments of x·2^−exponent, exact unless numbers leave the range of a double."""
         if np.array_equal(exponent, self.exponent):
             return self
         cells, power = self.cells.copy(), self.exponent - exponent
@@ -228,7 +228,7 @@ class Moments(Part):
         return type(self)(cells, exponent)
 
     def mean(self) -> tuple[Floats, Floats]:
-        """Return the means as high + low, so that x − high is exact near the mean; 0 where no weight is."""
+        """Return the means as high + low, so that x − high is exact near the mean; 0 for cells without weight."""
         high, low, _ = self._described()
         return np.ldexp(high, self.exponent), np.ldexp(low, self.exponent)
 
@@ -237,14 +237,14 @@ class Moments(Part):
         return _in_range(self._described()[2], 2 * self.exponent)
 
     def variance(self, unbiased: bool = False) -> Floats:
-        """Return Σw(x − mean)²/n, or over n − 1; 0 where that is not above 0.
+        """Return Σw(x − mean)²/n, or divided by n − 1; 0 if the divisor is not positive.
 
-        A variance beyond the range of a double is the largest (or smallest above zero) that there is.
+        A variance beyond the range of a double becomes the largest (or the smallest positive) double.
         """
         return _in_range(self.scaled_variance(unbiased), 2 * self.exponent)
 
     def deviation(self, unbiased: bool = False) -> Floats:
-        """Return the standard deviations, which stay in range where the variances do not."""
+        """Return the standard deviations, which stay in range even if the variances do not."""
         return _in_range(np.sqrt(self.scaled_variance(unbiased)), self.exponent)
 
     def scaled_variance(self, unbiased: bool = False) -> Floats:
@@ -288,7 +288,7 @@ def moment_cells(term: Term, planes: Floats, exponent: int) -> CellTable:
 
 
 def put_moments(table: CellTable, planes: Floats) -> int:
-    """Put the cells of one attribute in their places, and return the exponent of their scale."""
+    """Write the cells of one attribute into ``planes``, and return the exponent of their scale."""
     put_planes(table, dict(zip(_PLANE_NAMES, planes, strict=True)))
     exponents = np.unique(table.plane("exponent", ()))
     if len(exponents) > 1:
@@ -302,9 +302,9 @@ def put_moments(table: CellTable, planes: Floats) -> int:
 
 
 def _pooled_cells(cells: Floats) -> Floats:
-    """Add the cells of all classes about the pivot of the heaviest, in double-double.
+    """Add the cells of all classes about the pivot of the class with the most weight, in double-double.
 
-    In NumPy: it is called once for an estimate, and a kernel for it would double the time of a first fit.
+    This uses NumPy because it is called once per estimate, and compiling a kernel would double the time of a first fit.
     """
     weight, weight_low, pivot, first, first_low, second, second_low = cells
     pooled = np.zeros((double.PLANES, 1, cells.shape[2]))
@@ -323,7 +323,7 @@ def _pooled_cells(cells: Floats) -> Floats:
             total = total + sums[:, c]
         n, first_sum, second_sum = total[0], total[1], total[2]
         spread = n * second_sum - first_sum * first_sum
-        # Nothing but rounding: the attribute is constant, and its variance must be exactly 0.
+        # If only rounding errors are left, the attribute is constant, and its variance must be exactly 0.
         constant = spread.high <= double.NO_SPREAD * n.high * np.abs(moved.high).sum(axis=0)
     pooled[[double.WEIGHT, double.FIRST, double.SECOND], 0] = total.high
     pooled[[double.WEIGHT_LOW, double.FIRST_LOW, double.SECOND_LOW], 0] = total.low
@@ -336,7 +336,7 @@ def _pooled_cells(cells: Floats) -> Floats:
 
 
 def exponent_for(power: Floats) -> Integers:
-    """Return the exponents to hold columns at whose largest magnitudes are 2^power (−inf: all zero)."""
+    """Return the exponents for storing columns whose largest magnitudes are 2^power (−inf: all zero)."""
     beyond = np.isfinite(power) & (np.abs(power) > LARGEST_POWER)
     return np.where(beyond, np.ceil(np.where(beyond, power, 0.0)), 0.0).astype(np.int64)
 
@@ -353,7 +353,7 @@ def _common_exponent(*parts: Moments) -> Integers:
 
 
 def _in_range(held: Floats, power: Integers) -> Floats:
-    """Return held·2^power, kept finite, and above zero where ``held`` is."""
+    """Return held·2^power, kept finite, and positive if ``held`` is positive."""
     with np.errstate(over="ignore", under="ignore"):
         value: Floats = np.minimum(np.ldexp(held, power), _LARGEST)
     return np.where((held > 0.0) & (value == 0.0), _SMALLEST, value)

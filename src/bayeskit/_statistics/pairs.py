@@ -17,7 +17,7 @@ from bayeskit._statistics.term import Term
 from bayeskit.errors import DataError
 from bayeskit.typing import Floats
 
-# Bytes that one table of pairs may take. It grows with the square of all states together.
+# The maximum size of a table of pairs in bytes. It grows with the square of the total number of states.
 LARGEST = 2**29
 
 
@@ -25,11 +25,11 @@ LARGEST = 2**29
 class Pairs(Part):
     r"""Counts of order 0 for all pairs of attributes.
 
-    With g the row of state v of attribute i and h that of state u of attribute j (attributes lie one after
-    the other, each with its states and one spare cell for missing values, as in :class:`Tables`),
-    ``counts[g, h, c]`` is :math:`n(x_i = v, x_j = u, c)`. What can be read from it:
+    Attributes are stored one after the other, each with its states and one spare cell for missing values, as in
+    :class:`Tables`. With g the row of state v of attribute i, and h that of state u of attribute j,
+    ``counts[g, h, c]`` is :math:`n(x_i = v, x_j = u, c)`. From this follow:
 
-    - both present: :meth:`table`, the cells without the spare ones;
+    - :math:`n(v, u, c)` over the rows where both are present: :meth:`table`, the cells without the spare ones;
     - :math:`n(v, c)` over the rows where j is present: ``table(i, j).sum(axis=1)``, which is
       ``counts[g, g] - counts[g, s]`` with s the spare cell of j;
     - :math:`n(v, c)` over all rows: ``counts[g, g]``, see :attr:`tables`;
@@ -43,7 +43,7 @@ class Pairs(Part):
         Symmetric: ``counts[g, h]`` equals ``counts[h, g]``. The block of an attribute with itself holds
         n(v, c) on its diagonal.
     offsets : array of shape (d + 1,)
-        Where each attribute begins, as in the schema.
+        The start of each attribute, as in the schema.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Pairs(Part):
 
     @classmethod
     def memory(cls, schema: Schema, attributes: tuple[Name, ...] = ()) -> int:
-        """Return the bytes that the counts will take, before any is taken."""
+        """Return the size of the counts in bytes, before they are allocated."""
         return 8 * schema.n_classes * (int(schema.offsets[-1]) ** 2 + 1)
 
     @property
@@ -105,7 +105,7 @@ class Pairs(Part):
     def table(self, i: int, j: int) -> Floats:
         """Return n(v_i, v_j, c) over the rows where both are present: a view of shape (r_i, r_j, K).
 
-        Attributes are numbered as the categorical ones of the schema.
+        i and j are indices of categorical attributes of the schema.
         """
         begin, end = self.offsets[:-1], self.offsets[1:] - 1
         return self.counts[begin[i] : end[i], begin[j] : end[j]]
@@ -130,7 +130,7 @@ class Pairs(Part):
         return type(self)(embedding.move_classes(self.margin), moved.counts, moved.offsets)
 
     def deficit(self) -> float:
-        return 0.0  # subtract has refused what would be negative
+        return 0.0  # subtract raises an error for negative counts
 
     def arrays(self) -> dict[str, Any]:
         return {"margin": self.margin, "counts": self.counts, "offsets": self.offsets}
@@ -143,10 +143,10 @@ class Pairs(Part):
     def flaw(
         cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
     ) -> str | None:
-        """Pairs are symmetric, and an attribute has one state at a time."""
+        """Check that pairs are symmetric, and that an attribute has only one state at a time."""
         counts, offsets, tables = arrays["counts"], arrays["offsets"], beside.get("tables/counts")
         g = np.arange(len(counts))
-        # Tables are kept in two doubles, pairs in one.
+        # Tables are stored as double-doubles, pairs as doubles.
         if tables is not None and not np.allclose(counts[g, g], tables, rtol=1e-6, atol=1e-6):
             return "its arrays pairs/counts and tables/counts count an attribute differently"
         for begin, end in itertools.pairwise(offsets.tolist()):
@@ -178,7 +178,7 @@ class Pairs(Part):
 
 
 def _blocks(schema: Schema, attributes: tuple[Name, ...]) -> Iterator[tuple[Term, slice, slice]]:
-    """The terms of two attributes, and the positions of their states."""
+    """Yield the terms of two attributes, and the positions of their states."""
     offsets = schema.offsets.tolist()
     place = {v.name: slice(*offsets[j : j + 2]) for j, v in enumerate(schema.categorical)}
     for term in Pairs.terms(schema, attributes):

@@ -1,4 +1,4 @@
-"""The interface of one part of the statistics, its move to a larger schema, and cells as a long table.
+"""The interface of one part of the statistics, its conversion to a larger schema, and cells as a long table.
 
 The long table has a row for each nonempty cell. This is the form in which a database engine returns
 aggregates.
@@ -21,17 +21,17 @@ from bayeskit._statistics.term import Term
 from bayeskit.errors import ColumnError, DataError, NotCounted
 from bayeskit.typing import Floats
 
-# What is left of a weight is rounding where it is below this share of what was taken away: the weight 0.7·0.7 that
-# a row of weight 1 has after fading twice is not 0.49, and a call of forget can name it to one double only.
+# A remaining weight below this fraction of the removed weight is rounding error. For example, a row of weight 1 that
+# fades twice by 0.7 has the weight 0.7·0.7, which is not exactly the 0.49 that a call of forget passes.
 ROUNDING = 2.0**-48
-# The same for sums that are kept in one double, which lose a little with every row.
+# The same for sums in single doubles, which lose precision with every row.
 ROUNDING_OF_ONE = 2.0**-40
-# Rounding may leave a cell this share of the largest below zero when rows are forgotten.
+# When rows are forgotten, rounding may leave a cell below zero by this fraction of the largest cell.
 DUST = 1e-6
-# A class of no more weight is a single row, which has no spread of its own.
+# A class with at most this weight is a single row, which has no spread.
 ONE_ROW = 1.0 + 1e-9
 
-# All that was taken away, as parts by their kind: tables always, moments and scatter where they are in doubt.
+# The statistics of all removed rows, by kind of part: always tables, and moments and scatter if they may be inexact.
 Gone = Mapping[Any, Any]
 
 
@@ -92,8 +92,8 @@ class Part:
     column_kind : "categorical", "numeric" or "block"
         The kind of its columns; of families, of the children.
     weight_arrays, free_arrays, fixed_arrays, exponent_arrays : names of arrays
-        Weights are never negative. Free arrays are as long as there are cells, fixed ones follow from the
-        schema and the plan, and exponents are those of doubles.
+        Weights are never negative. The length of free arrays is the number of cells. Fixed arrays are determined by the
+        schema and the plan. Exponents are those of doubles.
     is_squared : bool
         Whether its sums are of products, which must not overflow.
     remembered : "always", "scaled" or None
@@ -119,9 +119,9 @@ class Part:
 
     @classmethod
     def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
-        """Return whether a pattern in a file may have these attributes; by default different columns of its kind."""
+        """Return whether a pattern in a file may have these attributes. By default: distinct columns of its kind."""
         columns = cls.columns_of(schema)
-        # First whether they are columns: what comes from a file may not be hashable.
+        # First check that they are columns, because values from a file may not be hashable.
         return all(name in columns for name in attributes) and len(set(attributes)) == len(attributes)
 
     @classmethod
@@ -143,9 +143,9 @@ class Part:
     def flaw(
         cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
     ) -> str | None:
-        """Return what is wrong with arrays read from a file, beyond shapes and signs; None if nothing.
+        """Return what is wrong with arrays read from a file, apart from shapes and signs, or None.
 
-        ``beside`` are the arrays of all parts, as kind/name.
+        ``beside`` are the arrays of all parts, with keys kind/name.
         """
         return None
 
@@ -157,9 +157,9 @@ class Part:
         raise NotImplementedError
 
     def subtract(self, other: Self, gone: Gone | None = None) -> Self:
-        """Subtract sums, and set to zero what is left by rounding alone.
+        """Subtract sums, and set remainders that are only rounding errors to zero.
 
-        ``gone`` is all that was subtracted so far, including ``other``. Errors of earlier subtractions are
+        ``gone`` is everything that was subtracted so far, including ``other``. Errors of earlier subtractions are
         still present, so their bound depends on ``gone`` and not on ``other``.
         """
         raise NotImplementedError
@@ -204,7 +204,7 @@ class Part:
 
 
 def are_families(schema: Schema, attributes: tuple[Any, ...], child: Kind, parents: tuple[Kind, ...]) -> bool:
-    """Return whether attributes are different families (child, parent 1, …) of columns of these kinds."""
+    """Return whether attributes are distinct families (child, parent 1, …) of columns of these kinds."""
     if any(type(family) is not tuple or not family for family in attributes):
         return False
     kinds = {v.name: v.kind for v in schema.attributes}
@@ -217,7 +217,7 @@ def are_families(schema: Schema, attributes: tuple[Any, ...], child: Kind, paren
 
 
 def never_counted(least: float) -> NotCounted:
-    """Return the error for taking away what is not there; ``least`` is what some cell would hold."""
+    """Return the error for removing rows that were never counted; ``least`` is the lowest resulting weight."""
     return NotCounted(
         "These rows were never counted: some cell would hold {least:g}. "
         "Forget only rows that were learned, with the weights they were learned with.",
@@ -226,14 +226,14 @@ def never_counted(least: float) -> NotCounted:
 
 
 def weight_gone(gone: Gone | None, taken: Floats) -> Floats:
-    """Return the weight that was ever taken from each class: n(c) of what is gone, or of what is taken now."""
+    """Return the total weight removed from each class: n(c) of ``gone``, or of what is removed now."""
     return taken if gone is None or "tables" not in gone else gone["tables"].margin
 
 
 def left_of(held: Floats, taken: Floats, margin: Floats, gone: Floats) -> Floats:
-    """Return held − taken, refusing what was never there and clearing what is left by rounding alone.
+    """Return held − taken, with rounding errors cleared. Raise an error if more is removed than was counted.
 
-    ``margin`` is the weight of the class, ``gone`` all that was ever taken from it; both broadcast.
+    ``margin`` is the weight of the class, and ``gone`` the total weight removed from it. Both broadcast.
     """
     left, rounding = held - taken, ROUNDING_OF_ONE * gone
     if (-left - 1e-9 * held - 1e-12 * margin - rounding > 0).any():
@@ -242,7 +242,7 @@ def left_of(held: Floats, taken: Floats, margin: Floats, gone: Floats) -> Floats
     return left
 
 
-# Sums of fractional weights that were added in another order differ by less than this share.
+# Sums of fractional weights in different orders differ by less than this fraction.
 _ROUNDING = 1e-6
 
 
@@ -318,7 +318,7 @@ class CellTable:
                 term=term_text(self.term),
                 n=n[~np.isfinite(n)][0],
             )
-        cells = self.term.cells  # codes of a grid follow them
+        cells = self.term.cells  # codes of a grid come after these
         for name, column, size in zip(
             cells, codes.T[: len(cells)], shape_of(schema, self.term)[: len(cells)], strict=True
         ):
@@ -340,12 +340,12 @@ class CellTable:
 
 
 def shape_of(schema: Schema, term: Term) -> tuple[int, ...]:
-    """Return how many codes each cell variable of a term has: the classes, then states and one for missing."""
+    """Return the number of codes of each cell variable of a term: the classes, then states and one for missing."""
     return schema.n_classes, *(schema[name].size + 1 for name in term.cells[1:])
 
 
 def term_text(term: Term) -> str:
-    """Write a term as a formula does.
+    """Return a term as a formula.
 
     >>> term_text(Term(("y", "a")))
     'n(y, a)'
@@ -387,7 +387,7 @@ def _concatenated(pieces: list[CellTable]) -> CellTable:
 
 
 def _check_totals(tables: Mapping[Term, CellTable], schema: Schema) -> None:
-    """Raise an error for counts of different rows, such as those of a table that changed meanwhile."""
+    """Raise an error if counts are of different rows, for example because a table changed between queries."""
     plain = [table for term, table in tables.items() if not term.values]
     totals = [np.bincount(table.codes[:, 0], table.n, schema.n_classes) for table in plain]
     for table, total in zip(plain, totals, strict=True):
@@ -417,14 +417,14 @@ def of_planes(term: Term, planes: Mapping[str, Any]) -> CellTable:
 
 
 def put_planes(table: CellTable, planes: Mapping[str, Any]) -> None:
-    """Put the sums of each cell in its place: the inverse of :func:`of_planes`."""
+    """Write the sums of each cell into arrays: the inverse of :func:`of_planes`."""
     place = tuple(table.codes.T)
     for name, plane in planes.items():
         plane[place] = table.n if name == "weight" else table.plane(name, plane.shape[len(place) :])
 
 
 def key_of(digits: Iterable[NDArray[np.int64]], sizes: Iterable[int]) -> NDArray[np.int64]:
-    """Return the number of each cell, the last digit counting fastest."""
+    """Return the index of each cell. The last digit varies fastest."""
     key: Any = 0
     for digit, size in zip(digits, sizes, strict=True):
         key = key * size + digit
@@ -432,14 +432,14 @@ def key_of(digits: Iterable[NDArray[np.int64]], sizes: Iterable[int]) -> NDArray
 
 
 def digits_of(keys: NDArray[np.int64], sizes: list[int]) -> Iterator[NDArray[np.int64]]:
-    """Take numbers apart: the inverse of :func:`key_of`."""
+    """Yield the digits of keys: the inverse of :func:`key_of`."""
     rest = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
     for size, behind in zip(sizes, rest, strict=True):
         yield keys // behind % size
 
 
 def cannot_widen(kind: str, names: tuple[Name, ...]) -> ColumnError:
-    """Return the error for columns that come when a model has counted rows without them."""
+    """Return the error for new columns in a model that cannot add them after counting rows."""
     return ColumnError(
         "{names} is new, and what this model counts ({kind}) cannot take in a column later. Name all columns in the "
         "rows before the first question, or use NaiveBayes.",

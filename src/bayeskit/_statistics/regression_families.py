@@ -30,9 +30,9 @@ from bayeskit._statistics.term import Term
 from bayeskit.errors import ColumnError, DataError
 from bayeskit.typing import Floats
 
-# Squares of larger values, summed over many rows, would leave the range of doubles.
+# Sums of squares of larger values could overflow.
 LARGEST = 1e100
-# The class has this number among the members of a family.
+# The index that stands for the class among the members of a family.
 CLASS = -1
 _SUMS = ("weight", "first", "second")
 
@@ -42,29 +42,29 @@ Cells = tuple[Ids, Regressions]
 
 @dataclass(frozen=True, eq=False)
 class RegressionFamilies(Part):
-    r"""What linear-Gaussian children are estimated from, kept only in cells that rows fell into.
+    r"""Sums for the estimates of linear-Gaussian children. Only cells with rows are stored.
 
     For a family with the discrete parents u₁, …, u_k and z = (numeric parents, child), the cell (u₁, …, u_k, c) holds
 
     .. math:: n = \sum w, \quad \sum w z, \quad \sum w z z^\top
 
-    about a pivot of its own, in two doubles each, over the rows in which all of z is present. Its key is
+    about its own pivot, as double-doubles, over the rows in which all of z is present. Its key is
     :math:`((u_1 R_2 + u_2) \dots R_k + u_k)\,K + c` with R = r + 1: missing is a code like any other, as in
     :class:`~bayeskit._statistics.families.Families`.
 
     Attributes
     ----------
     members : int64 array
-        The discrete parents of all families one after the other, numbered as the categorical attributes of the
-        schema; each family ends with −1, the class.
+        The discrete parents of all families one after the other, as indices of the categorical attributes of the
+        schema. Each family ends with −1, the class.
     bounds : int64 array of shape (F + 1,)
-        Where each family begins in ``members``.
+        The start of each family in ``members``.
     radices : int64 array
         The number of codes of each member.
     columns, column_bounds : int64 arrays
-        The same for z, numbered as the numeric attributes, the child last.
+        The same for z, as indices of the numeric attributes, with the child last.
     cells : tuple of (keys, Regressions)
-        One for each family; keys ascend, and every weight is above zero.
+        One for each family. Keys ascend, and every weight is positive.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class RegressionFamilies(Part):
         return cls(
             members,
             np.cumsum([0, *map(len, discrete)], dtype=np.int64),
-            sizes[members],  # −1 is the last
+            sizes[members],  # −1 selects the last entry
             np.array([j for some in numeric for j in some], np.int64),
             np.cumsum([0, *map(len, numeric)], dtype=np.int64),
             tuple(_no_cells(len(some)) for some in numeric),
@@ -126,11 +126,11 @@ class RegressionFamilies(Part):
         return len(self.cells)
 
     def discrete_of(self, f: int) -> tuple[int, ...]:
-        """Return the discrete parents of a family by number, the class apart."""
+        """Return the indices of the discrete parents of a family, without the class."""
         return tuple(int(j) for j in self.members[self.bounds[f] : self.bounds[f + 1] - 1])
 
     def numeric_of(self, f: int) -> tuple[int, ...]:
-        """Return the numeric attributes of a family by number, the child last."""
+        """Return the indices of the numeric attributes of a family, with the child last."""
         return tuple(int(j) for j in self.columns[self.column_bounds[f] : self.column_bounds[f + 1]])
 
     def radices_of(self, f: int) -> list[int]:
@@ -138,7 +138,7 @@ class RegressionFamilies(Part):
         return [int(r) for r in self.radices[self.bounds[f] : self.bounds[f + 1]]]
 
     def digits(self, f: int) -> Iterator[Ids]:
-        """Take the keys of a family apart: the codes of each discrete parent, then the classes."""
+        """Yield the digits of a family's keys: the codes of each discrete parent, then the classes."""
         return digits_of(self.cells[f][0], self.radices_of(f))
 
     def merge(self, other: Self) -> Self:
@@ -159,7 +159,7 @@ class RegressionFamilies(Part):
         return keys, left
 
     def without_rounding(self, gone: Moments) -> Self:
-        """Clear what rounding may have left of the rows that are gone, see `Moments.without_rounding`."""
+        """Clear the rounding errors that removed rows may have left, see `Moments.without_rounding`."""
         return self.with_cells(
             (keys, self._cleared(f, keys, sums, gone, np.zeros(len(keys), np.bool_)))
             for f, (keys, sums) in enumerate(self.cells)
@@ -192,7 +192,7 @@ class RegressionFamilies(Part):
         return moved.with_cells(self._moved(f, embedding, moved.radices_of(f)) for f in range(len(self)))
 
     def _moved(self, f: int, embedding: Embedding, radices: list[int]) -> Cells:
-        """Take keys apart under the old schema and put them together under the new one."""
+        """Convert keys of the old schema to keys of the new one."""
         *codes, classes = self.digits(f)
         places = [embedding.classes[classes]]
         for j, code in zip(self.discrete_of(f)[::-1], codes[::-1], strict=True):
@@ -204,7 +204,7 @@ class RegressionFamilies(Part):
         return keys[order], self.cells[f][1].take(alive[order])
 
     def deficit(self) -> float:
-        return 0.0  # subtract has refused what would be negative
+        return 0.0  # subtract raises an error for negative counts
 
     def arrays(self) -> dict[str, Any]:
         sums = [cells for _, cells in self.cells]
@@ -242,7 +242,7 @@ class RegressionFamilies(Part):
     def flaw(
         cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
     ) -> str | None:
-        """As many sums as there are cells, and squares that some numbers can have."""
+        """Check that there is a sum for each cell, and that the sums of squares are possible."""
         weight, second = arrays["weight"], arrays["second"]
         flaw = flaw_of_cells("regressions", arrays, len(weight))
         if flaw:
@@ -261,7 +261,7 @@ class RegressionFamilies(Part):
             own = np.diagonal(square, axis1=1, axis2=2)
             if own.min(initial=0.0) < 0.0:
                 return "its array regressions/second holds negative squares"
-            # Sums that changed their pivot are symmetric but for rounding.
+            # Sums whose pivot was changed are symmetric only up to rounding.
             largest = np.sqrt(own[:, :, None] * own[:, None, :])
             if (np.abs(square - square.transpose(0, 2, 1)) > DUST * largest).any():
                 return "its array regressions/second is not symmetric"
@@ -276,7 +276,7 @@ class RegressionFamilies(Part):
             planes = {"weight_low": sums.weight.low, "pivot": sums.pivot}
             for name in ("first", "second"):
                 planes |= {name: getattr(sums, name).high, f"{name}_low": getattr(sums, name).low}
-            # Of one value these are the cells of moments, numbers and no vectors.
+            # For a single value, these are the cells of moments: scalars, not vectors.
             alone = {name: plane.reshape(len(sums.n)) for name, plane in planes.items()} if m == 1 else planes
             yield CellTable(term, np.column_stack([c, *u]), sums.n, alone)
 
@@ -288,11 +288,11 @@ class RegressionFamilies(Part):
         return cls.zero(schema, attributes).with_cells(_listed(tables[term], schema) for term in terms)
 
     def chosen_from(self, counted: Self, which: Iterable[int]) -> Self:
-        """Return these families with the cells of some others, whose keys mean the same."""
+        """Return these families with the cells of some others, which have the same keys."""
         return self.with_cells(counted.cells[f] for f in which)
 
     def with_cells(self, cells: Iterable[Cells]) -> Self:
-        """Return the same families with other sums, cells without weight left out."""
+        """Return the same families with other sums, without empty cells."""
         kept = []
         for keys, sums in cells:
             there = np.flatnonzero(sums.n)
@@ -339,7 +339,7 @@ def _joined(pieces: Iterable[NDArray[Any]], kind: Any) -> NDArray[Any]:
 
 
 def _aligned(a: Cells, b: Cells) -> tuple[Ids, Regressions, Regressions]:
-    """Return the keys of both and the sums of each under them."""
+    """Return the union of the keys, and the sums of both for these keys."""
     keys = np.union1d(a[0], b[0])
     mine, others = (sums.placed(np.searchsorted(keys, own), len(keys)) for own, sums in (a, b))
     return keys, mine, others
@@ -363,7 +363,7 @@ def _listed(table: CellTable, schema: Schema) -> Cells:
     n_classes, *sizes = shape_of(schema, table.term)
     keys = key_of([*u, c], [*sizes, n_classes])
     n, m = len(keys), len(table.term.values)
-    # Moments of one number may be held as x·2^−exponent.
+    # Moments of one number may be stored as x·2^−exponent.
     exponent = table.plane("exponent", ()).astype(np.int64)
     shapes: dict[str, tuple[int, ...]] = {"first": (n, m), "second": (n, m, m)}
 

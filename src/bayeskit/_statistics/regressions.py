@@ -29,7 +29,7 @@ def sum_products(
     second: Any,
     second_low: Any,
 ) -> None:
-    """Add w, w·d and w·d·dᵀ of every row, d = z − pivot of its cell, to the sums; only the lower triangles."""
+    """Add w, w·d and w·d·dᵀ of every row to the sums of its cell, with d = z − pivot; only the lower triangles."""
     for i in range(z.shape[0]):
         c = cell[i]
         n[c], n_low[c] = add(n[c], n_low[c], weights[i], 0.0)
@@ -45,27 +45,27 @@ def sum_products(
 
 
 Flags = NDArray[np.bool_]
-# Rows that are gone: their weight, their mean and Σw(z − mean)².
+# The weight, the mean and Σw(z − mean)² of removed rows.
 Lost = tuple[Floats, Floats, Floats]
 
 # A cell whose mean lies further than this many standard deviations from its pivot is recentred.
 FARTHEST = 10.0
-# The share of the squares held below which the rest is rounding: two doubles resolve 1e-32, counting loses some of it.
+# A remainder below this fraction of the squares is rounding error: double-double resolves 1e-32, counting loses some.
 _NO_SPREAD = 1e-26
-# Singular values of the parents' correlations below this share of the largest: combinations of other parents.
+# A singular value of the parents' correlations below this fraction of the largest means that parents are collinear.
 _COLLINEAR = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Regressions:
-    """Moments of z = (numeric parents, child) by configuration, each about a pivot of its own.
+    """Moments of z = (numeric parents, child) by configuration, each about its own pivot.
 
-    Sums are kept as two doubles each, so that a forgotten outlier leaves nothing behind.
+    Sums are double-doubles, so that a forgotten outlier leaves nothing behind.
 
     Attributes
     ----------
     pivot : array of shape (configurations, m)
-        What was taken off every z before it was added: near its data, so that no digit is lost.
+        Subtracted from every z before it was added. It is close to the data, so that no digits are lost.
     weight, first, second : Twofold of shapes (configurations,), (configurations, m) and (configurations, m, m)
         n, Σz and Σzzᵀ about the pivot.
 
@@ -97,7 +97,7 @@ class Regressions:
 
     @classmethod
     def plainly(cls, z: Floats, configuration: NDArray[np.int64], weights: Floats, size: int) -> Regressions:
-        """Count as `of` does in one double each: faster, for sums that nothing will be taken away from."""
+        """Count like `of`, but in single doubles: faster, for sums from which nothing will be subtracted."""
         z, configuration, weights = _with_weight(z, configuration, weights)
         pivot = _means(z, configuration, weights, size)
         m = z.shape[1]
@@ -119,7 +119,7 @@ class Regressions:
 
     @classmethod
     def at(cls, z: Floats, weights: Floats) -> Regressions:
-        """Return one cell for each row: the row alone, about itself."""
+        """Return one cell for each row, with the row itself as pivot."""
         n, m = z.shape
         none = np.zeros((n, m)), np.zeros((n, m, m))
         return cls(z, Twofold.exact(weights), *(Twofold.exact(sums) for sums in none))
@@ -129,7 +129,7 @@ class Regressions:
         return Regressions(self.pivot[which], self.weight[which], self.first[which], self.second[which])
 
     def placed(self, places: NDArray[np.intp], size: int) -> Regressions:
-        """Return ``size`` cells: these in their places, all others empty."""
+        """Return ``size`` cells: these at the given positions, all others empty."""
 
         def put(values: Floats) -> Floats:
             wide = np.zeros((size, *values.shape[1:]))
@@ -142,7 +142,7 @@ class Regressions:
         return Regressions(put(self.pivot), both(self.weight), both(self.first), both(self.second))
 
     def columns(self, some: list[int]) -> Regressions:
-        """Return the moments of some of z, in this order; the last is the child."""
+        """Return the moments of some columns of z, in this order. The last one is the child."""
         return Regressions(
             self.pivot[:, some], self.weight, self.first[:, some], self.second[:, some][:, :, some]
         )
@@ -159,7 +159,7 @@ class Regressions:
     def merge(self, other: Regressions) -> Regressions:
         if self.pivot.shape != other.pivot.shape:
             raise Incompatible("The two speak of other parents or states and cannot be added.")
-        # The heavier one keeps its pivot: an empty cell is neutral, a lone outlier does not pull.
+        # Keep the pivot with more weight: an empty cell is neutral, and a single outlier does not move the pivot.
         mine = (np.abs(self.n) >= np.abs(other.n))[:, None]
         pivot = np.where(mine, self.pivot, other.pivot)
         a, b = self.about(pivot), other.about(pivot)
@@ -167,7 +167,7 @@ class Regressions:
         return both._settled(_squares(a.second) + _squares(b.second))
 
     def subtract(self, other: Regressions, gone: Floats | None = None) -> Regressions:
-        """Take sums away; ``gone`` is all the weight that was ever taken from each cell, at most."""
+        """Subtract sums; ``gone`` is an upper bound of the total weight removed from each cell."""
         left = self.merge(other.scale(-1.0))
         if (left.n < -1e-9 * np.maximum(1.0, np.abs(self.n))).any():
             raise never_counted(float(left.n.min()))
@@ -175,14 +175,14 @@ class Regressions:
         return left._without((other.n != 0.0) & (left.n <= rounding))
 
     def without_rounding(self, lost: Lost, lost_in_all: Lost, touched: Flags) -> Regressions:
-        """Clear the spread that rounding may have left of the rows that are gone, see `Moments.without_rounding`.
+        """Clear the spread that rounding errors of removed rows may have left, see `Moments.without_rounding`.
 
-        ``lost`` describes these rows for each cell and column, ``lost_in_all`` for each column; ``touched`` are the
-        cells that some were taken from now.
+        ``lost`` describes these rows for each cell and column, ``lost_in_all`` for each column. ``touched`` marks the
+        cells from which rows were removed now.
         """
         constant, value = self._constant_but_for(lost, touched[:, None])
         left = self._at(value, constant) if constant.any() else self
-        # A column that is constant but for rounding has one value in all cells.
+        # A column that is constant up to rounding has the same value in all cells.
         whole = left.whole()
         constant, value = whole._constant_but_for(lost_in_all, np.array([[touched.any()]]))
         constant &= _spread(whole) > 0.0
@@ -199,7 +199,7 @@ class Regressions:
         return constant, np.where(np.abs(self.mean) <= error, 0.0, self.mean)
 
     def _at(self, value: Floats, where: Flags) -> Regressions:
-        """Return the same sums with columns that are constant: all rows have these values."""
+        """Return the same sums, with the columns in the mask constant at these values."""
         left = self._recentred(np.asarray(where.any(axis=1)))._flattened(where)
         return replace(left, pivot=np.where(where, value, left.pivot))
 
@@ -223,7 +223,7 @@ class Regressions:
         return float(intercept[0]), slopes[0], float(residual[0])
 
     def solved(self) -> tuple[Floats, Floats, Floats]:
-        """Do so in every cell: arrays of shapes (cells,), (cells, m − 1) and (cells,)."""
+        """Return the same for every cell: arrays of shapes (cells,), (cells, m − 1) and (cells,)."""
         mean, scatter = self._centred
         slopes, residual = regressed(scatter)
         intercept = mean[:, -1] - (slopes * mean[:, :-1]).sum(axis=1)
@@ -267,19 +267,19 @@ class Regressions:
         """The mean of each cell, and Σzzᵀ about it."""
         n = np.where(self.n > 0.0, self.n, 1.0)
         far = self.first.high**2 > 1e-2 * n[:, None] * _squares(self.second)
-        # Counted in one double, about the mean: there is no more precision.
+        # If sums about the mean were counted in single doubles, there is no more precision.
         if not far.any() and not self.second.low.any():
             rest = self.first.high / n[:, None]
             scatter = self.second.high - n[:, None, None] * rest[:, :, None] * rest[:, None, :]
             return self.pivot + rest, scatter
-        # Rounded once, at the end: nearly collinear parents magnify the last bits, which must not hang on the order
-        # that the rows came in.
+        # Round only once, at the end: nearly collinear parents magnify the last bits, which must not depend on the
+        # order of the rows.
         away = self.first / Twofold(n, self.weight.low)[:, None]
         square = self.second - self.first[:, :, None] * away[:, None, :]
         return (Twofold.exact(self.pivot) + away).high, square.high
 
     def _recentred(self, which: Flags) -> Regressions:
-        """Put the pivots of these cells on the double nearest to their mean."""
+        """Move the pivots of these cells to the double nearest to their mean."""
         n = np.where(which, self.n, 1.0)[:, None]
         step = np.where(which[:, None], self.first.high / n, 0.0)
         rest = self.first - self.weight[:, None] * Twofold.exact(step)
@@ -288,7 +288,7 @@ class Regressions:
         return self.about(mean.high + (mean.low + left))
 
     def _settled(self, held: Floats) -> Regressions:
-        """Clear what is empty, recentre what is far; ``held`` are the Σz² that the sums were made from."""
+        """Clear empty cells, and recentre those far from their pivot; ``held`` are the Σz² before the operation."""
         kept = self._without(self.n == 0.0)
         squares = _squares(kept.second)
         # |mean − pivot| > 10 sd, written so that nothing cancels: n·m² > 100 (Σz² − n·m²).
@@ -304,7 +304,7 @@ class Regressions:
         return replace(kept._flattened(constant), pivot=value)
 
     def _flattened(self, constant: Flags) -> Regressions:
-        """Put exact zeros where rounding alone is left of values that are equal."""
+        """Replace rounding errors of constant columns by exact zeros."""
         either = constant[:, :, None] | constant[:, None, :]
         return Regressions(self.pivot, self.weight, self.first.cleared(constant), self.second.cleared(either))
 
@@ -328,14 +328,14 @@ def regressed(scatter: Floats) -> tuple[Floats, Floats]:
     unit = np.where(spread > 0.0, spread, 1.0)
     scaled = scatter / (unit[:, :, None] * unit[:, None, :])
     slopes = _least_squares(scaled[:, :-1, :-1], scaled[:, :-1, -1])
-    # The whole quadratic form: its error is the square of the slopes' error, that of a shorter one is not.
+    # Use the full quadratic form, because its error is quadratic in the error of the slopes. Shorter forms are not.
     beside = np.concatenate([-slopes, np.ones((len(slopes), 1))], axis=1)
     form = (beside[:, None, :] @ scaled @ beside[:, :, None])[:, 0, 0]
     return slopes * unit[:, -1:] / unit[:, :-1], np.maximum(form, 0.0) * unit[:, -1] ** 2
 
 
 def _least_squares(a: Floats, b: Floats) -> Floats:
-    """Return the shortest x of least |a x − b| in every cell, small singular values left out."""
+    """Return the minimum-norm least-squares solution of a x = b in every cell, ignoring small singular values."""
     if not a.shape[1] or not len(a):
         return np.zeros(b.shape)
     u, values, v = np.linalg.svd(a)
@@ -362,11 +362,11 @@ def _with_weight(
 
 
 def _means(z: Floats, configuration: NDArray[np.int64], weights: Floats, size: int) -> Floats:
-    """Return the mean of each cell, 0 where it has no rows; exact where a column is constant."""
+    """Return the mean of each cell: 0 without rows, and exact for a constant column."""
     if not len(z):
         return np.zeros((size, z.shape[1]))
     n = np.bincount(configuration, weights, size)
-    # Differences to one row of the cell: of equal values they are zero.
+    # Subtract one row of the cell first, so that differences of equal values are zero.
     row = np.zeros(size, np.int64)
     row[configuration[::-1]] = np.arange(len(z))[::-1]
     away = z - z[row][configuration]

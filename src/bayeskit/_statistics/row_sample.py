@@ -1,8 +1,9 @@
-"""Some rows, kept so that samples can be added and subtracted as sums are.
+"""A sample of rows that can be merged and subtracted like sums.
 
-Every row has a number that its values alone decide (:func:`row_numbers`). Kept are the rows with the smallest
-numbers, equal ones of one class as one row with their weights added up. A row among the smallest of the whole was
-among the smallest of every piece, so its weight is complete: any split of the rows gives the same sample.
+Every row has a number that depends only on its values (:func:`row_numbers`). The sample keeps the rows with the
+smallest numbers. Equal rows of the same class are stored once, with their weights added. A row that is among the
+smallest of all rows is also among the smallest of every part, so its weight is complete, and any split of the rows
+gives the same sample.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, eq=False)
 class RowSample(Part):
-    """Distinct rows whose numbers are at most ``limit``, each with the weight of all its copies.
+    """Distinct rows whose numbers are at most ``limit``, each with the total weight of its copies.
 
-    The attributes of its pattern are one whole number: the most rows that are kept. ``subtract`` can make room, but
-    dropped rows do not come back: the sample is then smaller, and still unbiased.
+    The attributes of its pattern are one integer: the maximum number of rows. After ``subtract`` there may be room, but
+    dropped rows do not come back. The sample is then smaller, and still unbiased.
 
     Attributes
     ----------
@@ -41,7 +42,7 @@ class RowSample(Part):
         Rows with equal values and different classes have the same number, and are sorted by class.
     codes : int64 array of shape (m, categorical attributes)
     bits : int64 array of shape (m, numeric attributes)
-        The bits of the doubles: so NaN is equal to itself, and infinity is kept.
+        The bits of the doubles, so that NaN equals itself and infinity is kept.
     target : int64 array of shape (m,)
     weight : array of shape (m,)
     unit : array of shape (K,)
@@ -92,7 +93,7 @@ class RowSample(Part):
 
     @property
     def own(self) -> Floats:
-        """What is left out of the counts when one copy of each row is: shape (m,)."""
+        """The weight to leave out of the counts for one copy of each row: shape (m,)."""
         return np.minimum(self.weight, self.unit[self.target])
 
     @property
@@ -133,7 +134,7 @@ class RowSample(Part):
         both = self._joined(other)
         order = np.lexsort((np.arange(len(both.numbers)), both.target, both.numbers))
         numbers, target, mine = both.numbers[order], both.target[order], order < len(self.numbers)
-        # Each row of the other comes just after its equal here, where there is one.
+        # In this order, each row of the other sample comes directly after its equal in this one, if there is one.
         is_known = np.zeros(len(order), dtype=bool)
         is_known[1:] = (numbers[1:] == numbers[:-1]) & (target[1:] == target[:-1])
         before = np.cumsum(mine) - 1
@@ -166,7 +167,7 @@ class RowSample(Part):
         return moved._take(np.lexsort((moved.target, moved.numbers)))
 
     def deficit(self) -> float:
-        return 0.0  # subtract has refused what would be negative
+        return 0.0  # subtract raises an error for negative counts
 
     def arrays(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -210,12 +211,12 @@ class RowSample(Part):
         return replace(self._take(slice(0, n)), limit=np.array([limit], dtype=np.int64))
 
     def _within(self) -> Self:
-        """Let rows go that are beyond the limit, and lower it where there are more than may be kept."""
+        """Drop rows beyond the limit, and lower the limit if there are more rows than the capacity."""
         capacity = int(self.capacity[0])
         kept = self._up_to(self.limit[0])
         if len(kept.numbers) <= capacity:
             return kept
-        # All rows of one number stay or go together.
+        # Rows with the same number are kept or dropped together.
         return kept._up_to(kept.numbers[capacity] - 1)
 
     def _take(self, rows: slice | NDArray[np.intp]) -> Self:
@@ -225,7 +226,7 @@ class RowSample(Part):
 def sample_of(
     schema: Schema, capacity: int, codes: Any, values: Floats, target: NDArray[Any], weights: Floats
 ) -> RowSample:
-    """Return the sample of rows: codes and values of shapes (n, d) and (n, m), classes and weights of shape (n,)."""
+    """Return the sample of rows with codes (n, d), values (n, m), classes (n,) and weights (n,)."""
     rows = np.flatnonzero(weights > 0.0)
     codes = np.asarray(codes, dtype=np.int64)[rows].reshape(len(rows), len(schema.categorical))
     bits, target, weights = _bits_of(values[rows]), target[rows].astype(np.int64), weights[rows]
@@ -242,16 +243,16 @@ def sample_of(
 
 
 def _bits_of(values: Floats) -> NDArray[np.int64]:
-    """Return the bits of doubles; those of equal ones are equal."""
+    """Return the bits of doubles. Equal numbers have equal bits."""
     values = np.ascontiguousarray(values + 0.0)  # −0.0 is 0.0
     values[np.isnan(values)] = np.nan
     return values.view(np.int64)
 
 
 def row_numbers(schema: Schema, codes: NDArray[np.int64], bits: NDArray[np.int64]) -> Numbers:
-    """Return a number for each row, as if drawn at random, but the same for rows of equal labels and numbers.
+    """Return a pseudo-random number for each row, equal for rows with equal labels and numbers.
 
-    Neither the order of the columns nor the class has a part in it.
+    It does not depend on the order of the columns or on the class.
     """
     found = np.zeros(len(codes), dtype=np.uint64)
     for j, variable in enumerate(schema.categorical):
@@ -263,10 +264,10 @@ def row_numbers(schema: Schema, codes: NDArray[np.int64], bits: NDArray[np.int64
 
 
 def content_numbers(schema: Schema, codes: Any, values: Floats) -> Numbers:
-    """Return a number for each row of a table, as if drawn at random, by what rows and columns hold and nothing else.
+    """Return a pseudo-random number for each row of a table that depends only on the cells.
 
-    Neither the names nor the order of the columns nor the order of the rows has a part in it: all that a column holds
-    stands for its name.
+    It does not depend on the names or the order of the columns, or on the order of the rows: the contents of a column
+    replace its name.
     """
     found = np.zeros(len(codes), dtype=np.uint64)
     columns = [_label_words(v)[codes[:, j]] for j, v in enumerate(schema.categorical)]
@@ -277,19 +278,19 @@ def content_numbers(schema: Schema, codes: Any, values: Floats) -> Numbers:
 
 
 def mixed_words(words: Words) -> Words:
-    """Stir the bits of words (the finaliser of SplitMix64)."""
+    """Mix the bits of words (the finaliser of SplitMix64)."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))
 
 
 def _label_words(variable: Variable) -> Words:
-    """Return a word for each state, and one for missing: of the label, since codes move when a schema grows."""
+    """Return a word for each state and one for missing, computed from labels because codes may change."""
     return np.array([*map(_label_word, variable.states), 0], dtype=np.uint64)
 
 
 def _label_word(label: Any) -> int:
-    # Numbers that are equal (1, 1.0, True) are one state, and have one hash; that of a text is another in each process.
+    # Equal numbers (1, 1.0, True) are one state and have the same hash. The hash of a text differs between processes.
     return _word(repr(hash(label)) if isinstance(label, Real) else repr(label))
 
 

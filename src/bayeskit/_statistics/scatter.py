@@ -29,8 +29,8 @@ from bayeskit.typing import Floats
 
 # A class whose mean lies further than this many standard deviations from its pivot is recentred.
 FARTHEST = 10.0
-# The share of the squares held below which the rest may be rounding, and below which it is: two doubles
-# resolve 1e-32, and counting loses some of that.
+# A remainder below the first fraction of the squares may be rounding error, and below the second it is: double-double
+# resolves 1e-32, and counting loses some of that.
 _SUSPECT, _NO_SPREAD = 1e-12, 1e-26
 
 Sums = tuple[Twofold, Twofold, Twofold, Twofold, Twofold]
@@ -39,7 +39,7 @@ _SUMS = ("weight", "first", "second", "third", "fourth")
 
 @dataclass(frozen=True, eq=False)
 class Scatter(Part):
-    r"""Sums over the complete rows of each class, about a pivot of its own: :math:`z = x - pivot`.
+    r"""Sums over the complete rows of each class, about its own pivot: :math:`z = x - pivot`.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Scatter(Part):
     def about(
         cls, pivot: Floats, weight: Floats, first: Floats, second: Floats, third: Floats, fourth: Floats
     ) -> Self:
-        """Take up sums that were made in plain doubles about a good pivot."""
+        """Return the scatter from sums in plain doubles about a good pivot."""
         exact = Twofold.exact
         return cls(pivot, (exact(weight), exact(first), exact(second), exact(third), exact(fourth)))
 
@@ -111,7 +111,7 @@ class Scatter(Part):
                 length3=other.pivot.shape[1],
                 length4=other.pivot.shape[0],
             )
-        # The heavier one keeps its pivot: an empty class is neutral, a lone outlier does not pull.
+        # Keep the pivot with more weight: an empty class is neutral, and a single outlier does not move the pivot.
         mine = np.abs(self.weight) >= np.abs(other.weight)
         pivot = np.where(mine[:, None], self.pivot, other.pivot)
         a, b = self.moved(pivot).sums, other.moved(pivot).sums
@@ -129,7 +129,7 @@ class Scatter(Part):
         )
 
     def without_rounding(self, gone: Self, touched: NDArray[np.bool_] | None = None) -> Self:
-        """Clear the spread that rounding may have left of the rows that are gone, see `Moments.without_rounding`."""
+        """Clear the spread that rounding errors of removed rows may have left, see `Moments.without_rounding`."""
         taken = np.zeros(self.pivot.shape, np.bool_) if touched is None else touched
         constant, value = self._constant_but_for(gone, taken)
         left = self._at(value, constant) if constant.any() else self
@@ -148,7 +148,7 @@ class Scatter(Part):
         return constant, np.where(np.abs(mean) <= error, 0.0, mean)
 
     def _at(self, value: Floats, where: NDArray[np.bool_]) -> Self:
-        """Return the same sums with columns that are constant: all rows have these values."""
+        """Return the same sums, with the columns in the mask constant at these values."""
         left = self._recentred(np.asarray(where.any(axis=1)))._flattened(where)
         return type(self)(np.where(where, value, left.pivot), left.sums)
 
@@ -190,19 +190,19 @@ class Scatter(Part):
         return cls.from_arrays(arrays)
 
     def moved(self, pivot: Floats) -> Self:
-        """Return the same sums about other pivots, as exactly as two doubles allow."""
+        """Return the same sums about other pivots, in double-double."""
         if np.array_equal(pivot, self.pivot):
             return self
         return type(self)(pivot, _shifted(self.sums, Twofold.difference(pivot, self.pivot)))
 
     def mean(self) -> Floats:
-        """Return the mean of each class, of shape (K, d); NaN where a class has no row."""
-        # Rounded once, from two doubles: the same rows in another order then have the same mean.
+        """Return the mean of each class, of shape (K, d); NaN for a class without rows."""
+        # Round only once, from double-doubles, so that the mean does not depend on the order of the rows.
         return (Twofold.exact(self.pivot) + self.sums[1] / self._rows(0.0)[:, None]).high
 
     def covariance(self, unbiased: bool = False) -> Floats:
-        """Return the covariance of each class, of shape (K, d, d); NaN where the rows do not suffice."""
-        # Rounded once, too: what is solved with a nearly singular matrix magnifies its last bits.
+        """Return the covariance of each class, of shape (K, d, d); NaN if there are too few rows."""
+        # Round only once here, too: solving with a nearly singular matrix magnifies its last bits.
         _, first, second, *_ = self.centred().sums
         n = self._rows(float(unbiased))[:, None, None]
         square = second - first[:, :, None] * first[:, None, :] / n
@@ -210,7 +210,7 @@ class Scatter(Part):
         return (square / (n - Twofold.exact(np.full(n.high.shape, float(unbiased))))).high
 
     def _rows(self, least: float) -> Twofold:
-        """Return n(c), NaN where it is not above ``least``."""
+        """Return n(c), or NaN if it is not above ``least``."""
         n = self.sums[0]
         return Twofold(np.where(n.high > least * ONE_ROW, n.high, np.nan), n.low)
 
@@ -231,7 +231,7 @@ class Scatter(Part):
 
     def pooled(self) -> Self:
         """Return the statistics of all rows as one class (K = 1)."""
-        # About the pivot of the heaviest class; a column constant overall has the same one everywhere.
+        # Use the pivot of the class with the most weight. A constant column has the same pivot in all classes.
         pivot = np.repeat(self.pivot[[np.argmax(self.weight)]], len(self.pivot), axis=0)
         sums = self.moved(pivot).sums
         n, s1, s2, s3, s4 = (s.total() for s in sums)
@@ -241,7 +241,7 @@ class Scatter(Part):
     def within(self) -> Self:
         """Return the sums of all rows about the mean of their class, as one class about zero (K = 1)."""
         centred = self.centred()
-        # A mean of 1e8 is up to 1e-8 away from the nearest double: the rest is still to be subtracted.
+        # A mean of 1e8 may differ from the nearest double by 1e-8, so subtract this difference, too.
         sums = _shifted(centred.sums, Twofold.exact(centred._mean_of_z(self.weight > 0)))
         n, s1, s2, s3, s4 = (s.total() for s in sums)
         return type(self)(np.zeros_like(self.pivot[:1]), (n, s1, s2, s3, s4))
@@ -252,7 +252,7 @@ class Scatter(Part):
         return mean
 
     def _recentred(self, which: NDArray[np.bool_]) -> Self:
-        """Put the pivots of these classes on the double nearest to their mean."""
+        """Move the pivots of these classes to the double nearest to their mean."""
         step = self._mean_of_z(which)
         if not step.any():
             return self
@@ -263,7 +263,7 @@ class Scatter(Part):
         return self.moved(mean.high + (mean.low + left))
 
     def _settled(self, held: Floats) -> Self:
-        """Clear what is empty, recentre what is far; ``held`` are the Σz² that the sums were made from."""
+        """Clear empty classes, and recentre those far from their pivot; ``held`` are the Σz² before the operation."""
         kept = self._without(self.weight == 0)
         first, square = kept.sums[1].high, _squares(kept.sums)
         # |mean − pivot| > 10 sd, written so that nothing cancels: n·m² > 100 (Σz² − n·m²).
@@ -279,7 +279,7 @@ class Scatter(Part):
         return type(self)(value, kept._flattened(constant).sums)
 
     def _flattened(self, constant: NDArray[np.bool_]) -> Self:
-        """Put exact zeros where rounding alone is left of values that are equal."""
+        """Replace rounding errors of constant columns by exact zeros."""
         either = constant[:, :, None] | constant[:, None, :]
         n, s1, *squares = self.sums
         s2, s3, s4 = (s.cleared(either) for s in squares)
@@ -293,16 +293,16 @@ class Scatter(Part):
 
 
 class CodedScatter(Scatter):
-    """The scatter of columns that are made of attributes: numbers measured from their mean, states as 0 and 1.
+    """The scatter of coded columns of attributes: standardised numbers, and states as columns of 0 and 1.
 
     The attributes of its pattern are (filled, columns). A column is one of
 
     - ("number", name, mean, deviation, most): (x − mean) / deviation, between −most and most;
-    - ("state", name, state, share): 1 where the attribute has this state, otherwise 0;
-    - ("missing", name): 1 where the attribute is missing.
+    - ("state", name, state, share): 1 if the attribute has this state, otherwise 0;
+    - ("missing", name): 1 if the attribute is missing, otherwise 0.
 
-    Where an attribute is missing and ``filled`` is true, its columns have their mean: 0 and ``share``. Otherwise the
-    row is not complete.
+    If an attribute is missing and ``filled`` is true, its columns get their mean: 0 for numbers, ``share`` for states.
+    Otherwise the row is incomplete and not counted.
     """
 
     kind = "coded_scatter"
@@ -328,7 +328,7 @@ class CodedScatter(Scatter):
 
 
 def _is_coded(column: object, schema: Schema) -> bool:
-    """Say whether a schema has the attribute that a column is made of, and the numbers are some."""
+    """Return whether a coded column is valid: its attribute is in the schema, and its numbers are finite."""
     if type(column) is not tuple or len(column) < 2 or column[1] not in schema.position:
         return False
     kind, name, *rest = column
@@ -358,7 +358,7 @@ def _squares(sums: Sums) -> Floats:
 def _shifted(sums: Sums, delta: Twofold) -> Sums:
     r"""Return the sums of :math:`z' = z - \delta` from those of z.
 
-    Every line takes one factor from z to z': :math:`\sum z_i z_j` becomes :math:`\sum z_i z'_j`, then
+    Every line replaces one factor z by z': :math:`\sum z_i z_j` becomes :math:`\sum z_i z'_j`, then
     :math:`\sum z'_i z'_j`; and :math:`z'^2 = z^2 - \delta (z + z')`.
     """
     n, s1, s2, s3, s4 = sums

@@ -55,7 +55,7 @@ class Statistics:
     class_counts: Floats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # The two parts that most estimates begin with, where they were counted, and n(c).
+        # Attributes for the two parts that most estimates need, if they were counted, and n(c).
         for name in ("tables", "moments"):
             if name in self.parts:
                 object.__setattr__(self, name, self.parts[name])
@@ -122,12 +122,12 @@ class Statistics:
     def widened(self, schema: Schema, plan: Plan, names: tuple[Name, ...]) -> Statistics:
         """Return the statistics of the same rows under a schema with more columns, missing in all of them.
 
-        A part that cannot tell what it would have counted raises a :class:`~bayeskit.errors.ColumnError`.
+        A part that cannot be extended in this way raises a :class:`~bayeskit.errors.ColumnError`.
         """
         parts = {}
         for pattern in plan.patterns:
             part = self.parts.get(pattern.kind)
-            if part is None and pattern.kind == "moments":  # of numbers that no row had
+            if part is None and pattern.kind == "moments":  # of numbers that were missing in all rows
                 part = PARTS[pattern.kind].zero(self.schema, ())
             if part is None:
                 raise cannot_widen(pattern.kind, names)
@@ -166,7 +166,7 @@ class Statistics:
             raise never_counted(-deficit)
         if not before and a.exact and b.exact:
             return left
-        # A class without weight has nothing that could be in error.
+        # A class without weight has no rounding errors.
         alive = (left.class_counts > 0.0).astype(np.float64)
         return replace(
             left, gone={kind: part.scale(alive) for kind, part in gone.items()} if alive.any() else {}
@@ -174,7 +174,7 @@ class Statistics:
 
     def scale(self, factor: float | Floats) -> Statistics:
         gone = self.gone
-        if (np.abs(np.frexp(factor)[0]) != 0.5).any():  # by a power of two nothing is rounded
+        if (np.abs(np.frexp(factor)[0]) != 0.5).any():  # multiplying by a power of two is exact
             remembered = tuple(p for p in self.plan.patterns if PARTS[p.kind].remembered)
             gone = _merged(Statistics.zero(self.schema, Plan(remembered)).parts, gone)
         parts, gone = (
@@ -207,7 +207,7 @@ class Statistics:
         """Drop undeclared states and classes that have no weight."""
         schema, tables = self.schema, self.tables
         alive = np.asarray(tables.counts.any(axis=1))
-        alive[schema.offsets[1:].astype(np.intp) - 1] = True  # spare cells are no states
+        alive[schema.offsets[1:].astype(np.intp) - 1] = True  # spare cells are not states
         classes = np.asarray(tables.margin > 0)
         if alive.all() and classes.all():
             return self

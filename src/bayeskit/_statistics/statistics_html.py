@@ -1,4 +1,4 @@
-"""Renders statistics as an HTML table for notebooks."""
+"""Statistics as an HTML table for notebooks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayeskit._visible import shorter
 if TYPE_CHECKING:
     from bayeskit._statistics.statistics import Statistics
 
-# A page is to be read: what is beyond is counted.
+# The maximum number of attributes to show. For the others, only their number is shown.
 MOST_ATTRIBUTES = 20
 MOST_STATES = 6
 MOST_CLASSES = 8

@@ -15,7 +15,7 @@ from bayeskit._statistics.part import ROUNDING, CellTable, Embedding, Gone, Part
 from bayeskit._statistics.term import Term
 from bayeskit.typing import Floats
 
-# Weights with no more binary digits after the point are added and taken away without rounding.
+# Weights with at most this many binary digits after the point are added and subtracted without rounding.
 _FRACTION_BITS = 16
 
 
@@ -65,8 +65,7 @@ class Tables(Part):
         return self._of(*(a + b for a, b in zip(self._twofold(), other._twofold(), strict=True)))
 
     def subtract(self, other: Self, gone: Gone | None = None) -> Self:
-        """Subtract counts. Counts that were never added are an error; what is left by rounding alone is
-        cleared."""
+        """Subtract counts. Counts that were never added are an error. Rounding errors are cleared."""
         taken: Tables = other if gone is None else gone["tables"]
         rounding = ROUNDING * taken.margin, ROUNDING * taken.counts
         margin, counts = (a - b for a, b in zip(self._twofold(), other._twofold(), strict=True))
@@ -74,7 +73,7 @@ class Tables(Part):
             if (-left.high - 1e-9 * before - 1e-12 * self.margin - doubt > 0).any():
                 raise never_counted(left.high.min())
         margin = margin.cleared((other.margin != 0.0) & (margin.high <= rounding[0]))
-        # A class that has left takes all its cells with it.
+        # If a class has no weight left, all its cells are empty.
         empty = (other.counts != 0.0) & (counts.high <= rounding[1]) | (margin.high == 0.0)
         counts = counts.cleared(empty)
         if self.counts_low is None and other.counts_low is None:
@@ -116,7 +115,7 @@ class Tables(Part):
         return type(self)(self.margin, counts, margin_low, with_missing(counts_low, margin_low))
 
     def deficit(self) -> float:
-        return 0.0  # subtract has refused what would be negative
+        return 0.0  # subtract raises an error for negative counts
 
     def arrays(self) -> dict[str, Any]:
         margin_low, counts_low = self._low()

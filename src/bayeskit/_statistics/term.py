@@ -59,8 +59,7 @@ class Pattern:
     ``trees``: n in each class and node at which rows stop, for every tree; each of the attributes is a forest's splits.
     ``interactions``: n(class, x_i, x_j, x_k) of chosen sets of one to three attributes, numbers cut into intervals; the
     attributes are (axes, tables).
-    ``coded_scatter``: the sums of ``scatter`` for columns that are made of attributes; its attributes are (filled,
-    columns).
+    ``coded_scatter``: the sums of ``scatter`` for coded columns of attributes; its attributes are (filled, columns).
     ``row_sample``: distinct rows with their weights, up to a maximum number.
     """
 

@@ -24,8 +24,8 @@ from bayeskit._statistics.term import Term
 from bayeskit.errors import DataError, Incompatible
 from bayeskit.typing import Floats
 
-# How far below zero taking away may leave a fractional total (tf-idf weights), as a part of what was there
-# before. Nothing real can lie there, so more is forgiven than above zero.
+# The tolerance below zero for a fractional total (tf-idf weights) after a subtraction, as a fraction of the previous
+# total. No true total is negative, so the tolerance is larger than above zero.
 _DUST_BELOW = 1e-9
 
 # 8 GiB of totals.
@@ -36,10 +36,9 @@ MOST_CELLS = 2**30
 class Totals(Part):
     """First-order statistics of a block.
 
-    Classes are on the first axis because counting writes one class at a time: the row of a class
-    (0.8 MB for 100,000 words) stays in the cache while its documents pass. Prediction wants the classes
-    of a word side by side instead; estimation turns its finished table once, which costs a fiftieth of
-    a count.
+    Classes are on the first axis because counting writes one class at a time: the row of a class (0.8 MB for 100,000
+    words) stays in the cache while its documents are counted. Prediction needs the classes of a word side by side, so
+    estimation transposes its table once, which takes a fiftieth of the time of a count.
 
     Attributes
     ----------
@@ -172,7 +171,7 @@ def _take_away(whole: Floats, part: Floats, gone: Floats) -> Floats:
 
 
 def _below(weights: Floats, size: Floats) -> float:
-    """Return how far the lowest weight lies below zero, apart from rounding of the size given."""
+    """Return how far the lowest weight is below zero, ignoring rounding errors of the given size."""
     least = weights.min(initial=0.0)
     if least == 0.0:
         return 0.0

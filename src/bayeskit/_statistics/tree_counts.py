@@ -1,4 +1,4 @@
-"""n(class, node): where rows stop in trees whose splits are held."""
+"""n(class, node): the nodes at which rows stop, in trees with fixed splits."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from bayeskit._statistics.term import Term
 from bayeskit.errors import ColumnError, DataError
 from bayeskit.typing import Floats
 
-# Splits as plain values, equal where they are the same: what a plan names, a model holds and a file keeps.
+# The splits of a forest as plain, comparable values, for plans, held choices and files.
 Forest = tuple[Any, ...]
 
-# The codes of a column are 0 … 253; then a state that the trees do not know, and no value at all.
+# The codes of a column are 0 … 253. Two more codes mean a state that the trees do not know, and a missing value.
 MOST_CODES, UNKNOWN, MISSING = 254, 254, 255
-# Nodes number columns in two bytes.
+# Nodes store the index of a column in two bytes.
 MOST_COLUMNS = 2**16
-# What becomes of a row at a node. A leaf has no test; a row without a value stays, goes left or goes right.
+# The kind of a node: a leaf without a test, or a test at which a row with a missing value stays, goes left or goes
+# right.
 LEAF, STAYS, LEFT, RIGHT = 0, 1, 2, 3
-# Bounds of the power of a forest: a few rows, all predicted correctly, would allow any.
+# Bounds of the power of a forest. With few rows, all predicted correctly, the power would be unbounded.
 LEAST_POWER, LARGEST_POWER = 0.25, 4.0
 
 
 @kernel
 def link_nodes(ways: Any, starts: Any, stack: Any, rights: Any, parents: Any) -> Any:
-    """Find the right child and the parent of every node; return False where the nodes make no trees.
+    """Find the right child and the parent of every node. Return False if the nodes do not form trees.
 
     Nodes are in depth-first order, left before right, so a node with a test is followed by its left child.
     """
@@ -62,24 +63,24 @@ def link_nodes(ways: Any, starts: Any, stack: Any, rights: Any, parents: Any) ->
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """The splits of a forest as arrays: nodes of all trees one after the other, each tree from its root on.
+    """The splits of a forest as arrays: the nodes of all trees one after the other, each tree from its root.
 
     Attributes
     ----------
-    numeric, categorical : names of the columns, which tests number in this order
-    cuts : for each numeric column, the numbers between its codes: code k holds (cuts[k − 1], cuts[k]]
+    numeric, categorical : names of the columns; tests refer to them by index in this order
+    cuts : the cut points of each numeric column: code k is the interval (cuts[k − 1], cuts[k]]
     states : for each categorical column, the states that the trees know
     ranks : uint8 array of shape (trees, states of all columns)
-        The code of each state, which is another one in every tree.
+        The code of each state, which differs between trees.
     classes : the classes that the trees were grown for
     seed : int
-        What their bootstraps were drawn with.
+        The seed of the bootstraps.
     power : float
-        What the mean of their posteriors is raised to.
+        The power to which the mean of the posteriors is raised.
     starts : array of shape (trees + 1,)
-        Where each tree begins.
+        The first node of each tree.
     features, bounds, ways : arrays of shape (nodes,)
-        The test of each node: a row goes left where the code of the column is at most the bound.
+        The test of each node: a row goes left if the code of the column is at most the bound.
     rights, parents : int64 arrays of shape (nodes,)
         The left child of a node is the next one.
     """
@@ -105,11 +106,11 @@ class Trees:
 
     @property
     def names(self) -> tuple[Name, ...]:
-        """The columns, as tests number them."""
+        """The columns, in the order of their indices in tests."""
         return (*self.numeric, *self.categorical)
 
     def tree(self, t: int) -> slice:
-        """Return the places of the nodes of a tree."""
+        """Return the slice of the nodes of a tree."""
         return slice(int(self.starts[t]), int(self.starts[t + 1]))
 
 
@@ -121,7 +122,7 @@ def forest_of(
     ranks: NDArray[np.uint8],
     trees: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]],
 ) -> Forest:
-    """Write splits as plain values; each tree is (features, bounds, ways) of its nodes."""
+    """Return splits as plain values; each tree is given as (features, bounds, ways) of its nodes."""
     sizes = np.array([len(ways) for _, _, ways in trees], "<u4")
     return (
         tuple(numeric),
@@ -153,7 +154,7 @@ def _numbers(text: Any, dtype: str) -> NDArray[Any]:
 
 @lru_cache(maxsize=8)
 def trees_of(forest: Forest) -> Trees:
-    """Read splits; raise a :class:`~bayeskit.errors.DataError` if they are not trees.
+    """Return the splits as arrays. Raise a :class:`~bayeskit.errors.DataError` if they are not trees.
 
     Examples
     --------
@@ -199,17 +200,17 @@ def _no_trees() -> DataError:
 
 @dataclass(frozen=True, eq=False)
 class TreeCounts(Part):
-    """Counts of order 0: the weight of each class that stops at each node of each tree, kept only where there is any.
+    """Counts of order 0: the weight of each class that stops at each node of each tree. Empty cells are not stored.
 
-    A row stops at a leaf, or at the test of a column in which it has no value. What passed through a node is the sum
-    over the nodes below it, so every row is held once for each tree.
+    A row stops at a leaf, or at a test of a column that is missing. The weight that passed through a node is the sum
+    over the nodes below it, so every row is counted once in each tree.
 
     Attributes
     ----------
     margin : array of shape (K,)
         n(c): the weight of each class.
     starts : int64 array of shape (trees + 1,)
-        Where the nodes of each tree begin; trees of several forests follow each other.
+        The first node of each tree, over the trees of all forests.
     keys, counts : arrays of shape (m,)
         node·K + c, ascending, and the weight there.
     """
@@ -242,7 +243,7 @@ class TreeCounts(Part):
 
     @classmethod
     def memory(cls, schema: Schema, attributes: tuple[Any, ...]) -> int:
-        # One cell of 16 bytes for each node, as many of the leaves are of one class and inner nodes hold little.
+        # About one cell of 16 bytes for each node: many leaves have a single class, and few rows stop at inner nodes.
         return 16 * sum(len(trees_of(forest).ways) for forest in attributes)
 
     @classmethod
@@ -268,7 +269,7 @@ class TreeCounts(Part):
         return self.keys, self.counts
 
     def tree_cells(self, t: int) -> Cells:
-        """Return the cells of one tree, its nodes numbered from 0."""
+        """Return the cells of one tree, with its nodes numbered from 0."""
         k = len(self.margin)
         first, last = np.searchsorted(self.keys, self.starts[t : t + 2] * k)
         return self.keys[first:last] - self.starts[t] * k, self.counts[first:last]
@@ -298,10 +299,10 @@ class TreeCounts(Part):
         return self.with_cells(cells, embedding.move_classes(self.margin))
 
     def deficit(self) -> float:
-        return 0.0  # subtract has refused what would be negative
+        return 0.0  # subtract raises an error for negative counts
 
     def with_cells(self, cells: Cells, margin: Floats) -> Self:
-        """Return the same trees with other counts, cells without weight left out."""
+        """Return the same trees with other counts, without empty cells."""
         keys, counts = cells
         there = counts != 0.0
         if not there.all():

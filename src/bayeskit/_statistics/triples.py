@@ -18,10 +18,10 @@ from bayeskit._statistics.term import Term
 from bayeskit.errors import DataError
 from bayeskit.typing import Floats
 
-# Bytes that the counts of triples and the look-up table made of them may take together. They grow with the
-# third power of the attributes.
+# The maximum size in bytes of the counts of triples together with their look-up table. They grow with the third power
+# of the number of attributes.
 LARGEST = 2**30
-# Cells that are subtracted at a time: temporaries of a few MB, however large the table.
+# The number of cells to subtract at a time, so that temporaries need only a few MB.
 _CELLS = 2**20
 
 
@@ -29,10 +29,10 @@ _CELLS = 2**20
 class Triples(Part):
     r"""Counts of order 0 for every attribute together with all pairs of the super-parents S.
 
-    The pairs (i, j) of super-parents, i < j, follow each other, each with a row for each pair of states,
-    spare cells (missing) included: row ``starts[p] + v * (r_j + 1) + u`` is the context x_i = v, x_j = u.
-    With g the flat row of state w of attribute k, as in :class:`Tables`, ``counts[row, g, c]`` is
-    :math:`n(x_i = v, x_j = u, x_k = w, c)`. Where k is i and w is v that is :math:`n(v, u, c)` itself.
+    The pairs (i, j) of super-parents with i < j are stored one after the other. Each has a row for each pair of states,
+    including the spare cells for missing: row ``starts[p] + v * (r_j + 1) + u`` is the context x_i = v, x_j = u. With g
+    the flat row of state w of attribute k, as in :class:`Tables`, ``counts[row, g, c]`` is
+    :math:`n(x_i = v, x_j = u, x_k = w, c)`. If k = i and w = v, this is :math:`n(v, u, c)`.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class Triples(Part):
     counts : array of shape (P, T, K)
         P contexts, T states of all attributes, K classes.
     offsets : array of shape (d + 1,)
-        Where each attribute begins, as in the schema.
+        The start of each attribute, as in the schema.
     parents : array of shape (m,)
-        The super-parents, numbered as the categorical attributes of the schema, ascending.
+        The super-parents, as ascending indices of the categorical attributes of the schema.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class Triples(Part):
 
     @classmethod
     def memory(cls, schema: Schema, attributes: tuple[Name, ...]) -> int:
-        """Return the bytes that counts and look-up table will take together, before any is taken."""
+        """Return the size of the counts and the look-up table in bytes, before they are allocated."""
         wanted = set(attributes)
         return _bytes(schema, _n_contexts(v.size + 1 for v in schema.categorical if v.name in wanted))
 
@@ -111,18 +111,18 @@ class Triples(Part):
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Where the contexts of each pair begin, and where the last one ends."""
+        """The start of the contexts of each pair, and the end of the last."""
         contexts = (self.sizes[self.pairs] + 1).prod(axis=1)
         return np.concatenate([[0], np.cumsum(contexts)]).astype(np.int64)
 
     @property
     def tables(self) -> Tables:
-        """n(c) and n(v, c): the sum over the contexts of the pair that has fewest; needs a pair."""
+        """n(c) and n(v, c), summed over the contexts of the pair with the fewest; there must be a pair."""
         p = int(np.argmin(np.diff(self.starts)))
         return Tables(self.margin, self.counts[self.starts[p] : self.starts[p + 1]].sum(axis=0))
 
     def joint(self, p: int) -> Floats:
-        """Return n(v, u, c) of the two of pair p, spare cells included: shape (r_i + 1, r_j + 1, K)."""
+        """Return n(v, u, c) of pair p, including spare cells: shape (r_i + 1, r_j + 1, K)."""
         i, j = self.pairs[p]
         shape = self.sizes[i] + 1, self.sizes[j] + 1
         rows = np.arange(self.starts[p], self.starts[p + 1])
@@ -166,7 +166,7 @@ class Triples(Part):
         return moved._with(embedding.move_classes(self.margin), moved.counts)
 
     def deficit(self) -> float:
-        return 0.0  # subtract has refused what would be negative
+        return 0.0  # subtract raises an error for negative counts
 
     def arrays(self) -> dict[str, Any]:
         return {
@@ -204,13 +204,13 @@ class Triples(Part):
                 continue
             i, j = triples.pairs[p]
             v, u = (np.arange(size) for size in counts.shape[:2])
-            # The context repeats its own states: x_i = v in the rows where x_i is v.
+            # The context contains its own states: in the rows of x_i = v, attribute i has state v.
             triples._block(p, i)[v, :, v] = counts
             triples._block(p, j)[:, u, u] = counts
         return triples
 
     def _blocks(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[tuple[Term, int, int | None]]:
-        """The terms of each pair of super-parents, alone (None) and with each other attribute."""
+        """Yield the terms of each pair of super-parents, alone (None) and with each other attribute."""
         place = {v.name: j for j, v in enumerate(schema.categorical)}
         p = -1
         for term in Triples.terms(schema, attributes):
@@ -221,7 +221,7 @@ class Triples(Part):
                 yield term, p, place[term.cells[3]]
 
     def _block(self, p: int, k: int) -> Floats:
-        """Return n(x_i, x_j, x_k, c) of pair p, spare cells included: a view."""
+        """Return n(x_i, x_j, x_k, c) of pair p, including spare cells: a view."""
         i, j = self.pairs[p]
         rows = self.counts[self.starts[p] : self.starts[p + 1], self.offsets[k] : self.offsets[k + 1]]
         return rows.reshape(self.sizes[i] + 1, self.sizes[j] + 1, *rows.shape[1:])
@@ -231,7 +231,7 @@ class Triples(Part):
 
 
 def class_width(n_classes: int) -> int:
-    """Return how many classes wide a row of the look-up table is: what registers add at once.
+    """Return the number of classes in a row of the look-up table, padded to the width of registers.
 
     >>> class_width(2), class_width(3), class_width(9)
     (2, 4, 12)
@@ -240,16 +240,16 @@ def class_width(n_classes: int) -> int:
 
 
 def within_budget(schema: Schema, information: ArrayLike, budget: int) -> tuple[Name, ...]:
-    """Choose the super-parents: those of highest I(X; Y), as many as fit the budget, in schema order.
+    """Choose the super-parents: as many as fit into the budget, those with the highest I(X; Y), in schema order.
 
     Parameters
     ----------
     schema : Schema
     information : array of shape (d,)
         I(X; Y) of each categorical attribute (:func:`bayeskit._statistics.information.class_information`).
-        Of equals the first comes first.
+        In a tie, the first attribute is preferred.
     budget : int
-        In bytes, see :meth:`Triples.memory`. At least two are chosen, where there are two.
+        In bytes, see :meth:`Triples.memory`. At least two are chosen, if there are two.
 
     Examples
     --------
@@ -272,12 +272,12 @@ def _places(schema: Schema, attributes: tuple[Name, ...]) -> NDArray[np.int64]:
 
 
 def _n_contexts(widths: Iterable[int]) -> int:
-    """The sum of w_i·w_j over all pairs, in whole numbers of any size."""
+    """Return the sum of w_i·w_j over all pairs, as a Python integer."""
     cells = list(widths)
     return (sum(cells) ** 2 - sum(w * w for w in cells)) // 2
 
 
 def _bytes(schema: Schema, n_contexts: int) -> int:
-    # The look-up table has one more cell for each attribute (unseen) and its classes padded.
+    # The look-up table has an additional cell for each attribute (unseen), and its classes are padded.
     states, d, k = int(schema.offsets[-1]), len(schema.categorical), schema.n_classes
     return 8 * (k + n_contexts * (states * k + (states + d) * class_width(k)))
