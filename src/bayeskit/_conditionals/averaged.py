@@ -2,7 +2,7 @@ r"""Averaged one-dependence estimators (AODE): each attribute in turn is the sup
 
 .. math:: P(c, x) \propto \sum_{i \in S} P(c, x_i) \prod_{j \ne i} P(x_j \mid c, x_i)
 
-with S the attributes that are present and whose value was seen at least ``min_count`` times. Divided by |S| it is a
+where S are the present attributes whose value was counted at least ``min_count`` times. Divided by |S|, this is a
 distribution of rows.
 """
 
@@ -46,16 +46,16 @@ from bayeskit.errors import DataError, NotSupported
 from bayeskit.priors import Smoothing, joint_cells
 from bayeskit.typing import Floats
 
-# Doubles of the scores of one block of rows: they stay in the second cache.
+# The number of doubles in the scores of one block of rows, sized for the L2 cache.
 _BLOCK = 2**15
 _ROUNDING = 1e-12
-# Bytes that the counts of all pairs and the table made of them may take together.
+# The maximum size in bytes of the counts of all pairs together with the table made from them.
 LARGEST = 2**30
 
 
 @dataclass(frozen=True, eq=False)
 class SuperParentAverage(Conditional):
-    """log of the sum over super-parents, each one's P(c, x).
+    """The logarithm of the sum of P(c, x) over super-parents.
 
     Attributes
     ----------
@@ -64,15 +64,15 @@ class SuperParentAverage(Conditional):
         The imaginary counts of P(c, x_i), the same in every class.
     min_count : float
     by_information : bool
-        Weigh each super-parent by I(X_i; Y).
+        Weight each super-parent by I(X_i; Y).
     subsumption : float or None
-        Leave values out that follow from others which were seen at least so often.
-    alone : conditional
-        What to do with a row that has no super-parent: the conditionals of naive Bayes.
+        Leave out values that are implied by other values with at least this count.
+    alone : conditionals
+        The conditionals of naive Bayes, for rows without a super-parent.
     prior : ClassPrior
-        Its P(c).
-    numeric : conditional Gaussians, optional
-        Of the numeric attributes, each given the class and the super-parent.
+        P(c) for such rows.
+    numeric : CellGaussian, optional
+        The Gaussians of the numeric attributes, each given the class and the super-parent.
     """
 
     cells: PairCells
@@ -101,7 +101,7 @@ class SuperParentAverage(Conditional):
 
     @cached_property
     def joint_total(self) -> Floats:
-        """Σ of the imaginary counts of P(c, x_i) over classes and states, one more where unseen values have a share."""
+        """The sum of the imaginary counts of P(c, x_i) over classes and states, including unseen if it has a share."""
         begin = self.cells.offsets[:-1].astype(np.intp)
         sums = np.add.reduceat(self.joint, begin) if len(begin) else self.joint
         sizes = np.maximum(self.cells.sizes.astype(np.float64), 1.0)
@@ -135,7 +135,7 @@ class SuperParentAverage(Conditional):
 
     @cached_property
     def _tables(self) -> tuple[Floats, NDArray[np.intp]]:
-        """n(v, c) with the spare cells last, emptied or not by whether missing is a state."""
+        """n(v, c), with the spare cell of an attribute set to zero unless missing is a state; and the offsets."""
         cells, offsets = self.cells, self.cells.offsets.astype(np.intp)
         g = np.arange(len(cells.counts))
         counts = cells.counts[g, g]
@@ -165,9 +165,9 @@ class SuperParentAverage(Conditional):
             self._combine(part, scores, self.log_weights, None, out[rows])
 
     def scores(self, chunk: Chunk) -> Floats:
-        """Return log P(c, x_i) + Σ_j log P(x_j | c, x_i) of every super-parent i, NaN where x_i is none: (n, d, K).
+        """Return log P(c, x_i) + Σ_j log P(x_j | c, x_i) of every attribute i: (n, d, K). NaN if i is no super-parent.
 
-        Made from the counts: for a single row, which the table of all pairs would not pay for.
+        This is computed from the counts, for single rows that do not justify building the table of all pairs.
         """
         none = np.zeros(chunk.n_rows)
         codes = np.ascontiguousarray(self._without_general(chunk.codes, none))
@@ -181,14 +181,14 @@ class SuperParentAverage(Conditional):
         return scores
 
     def log_given(self, codes: NDArray[Any], i: int) -> Floats:
-        """Return log P(x_j | c, x_i) of all attributes j of one row, 0 where they are left out: shape (d, K)."""
+        """Return log P(x_j | c, x_i) of all attributes j of one row, 0 for those left out: shape (d, K)."""
         width, table = self._padded
         places = self.starts[:-1].astype(np.intp) + codes.astype(np.intp)
         blocks = table.reshape(int(self.starts[-1]), -1, width)
         return np.asarray(blocks[places[i], places, : self.cells.counts.shape[2]])
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add log P(c, x) with the weight ``own`` of each row taken out of its own counts."""
+        """Add the leave-one-out log P(c, x), with the weight ``own`` of each row removed from the counts."""
         codes = self._without_general(chunk.codes, own)
         for rows in self._blocks(chunk.n_rows):
             part = replace(chunk.take(rows), codes=np.ascontiguousarray(codes[rows]))
@@ -197,7 +197,7 @@ class SuperParentAverage(Conditional):
             self._combine(chunk.take(rows), scores, weights, own[rows], out[rows])
 
     def scores_left_out(self, chunk: Chunk, own: Floats, *, given_class: bool = False) -> Floats:
-        """Return the score of every super-parent, shape (n, d, K), without ``own`` of each row.
+        """Return the score of every super-parent, shape (n, d, K), with the weight ``own`` of each row left out.
 
         With ``given_class`` the first factor is P(x_i | c), not P(c, x_i).
         """
@@ -234,9 +234,9 @@ class SuperParentAverage(Conditional):
     def sample_all(self, n: int, rng: np.random.Generator, given: int | None) -> DrawnRows | None:
         """Draw a super-parent i by its weight with P(c, x_i), then the others by P(x_j | c, x_i).
 
-        Values that are too rare for a super-parent are drawn only as values of other attributes;
-        where there are such values the average is no distribution that adds up to one, and this is close to it. None
-        where no value was seen often enough.
+        Values that are too rare for a super-parent are drawn only as values of other attributes. If there are such
+        values, the average does not sum to one, and this is an approximation. Return None if no value is frequent
+        enough.
         """
         table, owner, state = _first_table(self)
         if given is not None:
@@ -271,7 +271,7 @@ class SuperParentAverage(Conditional):
         real, starts = cells.real.astype(np.intp), self.starts[:-1].astype(np.intp)
         owner = np.repeat(np.arange(len(real)), real + 3)
         weights = self.log_weights[0]
-        # Without the code for "left out", which follows that for unseen.
+        # Ignore the code for "left out", which comes after the code for unseen.
         kept = np.flatnonzero(np.arange(len(owner)) - starts[owner] < real[owner] + 2)
         speaks = np.flatnonzero(eligible & (weights > -np.inf)[owner])
         place = np.cumsum(np.isin(np.arange(len(owner)), kept)) - 1
@@ -291,7 +291,7 @@ class SuperParentAverage(Conditional):
         return tuple(self.alone)
 
     def log_excess(self, chunk: Chunk) -> Floats:
-        """Return by how much the log of the sum exceeds that of the average, Σ w_i over the super-parents of a row."""
+        """Return the logarithm of Σ w_i over the super-parents of a row, by which the sum exceeds the average."""
         _, eligible = self._first
         places = self._without_general(chunk.codes, np.zeros(chunk.n_rows)) + self.starts[:-1]
         weight = eligible[places.astype(np.intp)] @ np.exp(self.log_weights[0])
@@ -333,7 +333,7 @@ class SuperParentAverage(Conditional):
 
 
 def _first_table(averaged: SuperParentAverage) -> tuple[Floats, Codes, Codes]:
-    """w_i P(c, x_i) of every state (states, K), the attribute and the code of each."""
+    """Return w_i P(c, x_i) of every state (states, K), and the attribute and the code of each."""
     cells = averaged.cells
     sizes = cells.sizes.astype(np.intp)
     owner = np.repeat(np.arange(len(sizes)), sizes)
@@ -366,18 +366,18 @@ def _draw_given(
 
 
 def class_width(n_classes: int) -> int:
-    """The classes of the table, padded to what the kernel takes at a time."""
+    """Return the number of classes in the table, padded to the width of the kernel."""
     return 2 if n_classes <= 2 else 4 * -(-n_classes // 4)
 
 
 def memory(schema: Schema) -> int:
-    """Return the bytes that the counts of all pairs and the table made of them take."""
+    """Return the size in bytes of the counts of all pairs and the table made from them."""
     codes = sum(v.size + 3 for v in schema.categorical)
     return Pairs.memory(schema) + 8 * class_width(schema.n_classes) * codes**2
 
 
 def check_memory(schema: Schema) -> None:
-    """Raise an error for a schema whose counts and table would not fit, before they are allocated."""
+    """Raise an error if the counts and the table do not fit into memory, before they are allocated."""
     sizes, needed = [v.size for v in schema.categorical], memory(schema)
     if needed > LARGEST:
         raise DataError(
@@ -407,7 +407,7 @@ def joint_mass(cells: PairCells, schema: Schema, smoothing: Smoothing) -> Floats
 
 def _log_weights(information: Floats) -> Floats:
     """Return the logarithms of the weights; they are equal if no attribute is informative."""
-    # What is left of nothing by rounding is nothing.
+    # Information below the rounding error is zero.
     information = np.where(information > _ROUNDING, information, 0.0)
     with np.errstate(divide="ignore"):
         logs = np.log(information)

@@ -1,12 +1,12 @@
-r"""Chooses the constants of back-off from counts alone.
+r"""The choice of the back-off constants from counts.
 
-For each family and level l, every cell (x, context, y) of weight n foretells its own class without d = min(n, 1)
-of itself, taken out at all levels:
+For each family and level l, every cell (x, context, y) of weight n predicts its own class after d = min(n, 1) of its
+weight is removed at all levels:
 
 .. math:: P(y' \mid x, u) \propto \bigl(N_l(u, y') - d\,[y' = y] + P(y')\bigr)\; p_l(x \mid u, y'),
           \qquad P(y') = \frac{n(y') - d\,[y' = y] + 1/K}{N - d + 1}
 
-and the loss is −n·log P(y | x, u), summed over cells and families. One c for each level, from level 0 up.
+The loss is −n·log P(y | x, u), summed over cells and families. One constant c is chosen per level, from level 0 up.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def add_losses(
     shares: Any,
     losses: Any,
 ) -> None:
-    """Add the leave-one-out loss of all cells of one level of family f to ``losses``, one for each c of the grid.
+    """Add the leave-one-out loss of all cells of one level of family f to ``losses``, for each c of the grid.
 
     Parameters
     ----------
     below : array of shape (level,)
         The constants of the levels below.
     path, contexts, cells : arrays of shape (level + 1,), and (level + 1, K)
-        Scratch: the context of each level (−1 at first), and N and n in it.
+        Scratch: the context of each level (initially −1), and N and n in it.
     p, others, shares : arrays of shape (K,), (K,) and (grid, K)
         Scratch: p_{l−1}; N_l + P of the classes of a context, and their p_l for each constant.
     """
@@ -77,7 +77,7 @@ def add_losses(
                 held = find_cell(cell_start, cell_state, path[depth], np.int64(cell_state[cell]))
                 for e in range(count_start[held], count_start[held + 1]):
                     cells[depth, count_class[e]] = count_weight[e]
-            outside = 0.0  # the part of the classes not seen in the context, times N − d + 1
+            outside = 0.0  # the share of the classes without counts in the context, times N − d + 1
             for c in range(k):
                 p[c] = base
                 for depth in range(level):
@@ -128,7 +128,7 @@ def level_losses(
     ----------
     trie : Trie
     base : array over the families
-        One over the number of the child's states.
+        1 / (number of states of the child).
     margin : array of shape (K,)
         n(c).
     families : ints
@@ -148,7 +148,7 @@ def level_losses(
 def choose_constants(
     trie: Trie, base: Floats, margin: Floats, families: Sequence[int] | None = None
 ) -> Floats:
-    """Choose c of every level, greedily from level 0 up, from 2⁻² … 2⁸; ties take the smaller.
+    """Choose c of every level from 2⁻² … 2⁸, greedily from level 0 up. In a tie, take the smaller.
 
     Returns
     -------
@@ -180,9 +180,9 @@ def choose_pair_constants(
     missing: str = "ignore",
     unseen: str = "ignore",
 ) -> Floats:
-    """Choose the constants of families (child, parent) from the counts of pairs; a parent of −1 is none.
+    """Choose the constants of families (child, parent) from the counts of pairs. A parent of −1 means no parent.
 
-    The same as :func:`choose_constants` for the same counts: a block of the pairs is a family.
+    The result equals that of :func:`choose_constants` for the same counts, because a block of pairs is a family.
     """
     counted = families_of_pairs(pairs, schema, families)
     trie = lay_tries(counted, schema, missing)
@@ -191,7 +191,7 @@ def choose_pair_constants(
 
 
 def families_of_pairs(pairs: Pairs, schema: Schema, families: Sequence[tuple[int, int]]) -> Families:
-    """Return the sparse counts of families of at most one parent."""
+    """Return the sparse counts of families with at most one parent."""
     names = [v.name for v in schema.categorical]
     zero = Families.zero(schema, tuple((names[x],) if u < 0 else (names[x], names[u]) for x, u in families))
     return zero.with_cells((_cells_of(pairs, x, u) for x, u in families), pairs.margin)

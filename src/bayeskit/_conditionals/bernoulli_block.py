@@ -1,4 +1,4 @@
-"""The Bernoulli model of a text: each word is present or absent, and absence counts too."""
+"""The Bernoulli model of a text: each word is present or absent, and absent words are evidence, too."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from bayeskit.typing import Floats
 class BernoulliBlock(Conditional):
     """log P(x | c) = Σ_v log(1 − p_cv) + Σ_{v in x} (log p_cv − log(1 − p_cv)).
 
-    The first sum is one number a class, so a document costs what its words cost, not the vocabulary.
+    The first sum is one number per class, so the cost of a document depends on its words, not on the vocabulary.
 
     Attributes
     ----------
     log_present : array of shape (V, K)
-        log p, −inf where p = 0.
+        log p, −inf if p = 0.
     binarize : float
-        A word is present where x > binarize.
+        A word is present if x > binarize.
     table : array of shape (V, K)
-        log p − log(1 − p), each log 0 replaced by 0.
+        log p − log(1 − p), with log 0 replaced by 0.
     constant : array of shape (K,)
         Σ log(1 − p) over the words with p < 1.
     never, always : float arrays of shape (V, K), or None
-        One where p = 0 and where p = 1, if anywhere.
+        1 if p = 0, and 1 if p = 1. None if there are no such words.
     totals, alpha : Totals, array of shape (V,)
-        What p was estimated from.
+        p was estimated from these.
     """
 
     log_present: Floats
@@ -61,7 +61,7 @@ class BernoulliBlock(Conditional):
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         block = binarizable(chunk.block, self.binarize)
-        # NaN compares as "absent": it must be seen before it is compared. One sum sees it.
+        # NaN would compare as absent, so check for it first. One sum is enough.
         with np.errstate(invalid="ignore", over="ignore"):
             sum_of_all = block.data.sum() if is_sparse(block) else block.sum()
         if not np.isfinite(sum_of_all):
@@ -82,21 +82,21 @@ class BernoulliBlock(Conditional):
         absent = np.where(np.zeros_like(self.table) if self.always is None else self.always, -np.inf, 0.0)
         words = []
         for v, above in enumerate(self.table + present):
-            # A cell without a value is 0, as in a sparse matrix.
+            # A missing cell is 0, as in a sparse matrix.
             missing = above if self.binarize < 0.0 else absent[v]
             words.append(IfPresent(v, Step(v, self.binarize, absent[v], above), constant(missing)))
         return Sum((constant(self.constant), *words))
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight.
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed.
 
-        Every word's share changes, also of those the text lacks; but for all rows of one class and weight it
-        changes alike, so their sum is taken once and a row costs what its words cost.
+        The share of every word changes, even if it is not in the text. But for all rows of the same class and weight
+        the change is the same. So the sum is computed once for these, and a row costs only its own words.
         """
         scores = np.zeros(out.shape)
         self.add_log_prob(chunk, scores)
         block, label = chunk.block, np.asarray(chunk.target, dtype=np.intp)
-        # Cut before it is made sparse: with a threshold below 0 the zeros of a dense block are words too.
+        # Binarize before converting to sparse: with a threshold below 0, the zeros of a dense block are words, too.
         block = entries_of(block if is_sparse(block) else (block > self.binarize).astype(np.float64))
         above = self.binarize if is_sparse(chunk.block) else 0.5
         mine = np.empty(chunk.n_rows)
@@ -114,13 +114,13 @@ class BernoulliBlock(Conditional):
         out += scores
 
     def _without(self, c: int, w: float) -> tuple[Any, ...]:
-        """log P(absent) of each word of class c without weight w of a text that lacks all of them."""
+        """Return log P(absent) of each word in class c, without the weight w of a text that has none of them."""
         rows, sums = self.totals.rows[c], self.totals.sums[c]
         whole = max(rows - w, 0.0) + 2.0 * self.alpha
         whole = np.where(whole > 0.0, whole, 1.0)
         left = (rows - sums) - w
         short = left < -DUST * rows
-        # Rounding, as Totals clear it; a whole number is none.
+        # Clear rounding errors, as Totals do. An integer is never a rounding error.
         left[(np.abs(left) <= 1e-12 * rows) & (left != np.rint(left))] = 0.0
         left = np.maximum(left, 0.0) + self.alpha
         zero = left <= 0.0
@@ -146,7 +146,7 @@ class BernoulliBlock(Conditional):
         return present - absent, absent.sum(axis=0)
 
     def _present(self, block: Any) -> Any:
-        """Return one where a word is in a text, zero where it is not."""
+        """Return 1 for each word that is in a text, otherwise 0."""
         if not is_sparse(block):
             return (block > self.binarize).astype(np.float64)
         if self.binarize < 0:  # a word that is not stored counts as present
@@ -160,7 +160,7 @@ class BernoulliBlock(Conditional):
         without = np.maximum(self.totals.rows - with_word, 0.0)
         counts = np.stack([without + alpha, with_word + alpha], axis=-1)
         whole = counts.sum(axis=-1, keepdims=True)
-        # A class without rows or prior has no factor.
+        # A class without rows and without a prior has no factor.
         nodes.add_words(np.where(whole > 0.0, counts / np.where(whole > 0.0, whole, 1.0), 0.5))
 
     def log_prior(self, mean: Floats, alpha: float) -> float:
@@ -169,19 +169,19 @@ class BernoulliBlock(Conditional):
 
 
 def estimate_bernoulli_block(totals: Totals, alpha: ArrayLike = 1.0, binarize: float = 0.0) -> BernoulliBlock:
-    r"""Estimate the probability of each word to be in a text of each class.
+    r"""Estimate the probability that each word is in a text, for each class.
 
     .. math:: \hat p_{cv} = \frac{S_{cv} + \alpha_v}{n_c + 2\alpha_v}
 
     Parameters
     ----------
     totals : Totals
-        Of zeros and ones: counted with ``binarize``.
+        Totals of zeros and ones, counted with ``binarize``.
     alpha : float or array of shape (V,)
         Imaginary texts with each word, and as many without it, in every class. With 0, a class that
         has no texts at all makes every text impossible.
     binarize : float
-        The threshold for texts to come.
+        The threshold for new texts.
 
     Examples
     --------
@@ -215,6 +215,6 @@ def estimate_bernoulli_block(totals: Totals, alpha: ArrayLike = 1.0, binarize: f
 
 
 def _zeros_apart(logs: Floats) -> tuple[Floats | None, Floats]:
-    """Return where the logarithm is −inf (None: nowhere), and the logarithms with 0 there."""
+    """Return a mask of the logarithms that are −inf (None if there are none), and the logarithms with 0 instead."""
     zero = np.isneginf(logs)
     return (zero.astype(np.float64), np.where(zero, 0.0, logs)) if zero.any() else (None, logs)

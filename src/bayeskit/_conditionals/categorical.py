@@ -45,7 +45,7 @@ _U = np.uintp
 
 @kernel
 def add_pairs(codes: Any, offsets: Any, table: Any, out: Any) -> None:
-    """Two classes: the sums stay in two registers. ``table`` is flat, the class innermost."""
+    """Add log-probabilities for two classes, with the sums in two registers. ``table`` is flat, class innermost."""
     n, d = codes.shape
     for i in range(n):
         a = 0.0
@@ -60,7 +60,7 @@ def add_pairs(codes: Any, offsets: Any, table: Any, out: Any) -> None:
 
 @kernel
 def add_fours(codes: Any, offsets: Any, table: Any, width: Any, out: Any) -> None:
-    """Any number of classes, four at a time in registers; ``table`` has its classes padded to ``width``."""
+    """Add log-probabilities for any number of classes, four at a time. Classes in ``table`` are padded to ``width``."""
     n, d = codes.shape
     n_classes = out.shape[1]
     w = _U(width)
@@ -88,7 +88,7 @@ def add_fours(codes: Any, offsets: Any, table: Any, width: Any, out: Any) -> Non
 
 @kernel
 def add_eights(codes: Any, offsets: Any, table: Any, out: Any) -> None:
-    """Five to eight classes, padded to eight: one look-up a code for all of them."""
+    """Add log-probabilities for five to eight classes, padded to eight, with one look-up per code."""
     n, d = codes.shape
     n_classes = out.shape[1]
     for i in range(n):
@@ -118,16 +118,16 @@ def add_eights(codes: Any, offsets: Any, table: Any, out: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class CountedTables:
-    """The counts and imaginary counts that tables were estimated from, out of which a row can be taken again.
+    """The counts and imaginary counts that tables were estimated from, for leave-one-out.
 
     Attributes
     ----------
     counts, counts_low : arrays of shape (Σ(r + 1), K)
-        n(v, c) of the states and the spare cell of each attribute, in two doubles.
+        n(v, c) of the states and the spare cell of each attribute, as double-doubles.
     offsets : uintp array of shape (d + 1,)
     imaginary : array of shape (Σ(r + 1),)
     prior : array of shape (d,)
-        Everything imagined of an attribute.
+        The sum of the imaginary counts of each attribute.
     spare : bool array of shape (d,)
         Whether missing is a state.
     """
@@ -161,7 +161,7 @@ class TableConditional(DiscreteConditional, Component):
         Each attribute has its r states, a row for missing and a row for unseen values.
     offsets : uintp array of shape (d + 1,)
     counted : CountedTables, optional
-        What they were estimated from.
+        The counts that they were estimated from.
     """
 
     log_table: Floats
@@ -191,7 +191,7 @@ class TableConditional(DiscreteConditional, Component):
             add_fours(chunk.codes, self.offsets, table, width, out)
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed."""
         assert self.counted is not None
         negative = add_tables(
             chunk.codes, chunk.target, own, self.offsets, self.log_table, *self.counted.arrays, out
@@ -210,7 +210,7 @@ class TableConditional(DiscreteConditional, Component):
         codes = np.empty((len(classes), d), dtype=np.intp)
         for j in range(d):
             if self.offsets[j + 1] - self.offsets[j] == 2:
-                codes[:, j] = 0  # it has no states: the code 0 means missing
+                codes[:, j] = 0  # without states, the code 0 means missing
                 continue
             cumulative = np.cumsum(self.probabilities(j), axis=0)
             draw = rng.random(len(classes)) * cumulative[-1, classes]
@@ -228,7 +228,7 @@ class TableConditional(DiscreteConditional, Component):
         start, stop = (int(place) for place in self.offsets[j : j + 2])
         size = stop - start - 2
         states = (*range(size), *[size] * bool(self.counted.spare[j]))
-        # What has no share is left out of the product: its logarithm is 0.
+        # The logarithm of a code without a share is 0, so that it is left out of the product.
         is_open = bool((self.log_table[stop - 1] < 0.0).any())
         return (*states, *[size + 1] * is_open) if states else ()
 
@@ -272,7 +272,7 @@ class TableConditional(DiscreteConditional, Component):
         return float((mass * np.where(mass > 0.0, self.log_table, 0.0)).sum())
 
     def _imaginary(self, counted: CountedTables) -> Floats:
-        """The imaginary count of every row of the log-table: states, then missing, then unseen."""
+        """Return the imaginary count of every row of the log-table: states, then missing, then unseen."""
         mass = np.zeros(len(self.log_table))
         for j in range(len(counted.prior)):
             begin, end = int(counted.offsets[j]), int(counted.offsets[j + 1])
@@ -283,7 +283,7 @@ class TableConditional(DiscreteConditional, Component):
 
     @property
     def _states(self) -> list[slice]:
-        """The rows of each attribute's states, with that of missing where it is one."""
+        """Return the rows of the states of each attribute, including missing if it is a state."""
         ends = self.offsets.astype(np.intp).tolist()
         # The rows of missing and unseen are zero (a factor of one) unless they are states.
         return [
@@ -308,7 +308,7 @@ class TableConditional(DiscreteConditional, Component):
         return [self.log_table]
 
     def unflat(self, take: Callable[[tuple[int, ...]], Floats], pooled: Moments | None) -> Self:
-        """Normalise each attribute's table over its states, and over missing where that is a state."""
+        """Return the conditional with each table normalised over its states, including missing if it is a state."""
         table = take(self.log_table.shape).copy()
         for rows in self._states:
             if rows.stop > rows.start:
@@ -316,7 +316,7 @@ class TableConditional(DiscreteConditional, Component):
         return self.moved(log_table=table)
 
     def write_tables(self, tables: LatentTables, exponent: NDArray[np.int64]) -> bool:
-        """States and missing, without the rows of states never seen."""
+        """Write states and missing, without the rows of unseen values."""
         keep = np.ones(len(self.log_table), dtype=bool)
         keep[self.offsets[1:].astype(np.intp) - 1] = False
         tables.table[:, : self.log_table.shape[1]] = self.log_table[keep]
@@ -342,7 +342,7 @@ def estimate_tables(
 ) -> TableConditional:
     """Estimate every table from the flat counts n(v, c) of shape (Σ(r + 1), K).
 
-    ``counts_low`` is the rounding error of their doubles; it matters only when a row is left out.
+    ``counts_low`` is the low part of these double-doubles. It is only needed for leave-one-out.
     """
     sizes = np.array([v.size for v in schema.categorical], dtype=np.intp)
     d, k = len(sizes), counts.shape[1]
@@ -365,7 +365,7 @@ def estimate_tables(
     spare_prior = np.where(is_state, one_more, 0.0)
     prior = prior_weight + extra + spare_prior
     total = weight + spare + prior[:, None]
-    empty = total <= 0  # no row, no prior: every state alike
+    empty = total <= 0  # without rows and without a prior, all states are equally probable
     total[empty] = 1.0
     with np.errstate(divide="ignore"):
         share = (real + imaginary[:, None]) / total[owner]
@@ -388,7 +388,7 @@ def _sum_by(owner: NDArray[np.intp], rows: Floats, d: int) -> Floats:
 
 
 def _one_more(owner: NDArray[np.intp], imaginary: Floats, schema: Schema, smoothing: Smoothing) -> Floats:
-    """Return the imaginary count of one more state of each attribute; see `one_more_cell`."""
+    """Return the imaginary count of an additional state of each attribute; see `one_more_cell`."""
     sizes = np.array([v.size for v in schema.categorical])
     means = np.bincount(owner, weights=imaginary, minlength=len(sizes)) / np.maximum(sizes, 1)
     for j in np.flatnonzero(sizes == 0).tolist():

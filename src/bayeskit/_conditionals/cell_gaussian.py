@@ -38,25 +38,25 @@ from bayeskit.typing import Floats
 class CellGaussian:
     """Normal densities of M attributes in each state of each categorical attribute and each class.
 
-    Values are taken as x·2^−exponent, so that no variance leaves the range of a double. The last row of the
-    tables is the Gaussian of the class alone, for a parent that is absent.
+    Values are scaled to x·2^−exponent, so that no variance leaves the range of a double. The last row of the tables is
+    the Gaussian of the class alone, for rows in which the parent is missing.
 
     Attributes
     ----------
     mean, mean_low, variance : arrays of shape (T + 1, K, M)
-        The means as high + low, and the variances before their floor.
+        The means as high + low, and the variances before the floor is applied.
     deviation : array of shape (T + 1, K, M)
     used : bool array of shape (M,)
-        False for an attribute that is left out because it is constant.
+        False for a constant attribute, which is left out.
     exponent : int array of shape (M,)
     offsets, limits : uintp arrays of shape (d,)
-        Where each categorical attribute begins, and from which code on it counts as absent.
+        The start of each categorical attribute, and the first code that means missing.
     alpha : float
-        The imaginary rows of a cell.
+        The number of imaginary rows of a cell.
     unbiased : bool
         Whether the variance of a class divides by n − 1.
     cells, classes, pooled : Moments of T·K, K and one classes
-        What was counted, from which a row can be left out.
+        The counted moments, for leave-one-out.
     """
 
     mean: Floats
@@ -76,7 +76,7 @@ class CellGaussian:
     def add_given(self, chunk: Chunk, parent: int, columns: ArrayLike, out: Floats) -> None:
         """Add Σ_m log N(x_m | c, x_parent) over the numeric attributes at ``columns`` to ``out`` (n, K).
 
-        With parent −1, or where the parent is missing or unseen, the Gaussian is that of the class.
+        With parent −1, or if the parent is missing or unseen, the Gaussian is that of the class.
         """
         self._add(chunk, np.array([parent]), columns, out[:, None, :])
 
@@ -85,7 +85,7 @@ class CellGaussian:
         self._add(chunk, np.arange(len(self.offsets)), np.arange(len(self.used)), out)
 
     def score_given(self, parent: int, column: int, size: int) -> Score:
-        """Return the formula of one numeric attribute given a categorical one of so many states, or with −1 none."""
+        """Return the formula of a numeric attribute given a categorical one with ``size`` states (−1: no parent)."""
         columns, places = () if parent < 0 else (parent,), np.array(-1)
         if parent >= 0:
             codes = np.arange(size + 2)
@@ -95,7 +95,7 @@ class CellGaussian:
 
     @cached_property
     def in_units(self) -> tuple[Floats, ...]:
-        """norm, mean, low and scale in the units of the values: arrays of shape (T + 1, K, M)."""
+        """Return norm, mean, low and scale in the units of the values: arrays of shape (T + 1, K, M)."""
         mean, low, inverse, norm = self._tables
         return (
             norm,
@@ -107,14 +107,14 @@ class CellGaussian:
     def add_given_left_out(
         self, chunk: Chunk, own: Floats, parent: int, columns: ArrayLike, out: Floats
     ) -> None:
-        """Add what :meth:`add_given` would, had each row been counted with ``own`` less of its weight.
+        """Add the leave-one-out values of :meth:`add_given`, with the weight ``own`` of each row removed.
 
-        ``own`` (n,) is in the units of the statistics: where these were scaled, so must it be.
+        If the statistics were scaled (by class weights), ``own`` (n,) must be scaled in the same way.
         """
         self._add_left_out(chunk, own, np.array([parent]), columns, out[:, None, :])
 
     def scores_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what :meth:`scores` would, had each row been counted with ``own`` less of its weight."""
+        """Add the leave-one-out values of :meth:`scores`, with the weight ``own`` of each row removed."""
         self._add_left_out(chunk, own, np.arange(len(self.offsets)), np.arange(len(self.used)), out)
 
     def _add(self, chunk: Chunk, parents: NDArray[np.int64], columns: ArrayLike, out: Floats) -> None:
@@ -158,7 +158,7 @@ class CellGaussian:
         if not self.exponent.any():
             return chunk.values
         with np.errstate(under="ignore", over="ignore"):
-            # Beyond the range is as far as there is: infinite are only values that were so before.
+            # Clip scaled values to the range of doubles, so that only values that were infinite before are infinite.
             held = np.ldexp(chunk.values, -self.exponent)
             edge = np.copysign(np.finfo(np.float64).max, held)
         return np.where(np.isinf(held) & np.isfinite(chunk.values), edge, held)
@@ -170,7 +170,7 @@ class CellGaussian:
 
     @cached_property
     def _unit(self) -> Floats:
-        """What turns −log σ − z² into a log-density in the units of the values."""
+        """The constant that turns −log σ − z² into a log-density in the units of the values."""
         return np.asarray(-0.5 * np.log(2.0 * np.pi) - self.exponent * np.log(2.0))
 
     @cached_property
@@ -180,7 +180,7 @@ class CellGaussian:
 
     @cached_property
     def _counted(self) -> tuple[Floats, ...]:
-        """The cells of all, the classes and everything, each with its means, centred sums and variances."""
+        """The moments of cells, of classes and of all rows, each with means, centred sums and variances."""
         of_cells = np.stack([*_described(self.cells), self.variance[:-1].reshape(self.cells.weight.shape)])
         of_classes, of_pooled = (np.stack(_described(part)) for part in (self.classes, self.pooled))
         return self.cells.cells, of_cells, self.classes.cells, of_classes, self.pooled.cells, of_pooled
@@ -195,22 +195,22 @@ def estimate_cell_gaussian(
     unbiased: bool = False,
     missing: str = "ignore",
 ) -> CellGaussian:
-    """Turn the moments of cells and classes into normal densities.
+    """Estimate normal densities from the moments of cells and classes.
 
     Parameters
     ----------
     cell_moments, moments : CellMoments, Moments
-        Of the same rows, for all numeric attributes of the schema.
+        Moments of the same rows, for all numeric attributes of the schema.
     alpha : float
-        How many imaginary rows with the mean and variance of its class a cell gets. With 0 a cell of n > 0
-        rows is not smoothed; a cell without rows always has the Gaussian of the class.
+        The number of imaginary rows of a cell, with the mean and variance of its class. With 0, a cell with rows is
+        not smoothed. A cell without rows always has the Gaussian of the class.
     unbiased : bool
         Divide by n − 1 in the variance of a class (that of a cell is the mean of real and imaginary rows).
     missing : "ignore" or "state"
-        Whether a missing parent is one more state of it.
+        Whether a missing parent is an additional state.
 
-    No variance is below 1e-9 of the attribute's variance over all classes; an attribute that is constant is
-    left out; a class without a value has the mean and variance of all classes.
+    Every variance is at least 1e-9 times the attribute's variance over all classes. A constant attribute is left out.
+    A class without values has the mean and variance of all classes.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def _in_units(moments: Moments, exponent: Integers) -> Moments:
 
 
 def _least(exponent: Integers) -> Floats:
-    """Return the smallest deviation that is allowed, of x·2^−exponent."""
+    """Return the smallest allowed deviation of x·2^−exponent."""
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(np.maximum(np.ldexp(SMALLEST_DEVIATION, -exponent), SMALLEST_DEVIATION))
 

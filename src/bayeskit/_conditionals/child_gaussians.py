@@ -33,7 +33,7 @@ class ChildGaussians(Conditional):
     ----------
     cell_gaussian : CellGaussian
     parents : int array of shape (M,)
-        The categorical attribute that each numeric one depends on, −1 for the class alone.
+        The categorical parent of each numeric attribute, or −1 if it depends only on the class.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class ChildGaussians(Conditional):
             self.cell_gaussian.add_given(chunk, parent, columns, out)
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed."""
         for parent, columns in self._groups.items():
             self.cell_gaussian.add_given_left_out(chunk, own, parent, columns, out)
 
@@ -97,7 +97,7 @@ class ChildGaussians(Conditional):
 
 @dataclass(frozen=True, eq=False)
 class _ChildPosterior:
-    """What is known of the normals in each class and state of the parents."""
+    """The posterior of the normals in each class and state of the parents."""
 
     children: ChildGaussians
 
@@ -141,11 +141,11 @@ def draw_children(
     ----------
     gaussian : CellGaussian
     parents : int array of shape (M,) or (n, M)
-        The discrete attribute that each depends on, −1 for the class alone.
+        The discrete parent of each attribute, or −1 if it depends only on the class.
     classes : int array of shape (n,)
     codes : int array of shape (n, d)
 
-    An attribute that is constant has its one value.
+    A constant attribute always has its value.
     """
     n, m = len(classes), len(gaussian.used)
     parents = np.broadcast_to(parents, (n, m))

@@ -1,4 +1,4 @@
-r"""The class as a child: P(c | parents), if attributes are its parents in a graph.
+r"""The class as a child: P(c | parents), if attributes are parents of the class in a graph.
 
 .. math:: \hat P(c \mid u) = \frac{n(u, c) + a_c}{n(u) + \sum_c a_c}
 """
@@ -25,18 +25,18 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class ClassFamily:
-    """P(c | parents), and what it is without a row.
+    """P(c | parents), also for leave-one-out.
 
     Attributes
     ----------
     parents : tuple of int
-        Numbered as the categorical attributes.
+        The indices of the parents among the categorical attributes.
     radices : list of int
         The number of codes of each parent.
     contexts : int64 array of shape (m,)
-        The configurations of the parents that rows fell into, ascending.
+        The configurations of the parents that occur, ascending.
     counts : array of shape (m + 1, K)
-        n(u, c); the last row is that of all others, and has zeros.
+        n(u, c). The last row stands for all other configurations and is zero.
     mass : array of shape (K,)
         The imaginary counts.
     """
@@ -56,7 +56,7 @@ class ClassFamily:
         return np.asarray(self.counts[self._places(self._keys_of(codes))])
 
     def log_left_out(self, codes: Codes, target: Codes | None, own: Floats) -> Floats:
-        """Return the same as if ``own`` of each row's weight had not been counted."""
+        """Return the leave-one-out log P(c | parents), with the weight ``own`` of each row removed."""
         counts, each = self.counts_of(codes), np.arange(len(codes))
         held = counts[each, target]
         left = held - own
@@ -74,7 +74,7 @@ class ClassFamily:
     def log_draws(self, codes: Codes, draws: Draws, above_mode: float = 0.0) -> Floats:
         """Return log P(c | parents) under every draw from its posterior: shape (n, draws, K).
 
-        ``above_mode`` is 1 where the imaginary rows are those of a mode: the posterior has one more in every cell.
+        ``above_mode`` is 1 if the estimate is a posterior mode: the Dirichlet has one more count in every cell.
         """
         out = np.empty((len(codes), draws.n, len(self.mass)))
         keys = self._keys_of(codes)
@@ -87,7 +87,7 @@ class ClassFamily:
         return out
 
     def _keys_of(self, codes: Codes) -> Ids:
-        """Return the configuration of the parents of each row, −1 where one has a state that was never seen."""
+        """Return the configuration of the parents of each row, or −1 if one has an unseen state."""
         digits = [codes[:, j].astype(np.int64) for j in self.parents]
         seen = np.ones(len(codes), np.bool_)
         for digit, radix in zip(digits, self.radices, strict=True):
@@ -105,16 +105,16 @@ class ClassFamily:
 def estimate_class_family(
     families: Families, f: int, schema: Schema, prior: Prior, is_state: Flags
 ) -> ClassFamily:
-    """Turn the counts of the parents with the class into P(c | parents).
+    """Estimate P(c | parents) from the counts of the parents with the class.
 
     Parameters
     ----------
     families : Families
-        Family f has the parents for its members, in any order: n(c, u₁, …, u_k) is the same for all.
+        The members of family f are the parents, in any order.
     prior : Prior
-        That of the class.
+        The prior of the class.
     is_state : bool array over the categorical attributes
-        Where missing is a state like any other; rows in which another parent is missing do not count.
+        Whether missing is a state. Rows in which another parent is missing are not used.
     """
     first, *rest = families.names_of(f)
     parents, k = (*rest, first), len(families.margin)

@@ -18,9 +18,9 @@ from bayeskit.typing import ClassPriorLike, ClassWeight, Floats
 
 @kernel
 def normalise(joint: Any, log_prior: Any) -> int:
-    """Turn log P(c, x) into P(c | x) in place; return how many rows had no possible class.
+    """Turn log P(c, x) into P(c | x) in place. Return the number of rows for which no class is possible.
 
-    Such rows get the prior (already normalised), so that every answer is finite and sums to one.
+    Such rows get the prior (already normalised), so that every posterior is finite and sums to one.
     """
     n, k = joint.shape
     impossible = 0
@@ -47,7 +47,7 @@ def normalise(joint: Any, log_prior: Any) -> int:
 
 @kernel
 def log_normalise(joint: Any, log_prior: Any) -> int:
-    """Turn log P(c, x) into log P(c | x) in place; return how many rows had no possible class."""
+    """Turn log P(c, x) into log P(c | x) in place. Return the number of rows for which no class is possible."""
     n, k = joint.shape
     impossible = 0
     for i in range(n):
@@ -60,7 +60,7 @@ def log_normalise(joint: Any, log_prior: Any) -> int:
             for c in range(k):
                 joint[i, c] = log_prior[c]
             continue
-        # The maximum first: added to a large one, log Σ would be rounded away.
+        # Subtract the maximum first. If log Σ were added to a large maximum, it would be lost to rounding.
         total = 0.0
         for c in range(k):
             joint[i, c] -= best
@@ -73,7 +73,7 @@ def log_normalise(joint: Any, log_prior: Any) -> int:
 
 @kernel
 def choose(joint: Any, log_prior: Any, out: Any) -> int:
-    """Write the most probable class of each row, the first of equals; return the impossible rows."""
+    """Write the most probable class of each row, the first in a tie. Return the number of impossible rows."""
     n, k = joint.shape
     impossible = 0
     fallback = 0
@@ -96,13 +96,13 @@ def choose(joint: Any, log_prior: Any, out: Any) -> int:
 
 @dataclass(frozen=True, eq=False)
 class ClassPrior:
-    """P(c), and what it is without a row.
+    """P(c), also for leave-one-out.
 
     Attributes
     ----------
     share : array of shape (K,)
     counts : array of shape (K,)
-    mass : array of shape (K,), or None where P(c) was given
+    mass : array of shape (K,), or None if P(c) was given
         The imaginary counts.
     """
 
@@ -116,7 +116,7 @@ class ClassPrior:
             return np.log(self.share)
 
     def log_left_out(self, target: NDArray[np.integer[Any]], own: Floats) -> Floats:
-        """Return log P(c) with the weight ``own`` of each row taken out of its class: shape (n, K)."""
+        """Return log P(c) with the weight ``own`` of each row removed from its class: shape (n, K)."""
         if self.mass is None:
             return np.repeat(self.log[None, :], len(own), axis=0)
         rows = np.arange(len(own))
@@ -129,7 +129,7 @@ class ClassPrior:
 
 
 def estimate_class_prior(counts: Floats, target: Variable, prior: Prior) -> Floats:
-    r"""Return P(c) = (n(c) + a)/(N + Σa); every class alike where there is no row and no prior."""
+    r"""Return P(c) = (n(c) + a)/(N + Σa). Without rows and without a prior, P(c) is uniform."""
     smoothed = counts + prior.cells(target, 1)
     total = smoothed.sum()
     if total <= 0:
@@ -138,7 +138,7 @@ def estimate_class_prior(counts: Floats, target: Variable, prior: Prior) -> Floa
 
 
 def given_class_prior(class_prior: ClassPriorLike, target: Variable) -> Floats:
-    """Check a class prior given as numbers in the order of the classes, by label, or as "uniform"."""
+    """Return a class prior given as numbers in the order of the classes, by label, or as "uniform"."""
     if isinstance(class_prior, str):
         if class_prior != "uniform":
             raise SettingError(
@@ -179,7 +179,7 @@ def given_class_prior(class_prior: ClassPriorLike, target: Variable) -> Floats:
 
 
 def class_factors(class_weight: ClassWeight, counts: Floats, target: Variable) -> Floats | None:
-    """Return the factor of each class's weight, or None where there is nothing to do.
+    """Return the factor for the weight of each class, or None without class weights.
 
     Weighting the rows of a class scales its sums, so the rows are not read again.
     """

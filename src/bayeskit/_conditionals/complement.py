@@ -29,21 +29,21 @@ def score_complement(
     indptr: Any, indices: Any, data: Any, target: Any, own: Any, sums: Any, everywhere: Any, alpha: Any, whole: Any,
     weighted: Any, live: Any, eps: float, norm: Any, scores: Any, certain: Any,
 ) -> Any:  # fmt: skip
-    """Write the scores of each row without it to ``scores`` (n, K), what is certain of it to ``certain`` (n, K).
+    """Write the leave-one-out scores of each row to ``scores`` (n, K), and its certain words to ``certain`` (n, K).
 
-    A row of class c takes part in the complements of all *other* classes, and only in the cells of its words. No cell
-    may be stored twice.
+    A row of class c is part of the complements of all *other* classes, and only in the cells of its words. No cell may
+    be stored twice.
 
     Parameters
     ----------
     sums, everywhere : (V, K) and (V,), the totals of each class and of all
     alpha : (V,)
     whole : (K,), Σ_v of the complement's total + alpha
-    weighted, live : (K,), the sum of the weights that are finite, and how many they are
-    eps : the share of a total that rounding may leave of a complement
+    weighted, live : (K,), the sum of the finite weights, and their number
+    eps : the fraction of a total that rounding may leave in a complement
     norm : whether weights are divided by their sum
 
-    Returns the most negative total met.
+    Returns the most negative total.
     """
     one, n_classes, width = np.uintp(1), np.uintp(sums.shape[1]), float(sums.shape[0])
     for i in range(np.uintp(target.shape[0])):
@@ -93,16 +93,16 @@ def score_complement(
 
 @dataclass(frozen=True, eq=False)
 class Complement(Conditional):
-    """Scores Σ_v x_v w_cv. They rank classes; they are no log-probabilities of anything.
+    """Scores Σ_v x_v w_cv. They rank classes but are not log-probabilities.
 
     Attributes
     ----------
     table : array of shape (V, K)
-        The weights, the classes of a word side by side; 0 in place of an infinite one.
+        The weights, with 0 in place of infinite ones.
     certain : float array of shape (V, K), or None
-        One where the weight is infinite: with ``alpha=0``, no other class has the word.
+        1 if the weight is infinite: with ``alpha=0``, no other class has the word.
     totals, alpha, norm : Totals, array of shape (V,), bool
-        What the weights were estimated from.
+        The weights were estimated from these.
     """
 
     table: Floats
@@ -120,12 +120,12 @@ class Complement(Conditional):
 
     @property
     def adds_prior(self) -> bool:  # type: ignore[override]
-        """Whether log P(c) belongs to the score: only where there is a single class."""
+        """Whether log P(c) must be added to the score: only with a single class."""
         return bool(self.table.shape[1] == 1)
 
     @property
     def is_distribution(self) -> bool:
-        """The scores are no log-probabilities of words."""
+        """Whether the scores are log-probabilities: only with a single class."""
         return self.adds_prior
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
@@ -141,7 +141,7 @@ class Complement(Conditional):
         return linear(self.table, None)
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed."""
         block, label = entries_of(chunk.block), np.asarray(chunk.target, dtype=np.intp)
         others, whole = _others(self.totals, self.alpha)
         # A word that is certain for a class has no finite weight there.
@@ -181,7 +181,7 @@ class Complement(Conditional):
 
 
 def estimate_complement(totals: Totals, alpha: ArrayLike = 1.0, norm: bool = False) -> Complement:
-    r"""Weigh every word by its rarity in the complement of each class.
+    r"""Weight every word by its rarity in the complement of each class.
 
     .. math:: w_{cv} = -\log \frac{\alpha_v + \sum_{c' \ne c} S_{c'v}}
                                   {\sum_v \alpha_v + \sum_{c' \ne c} \sum_v S_{c'v}}
@@ -191,8 +191,7 @@ def estimate_complement(totals: Totals, alpha: ArrayLike = 1.0, norm: bool = Fal
     totals : Totals
     alpha : float or array of shape (V,)
     norm : bool
-        Divide the weights of each class by their sum (over v of |w|), so that long vocabularies and
-        dependent words count no class twice.
+        Divide the weights of each class by Σ_v |w|, so that classes with many dependent words have no advantage.
 
     References
     ----------
@@ -233,24 +232,24 @@ def _others(totals: Totals, alpha: Floats) -> tuple[Floats, Floats]:
     """Return the smoothed totals of each class's complement, of shape (K, V), and their sums (K,)."""
     everywhere = totals.sums.sum(axis=0)
     others = everywhere - totals.sums
-    # What a sum of K numbers minus one of them may keep by rounding, or fall below zero.
+    # Remainders of this size, positive or negative, are rounding errors of a sum of K numbers minus one of them.
     others[others <= len(others) * np.finfo(np.float64).eps * everywhere] = 0.0
     others += alpha
     return others, others.sum(axis=1)
 
 
 def _rule_out(evidence: Floats, out: Floats) -> None:
-    """Give −inf to classes for which less of a text is certain than for another.
+    """Set the scores of classes to −inf if another class has more certain words in the text.
 
-    As alpha → 0 a weight grows as −log alpha: what counts first is how much of the text is certain for each class, and
-    only among equals (up to rounding) the finite rest.
+    As alpha → 0, the weight of a certain word grows like −log alpha. So classes are ranked by the amount of certain
+    words first, and by the finite rest only in a tie (up to rounding).
     """
     most = evidence.max(axis=1, keepdims=True)
     out[evidence < most - 1e-12 * np.abs(most)] = -np.inf
 
 
 def _normed(weights: Floats, certain: NDArray[np.bool_] | None) -> Floats:
-    """Divide by the sum over words. Infinite weights, all of one size, share the whole among them."""
+    """Divide by the sum over words. If there are infinite weights, they share the total equally."""
     if certain is not None:
         endless = certain.any(axis=1)
         weights[endless] = certain[endless]

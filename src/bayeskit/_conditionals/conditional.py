@@ -68,8 +68,8 @@ class DrawnRows:
 class DrawRule(NamedTuple):
     """The settings for drawing tables from their posteriors.
 
-    ``above_mode`` and ``by_rows`` hold for each categorical attribute whether its estimate is a mode (1 or 0), and
-    whether its back-off was chosen from rows; ``class_above_mode`` is the former for the class.
+    For each categorical attribute, ``above_mode`` is 1 if its estimate is a posterior mode (else 0), and ``by_rows``
+    is true if its back-off constants were chosen from rows. ``class_above_mode`` is the former for the class.
     """
 
     who: str
@@ -87,7 +87,7 @@ class ParameterPosterior(Protocol):
 
 
 class Nodes(Protocol):
-    """The nodes of a network under construction, as a conditional sees them; attributes are numbered."""
+    """The nodes of a network under construction, to which conditionals add attributes by index."""
 
     def add_normal(self, column: int, mean: Floats, deviation: Floats) -> None:
         """Add a numeric attribute that is normal in each class: arrays of shape (K,)."""
@@ -110,32 +110,31 @@ class Nodes(Protocol):
         ...
 
     def add_graph(self, graph: GraphFactors) -> None:
-        """Add attributes with any parents, the class perhaps among their children."""
+        """Add attributes with any parents. The class may be one of their children."""
         ...
 
     def refusal(self, conditional: Conditional, what: str, way_out: str) -> NotSupported:
-        """Return the error that names the attributes, what they have, and what to do."""
+        """Return the error that names the attributes, their unsupported property, and a way out."""
         ...
 
 
 class Workings(Protocol):
-    """The page of one row under construction, as a conditional sees it; attributes are numbered.
+    """The explanation of one row under construction, to which conditionals add factors by attribute index.
 
-    The report lays out what it is given; where a conditional is more than one formula for each attribute, it reads the
-    conditional itself.
+    If a conditional is more than one formula per attribute, it is passed as a whole, and the report reads it.
     """
 
     @property
     def n_classes(self) -> int:
-        """How many classes the page has."""
+        """The number of classes."""
         ...
 
     def add_density(self, column: int, family: str, logs: Floats, formulas: Sequence[Formula]) -> None:
-        """Add the factor of a numeric attribute: its logarithm, and how it is written, in each class."""
+        """Add the factor of a numeric attribute: its logarithm and its formula in each class."""
         ...
 
     def add_presence(self, column: int, missing: bool, logs: Floats) -> None:
-        """Add the factor of a numeric attribute's being there, or not."""
+        """Add the probability that a numeric attribute is present, or missing."""
         ...
 
     def add_tables(self, tables: TableConditional) -> None:
@@ -155,36 +154,36 @@ class Workings(Protocol):
         ...
 
     def add_graph(self, graph: GraphFactors) -> None:
-        """Add attributes with any parents, the class perhaps among their children."""
+        """Add attributes with any parents. The class may be one of their children."""
         ...
 
     def add_together(self, joint: GaussianClasses) -> None:
-        """Add numeric attributes that are one factor."""
+        """Add numeric attributes that share one joint factor."""
         ...
 
     def add_average(self, average: Any) -> None:
-        """Add attributes whose factors are averaged over super-parents, P(c) in them."""
+        """Add attributes whose factors, which include P(c), are averaged over super-parents."""
         ...
 
     def raise_columns(self, power: float) -> None:
-        """Raise the factors of all columns beside a text to this power."""
+        """Raise the factors of all columns other than the text to this power."""
         ...
 
     def add_words(self, score: WordScore) -> None:
-        """Add the words of a text, and what is added to each class beside them."""
+        """Add the words of a text, and the bias of each class."""
         ...
 
     def add_log_linear(self, score: LogLinearScore) -> None:
-        """Add sets of attributes, each with its weight, and what else is added to each class."""
+        """Add sets of attributes with their weights, and the bias of each class."""
         ...
 
     def add_stack(self, stack: StackedPosterior) -> None:
-        """Add models, each with its weight, instead of attributes."""
+        """Add models with their weights, instead of attributes."""
         ...
 
 
 class WeightedTerms(Protocol):
-    """log P(x_i | c) of every attribute alone, as the loop that chooses weights reads it."""
+    """log P(x_i | c) of every attribute, in the layout of the loop that chooses weights."""
 
     places: NDArray[np.uintp]
     log_table: Floats
@@ -201,14 +200,14 @@ class Conditional(ABC):
     Conditionals are immutable and thread-safe. A model of mixed attributes adds their log-probabilities.
     """
 
-    # Whether each attribute has a factor of its own, whatever the others are.
+    # Whether each attribute has its own factor, independent of the other attributes.
     is_separate: ClassVar[bool] = False
-    # Whether its page is made of attributes; else contributions are found by leaving values out.
+    # Whether its explanation consists of attributes. Otherwise contributions are found by leaving out values.
     explains_attributes: ClassVar[bool] = True
     # Whether it has one table for each categorical attribute: see DiscreteConditional.
     has_tables: ClassVar[bool] = False
 
-    # Whether P(c) is still to be added; an average over models (AODE) holds it.
+    # Whether P(c) must be added. An average over models (AODE) already includes it.
     adds_prior: ClassVar[bool] = True
 
     @property
@@ -304,9 +303,9 @@ class Conditional(ABC):
         raise self._refusal("have weights of attributes")
 
     def score(self) -> Score:
-        """Return what ``add_log_prob`` adds as a formula for SQL, ONNX and JSON.
+        """Return the value of ``add_log_prob`` as a formula for SQL, ONNX and JSON.
 
-        What all classes have in common may be left out: posteriors are the same.
+        Terms that are the same for all classes may be omitted, because posteriors do not depend on them.
         """
         raise no_formula(type(self).__name__)
 
@@ -327,7 +326,7 @@ class DiscreteConditional(Conditional):
 
     @abstractmethod
     def members(self) -> list[int]:
-        """Return the attributes that have a table, by number."""
+        """Return the indices of the attributes that have a table."""
 
     @abstractmethod
     def parents_of(self, j: int) -> list[int]:
@@ -335,7 +334,7 @@ class DiscreteConditional(Conditional):
 
     @abstractmethod
     def codes_of(self, j: int) -> tuple[int, ...]:
-        """Return the codes that share the probability of an attribute: its states, missing, unseen."""
+        """Return the codes of an attribute that have a probability: its states, and missing and unseen if modelled."""
 
     @abstractmethod
     def table_of(self, j: int, parents: Sequence[int], codes: Sequence[Sequence[int]]) -> Floats:
@@ -356,7 +355,7 @@ class DiscreteConditional(Conditional):
 
 
 class LatentTables(Protocol):
-    """The tables that EM's loops over rows read, classes last; see :mod:`bayeskit._fitting.mixtures.latent_problem`."""
+    """The tables of EM's loops over rows, classes last; see :mod:`bayeskit._fitting.mixtures.latent_problem`."""
 
     @property
     def kinds(self) -> NDArray[np.uint8]: ...
@@ -375,7 +374,7 @@ class LatentTables(Protocol):
 
 
 class Profiles(Protocol):
-    """A description of hidden classes that a conditional fills in; attributes are numbered."""
+    """A description of hidden classes, to which conditionals add attributes by index."""
 
     def add_table(self, column: int, values: Floats) -> None:
         """Add a categorical attribute: P(state) in each class, shape (K, states)."""
@@ -386,15 +385,15 @@ class Profiles(Protocol):
         ...
 
     def add_missing(self, kind: Literal["categorical", "numeric"], column: int, share: Floats) -> None:
-        """Add the share of rows in which an attribute is missing, where that is a state: shape (K,)."""
+        """Add the share of rows in which an attribute is missing, if missing is a state: shape (K,)."""
         ...
 
 
 class Component(Conditional):
-    """A conditional that can be one of a hidden class: EM moves its parameters.
+    """A conditional that supports a hidden class: EM estimates its parameters.
 
-    ``parameters`` names the fields that hold them, the first being what components of equal weight are ordered by;
-    ``class_axis`` is their axis of classes. ``saved`` names the fields that a file stores in addition to the sums.
+    ``parameters`` names the fields of the parameters. The first one is used to order components of equal weight.
+    ``class_axis`` is their class axis. ``saved`` names the fields that a file stores in addition to the sums.
     """
 
     parameters: ClassVar[tuple[str, ...]]
@@ -402,11 +401,11 @@ class Component(Conditional):
 
     @property
     def saved(self) -> tuple[str, ...]:
-        """The fields that a file keeps, since EM may have moved them; the rest follows from the sums."""
+        """The fields that a file stores because EM may have changed them. The rest follows from the sums."""
         return self.parameters
 
     def moved(self, **fields: Any) -> Self:
-        """Return the conditional with other parameters, which were not estimated from the counts behind it."""
+        """Return the conditional with other parameters, which were not estimated from its counts."""
         more = {"counted": None} if hasattr(self, "counted") else {}
         return replace(self, **fields, **more)  # type: ignore[type-var]
 
@@ -416,11 +415,11 @@ class Component(Conditional):
         return self.moved(**fields)
 
     def by_class(self) -> list[Floats]:
-        """The parameters, classes on the last axis; in units in which rounding is small."""
+        """Return the parameters with classes on the last axis, in units in which rounding errors are small."""
         return [np.moveaxis(getattr(self, name), self.class_axis, -1) for name in self.parameters]
 
     def order_keys(self) -> Floats | None:
-        """What classes of equal weight are ordered by, classes on the last axis."""
+        """Return the keys that order classes of equal weight, with classes on the last axis."""
         return np.asarray(np.moveaxis(getattr(self, self.parameters[0]), self.class_axis, -1))
 
     @abstractmethod
@@ -429,40 +428,40 @@ class Component(Conditional):
 
     @abstractmethod
     def n_free(self) -> int:
-        """How many numbers are free in each class."""
+        """Return the number of free parameters in each class."""
 
     def flat(self, pooled: Moments | None) -> list[Floats]:
-        """The parameters without constraints; by default their logarithms."""
+        """Return the parameters in an unconstrained form, by default their logarithms."""
         with np.errstate(divide="ignore"):
             return [np.log(getattr(self, name)) for name in self.parameters]
 
     def unflat(self, take: Callable[[tuple[int, ...]], Floats], pooled: Moments | None) -> Self:
-        """Return the conditional of a vector, of which ``take(shape)`` gives the next numbers."""
+        """Return the conditional that a vector represents; ``take(shape)`` returns its next numbers."""
         return self.moved(**{name: np.exp(take(getattr(self, name).shape)) for name in self.parameters})
 
     def raised(self, floor: float, pooled: Moments | None) -> Self:
-        """Return the conditional with no variance below this share of the attribute's own over all rows."""
+        """Return the conditional with variances of at least this fraction of the attribute's variance over all rows."""
         return self
 
     def with_floor(self, floor: float) -> Self:
-        """Return the conditional with this share as the lower bound of later steps; its parameters are above it."""
+        """Return the conditional with this fraction as the lower bound in later steps. Its parameters respect it."""
         return self
 
     def on_floor(self, pooled: Moments) -> list[tuple[int, int]]:
-        """Return (class, column) where a variance equals its floor."""
+        """Return the (class, column) pairs whose variance equals its floor."""
         return []
 
     def is_sound(self) -> bool:
-        """Whether parameters that come from a file can be."""
+        """Whether parameters from a file are valid."""
         return True
 
     def write_tables(self, tables: LatentTables, exponent: NDArray[np.int64]) -> bool:
-        """Write the tables of EM's loops, for values held as x·2^−exponent; False where they have no place for it."""
+        """Write the tables of EM's loops, for values stored as x·2^−exponent. Return False if that is impossible."""
         return False
 
 
 def no_formula(what: str | Message) -> NotSupported:
-    """Return the error for what SQL, ONNX and JSON cannot say."""
+    """Return the error for a model that cannot be written as a formula in SQL, ONNX or JSON."""
     return NotSupported(
         "{what} cannot be written as SQL, ONNX or JSON: it is no formula of look-ups and simple densities. Tables, "
         "normal, Student and Poisson densities can be; so can NaiveBayes, SPODE, TAN, KDB, AODE and AnDE of these.",
@@ -471,7 +470,7 @@ def no_formula(what: str | Message) -> NotSupported:
 
 
 def refuse_infinite(chunk: Chunk) -> None:
-    """Raise an error for infinity if numbers are cut and not summed; the model adds the name of the column."""
+    """Raise an error for infinite values, for conditionals that cut numbers. The model adds the column's name."""
     infinite = np.argwhere(np.isinf(chunk.values))
     if len(infinite):
         row, column = (int(place) for place in infinite[0])

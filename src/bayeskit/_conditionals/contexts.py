@@ -14,7 +14,7 @@ from bayeskit.typing import Floats
 
 Ints = NDArray[np.intp]
 
-# Cells of the look-up table that are made at a time: temporaries of a few MB.
+# The number of cells of the look-up table to compute at a time: a few MB of temporaries.
 _CELLS = 2**18
 
 
@@ -25,13 +25,13 @@ class Layout:
     ----------
     sizes : int array of shape (d,)
     offsets : int array of shape (d + 1,)
-        Where each attribute begins.
+        The start of each attribute.
     owner : int array of shape (Σ(r + 2),)
         The attribute of each cell.
     counted : bool array of shape (Σ(r + 2),)
         The cells that are states.
     alike : array of shape (Σ(r + 2),)
-        P(x_k | ·) if there are neither rows nor a prior: 1/r.
+        P(x_k | ·) without rows and without a prior: 1/r.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Layout:
         return self._extended(self._extended(cells, i).T, j).T
 
     def _extended(self, cells: Floats, k: int) -> Floats:
-        """Add missing and unseen: where it is a state it has the mean of the others, else nothing."""
+        """Append missing and unseen. If they are states, they have the mean of the others, otherwise zero."""
         mean = cells.mean(axis=0) if len(cells) else np.ones(cells.shape[1:])
         return np.concatenate([cells, [mean * self.is_state[k]], [mean * self.unseen]])
 
@@ -82,21 +82,21 @@ class Contexts:
     ----------
     pairs : int array of shape (p, 2)
     starts : int array of shape (p,)
-        Where each pair begins in the triples.
+        The start of each pair in the triples.
     cells : int array of shape (p + 1,)
-        Where each pair's (r_i + 2)·(r_j + 2) combinations of codes begin in the next two.
+        The start of each pair's (r_i + 2)·(r_j + 2) combinations of codes in the next two arrays.
     row_of : int array of shape (combinations,)
-        The row in the look-up table; −1 where the combination does not count.
+        The row in the look-up table, or −1 if the combination does not qualify.
     joint : array of shape (combinations,)
         The imaginary count in P(c, x_i, x_j).
     joint_total : array of shape (p,)
         The denominator of P(c, x_i, x_j).
     alike : array of shape (p,)
-        The logarithm of vote × P(c, x_i, x_j) if there are neither rows nor a prior.
+        The logarithm of vote × P(c, x_i, x_j) without rows and without a prior.
     votes : array of shape (p,)
     pair, source, own : int arrays of shape (rows,)
-        For each row of the look-up table its pair, its place in the triples (−1: an unseen state), and the cell
-        of its own state of i.
+        For each row of the look-up table: its pair, its position in the triples (−1: an unseen state), and the cell of
+        its own state of i.
     weight : array of shape (rows,)
         n(x_i, x_j).
     log_joint : array of shape (rows, K)
@@ -135,7 +135,7 @@ def find_contexts(triples: Triples, layout: Layout, which: Ints, votes: Floats, 
         n[:-1, :-1] = triples.joint(p)
         n[~valid] = 0.0
         weight, total = n.sum(axis=2), n.sum() + k * imaginary.sum()
-        # Without a prior an unseen state is impossible in every class, so it has no factor.
+        # Without a prior, an unseen state is impossible in every class, so it has no factor.
         valid[-1] &= imaginary[-1] > 0
         valid[:, -1] &= imaginary[:, -1] > 0
         v, u = np.nonzero(valid & (weight >= least) & (votes[q] > 0))
@@ -169,10 +169,10 @@ def find_contexts(triples: Triples, layout: Layout, which: Ints, votes: Floats, 
 
 
 def look_up(triples: Triples, layout: Layout, contexts: Contexts, imaginary: Floats) -> tuple[Floats, Floats]:
-    """Make the look-up table of shape (rows, Σ(r + 2), padded K), and return it with its denominators.
+    """Return the look-up table of shape (rows, Σ(r + 2), padded K), and its denominators.
 
-    It holds log P(x_k | c, x_i, x_j), and at the context's own state of i the logarithm of
-    vote × P(c, x_i, x_j); the other cells of i and j are 0, so that a plain sum over all attributes is right.
+    It holds log P(x_k | c, x_i, x_j). In the cell of the context's own state of i it holds the logarithm of
+    vote × P(c, x_i, x_j). The other cells of i and j are 0, so that the plain sum over all attributes is correct.
     """
     n, length, d, k = len(contexts.pair), len(layout.owner), len(layout.sizes), layout.n_classes
     table, totals = np.zeros((n, length, class_width(k))), np.empty((n, d, k))
@@ -192,12 +192,12 @@ def look_up(triples: Triples, layout: Layout, contexts: Contexts, imaginary: Flo
         cells /= np.where(empty, 1.0, totals[some])[:, layout.owner]
         if empty.any():
             cells = np.where(empty[:, layout.owner], layout.alike[:, None], cells)
-        # No factor: codes that are no state, an unseen state without a prior, and a super-parent given itself.
+        # These have no factor: codes that are not states, unseen states without a prior, a super-parent given itself.
         silent = ~layout.counted | (unseen & (imaginary[pair] <= 0))
         silent |= (layout.owner == contexts.pairs[pair][:, :, None]).any(axis=1)
         cells[silent] = 1.0
         table[some, :, :k] = _log(cells)
-        # Padding classes are impossible, so nothing is spent on their sums.
+        # Padding classes are impossible, so they do not affect the sums.
         table[np.arange(n)[some], contexts.own[some], k:] = -np.inf
         table[np.arange(n)[some], contexts.own[some], :k] = contexts.log_joint[some]
     return table, totals

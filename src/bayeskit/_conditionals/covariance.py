@@ -34,10 +34,10 @@ from bayeskit.typing import Floats
 def add_with_gaps(
     x: Floats, mean: Floats, standard: Floats, unit: Floats, freedom: Floats, out: Floats
 ) -> None:
-    """Add the log density of the values present in each row of ``x``; NaN is a gap.
+    """Add the log density of the values present in each row of ``x``. NaN is missing.
 
-    ``standard`` are the covariances, one for each class or one for all, columns measured in ``unit``; ``freedom``
-    are the degrees of freedom of each class, infinite where it is normal.
+    ``standard`` are the covariances, one for each class or one for all, with columns measured in ``unit``. ``freedom``
+    are the degrees of freedom of each class, infinite for a normal.
     """
     gaps = np.isnan(x)
     # Rows with the same missing cells are grouped, so each sub-matrix is factorised once.
@@ -97,7 +97,7 @@ def _add(
                         for t in range(b):
                             rest -= factor[g, a, t] * factor[g, b, t]
                         if a == b:
-                            # Leaving columns out makes nothing more singular; this bounds rounding alone.
+                            # Leaving out columns cannot make a matrix more singular. This only bounds rounding errors.
                             rest = math.sqrt(max(rest, 1e-12 * standard[g, present[a], present[a]]))
                             log_norm[g] += math.log(rest) + math.log(unit[present[a]])
                             factor[g, a, a] = rest
@@ -123,9 +123,9 @@ def _add(
                 out[row, k] += norm - (half + 0.5 * m) * math.log1p(q / freedom[k]) - log_norm[g]
 
 
-# Values further than this many units out are taken as this far out, so that squares stay finite.
+# Values are clipped at this many units from the mean, so that squares stay finite.
 _FARTHEST = 1e100
-# Rows multiplied at a time, few enough to stay in the cache.
+# The number of rows to multiply at a time, few enough to stay in the cache.
 _BLOCK = 2048
 
 
@@ -152,11 +152,11 @@ class GaussianClasses(Conditional):
     log_det : array of the same length
         ½ log |Σ|.
     shrinkage : array of the same length
-        The weight that the shrinkage target has.
+        The weight of the shrinkage target.
     freedom : array of shape (K,)
-        The degrees of freedom of each class, infinite where it is normal.
+        The degrees of freedom of each class, infinite for a normal.
     scatter, rule : Scatter, CovarianceRule
-        What they were estimated from, and how.
+        The sums and the rule that the classes were estimated from.
     """
 
     columns: NDArray[np.intp]
@@ -199,7 +199,7 @@ class GaussianClasses(Conditional):
 
     @one_blas_thread
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed."""
         assert chunk.target is not None
         counted = (own > 0.0) & ~np.isnan(np.take(chunk.values, self.columns, axis=1)).any(axis=1)
         plain, found = np.flatnonzero(~counted), np.flatnonzero(counted)
@@ -229,17 +229,17 @@ class GaussianClasses(Conditional):
         return LeftOutClasses(self.scatter, self.rule, self.varying, self.unit)
 
     def _without(self, x: Floats, c: int, own: float) -> GaussianClasses:
-        """Estimate the classes anew without a row."""
+        """Estimate the classes again without a row."""
         pivot, weight = np.zeros_like(self.mean), np.zeros(len(self.mean))
         pivot[c], weight[c] = x, own
         square = np.zeros((*pivot.shape, pivot.shape[1]))
         row = Scatter.about(pivot, weight, np.zeros_like(pivot), square, square, square)
-        # Class weights round the weight of a row, so a last bit of it may stay.
+        # Class weights round the weight of a row, so its last bit may remain.
         left = self.scatter.subtract(row, {"scatter": row})
         return estimate_covariance(left, self.columns, self.rule)
 
     def _finite(self, chunk: Chunk) -> Floats:
-        """Return the values of the varying attributes; refuse infinity."""
+        """Return the values of the varying attributes. Raise an error for infinity."""
         x = np.take(chunk.values, self.columns[self.varying], axis=1)
         if np.isinf(x).any():
             row, place = np.argwhere(np.isinf(x))[0].tolist()
@@ -261,7 +261,7 @@ class GaussianClasses(Conditional):
         add_with_gaps(x, mean, self.standard, self.unit, self.freedom, out)
 
     def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-        """Draw the attributes for rows of the classes given; NaN where no complete row was ever seen."""
+        """Draw the attributes of rows with the given classes; NaN if no complete row was counted."""
         drawn = self.mean[classes]
         noise = rng.standard_normal((len(classes), len(self.unit)))
         if np.isfinite(self.freedom).all():
@@ -279,7 +279,7 @@ class GaussianClasses(Conditional):
         page.add_together(self)
 
     def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
-        """Show one column after the other: P(x_1 | c) P(x_2 | c, x_1) …, in the order of the columns."""
+        """Add the columns one by one, in their order: P(x_1 | c) P(x_2 | c, x_1) …"""
         values = np.full_like(chunk.values, np.nan)
         before = np.zeros((chunk.n_rows, out.shape[2]))
         for column in sorted(self.columns.tolist()):
@@ -296,17 +296,17 @@ def estimate_covariance(
     columns: Sequence[int] | NDArray[np.intp],
     rule: CovarianceRule = CovarianceRule(),  # noqa: B008 (it is a value)
 ) -> GaussianClasses:
-    r"""Turn scatter into Gaussian classes that are never singular.
+    r"""Estimate Gaussian classes from scatter. Their covariances are never singular.
 
     Parameters
     ----------
-    columns : where the attributes of the scatter stand among the values of a chunk
+    columns : the positions of the attributes of the scatter among the values of a chunk
     rule : CovarianceRule
 
     Notes
     -----
-    A covariance that is still singular has 1e-9 of the pooled variance added to each of its variances, ten
-    times more until it is not. A class without complete rows has the mean and covariance of all rows.
+    If a covariance is still singular, 1e-9 times the pooled variance is added to each of its variances, and ten times
+    more until it is not. A class without complete rows has the mean and covariance of all rows.
 
     Examples
     --------

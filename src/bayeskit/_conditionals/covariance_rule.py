@@ -1,4 +1,4 @@
-"""How covariances are estimated: shrinkage, ridges, imaginary rows; matrices that are never singular."""
+"""The estimate of covariances: shrinkage, ridge, imaginary rows, and matrices that are never singular."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ class CovarianceRule:
         \Sigma_c = \frac{S_c + \nu \tilde W}{n_c + \nu}, \qquad
         \tilde W = (1 - s) W + \Big((s + r) \frac{\operatorname{tr} W}{d} + v\Big) I.
 
-    A shared covariance is :math:`\tilde W` itself. Without ν, each class has its own matrix in the place of W.
+    A shared covariance is :math:`\tilde W` itself. If ν = 0, the matrix of each class replaces W.
 
     Attributes
     ----------
     shared : bool
-        One covariance for all classes, about their own means (LDA), instead of one for each (QDA).
+        One covariance for all classes about their own means (LDA), instead of one for each class (QDA).
     unbiased : bool
         Divide by n − 1 (n − K when shared) instead of n; a class of one row then has the pooled covariance.
     shrinkage : None, a number from 0 to 1, or "ledoit-wolf"
-        s, in the units of the columns. "ledoit-wolf" finds s from the data, in units of the pooled standard deviation,
-        so that the answer does not hang on whether a column is in metres or miles. None shrinks in that way where there
-        are no more rows than attributes + 1 and no ridge, and otherwise not at all.
+        s, in the units of the columns. "ledoit-wolf" computes s from the data, in units of the pooled standard
+        deviation, so that the result does not depend on the units of a column. None does the same if there are at most
+        as many rows as attributes + 1 and there is no ridge; otherwise it does not shrink.
     ridge : two numbers
         r and v.
     mean_rows : float
-        κ, imaginary rows of each class at the mean of all rows.
+        κ, the number of imaginary rows of each class at the mean of all rows.
     covariance_rows : float or "auto"
-        ν, imaginary rows of each class that spread as the rows of all classes do about their means; "auto" is d + 2.
+        ν, the number of imaginary rows of each class with the shared covariance. "auto" is d + 2.
     student : bool
-        A class is Student's t with n_c + 2 degrees of freedom about μ with the scale Σ (N + 2 when shared): the normal
-        with a covariance that is not known for certain.
+        Whether a class is Student's t about μ with scale Σ and n_c + 2 degrees of freedom (N + 2 when shared). This is
+        a normal whose covariance is uncertain.
     """
 
     shared: bool = False
@@ -73,29 +73,30 @@ class CovarianceRule:
         )
 
     def shrinks_by_data(self, rows: Any, d: int) -> Any:
-        """Whether Ledoit and Wolf's weight is asked for; ``rows`` may be an array."""
+        """Return whether shrinkage uses Ledoit and Wolf's weight; ``rows`` may be an array."""
         automatic = self.shrinkage is None and not any(self.ridge)
         return (rows <= d + 1) if automatic else np.full(np.shape(rows), self.shrinkage == "ledoit-wolf")
 
     def own_rows(self, d: int) -> float:
-        """ν in d dimensions; a covariance that is shared has none."""
+        """Return ν in d dimensions; 0 for a shared covariance."""
         if self.shared:
             return 0.0
         return d + 2.0 if isinstance(self.covariance_rows, str) else self.covariance_rows
 
     def divisor(self, n: Any, n_means: int) -> Any:
-        """By what a scatter about so many means is divided."""
+        """Return the divisor of a scatter about ``n_means`` means."""
         return np.where(self.unbiased & (n > n_means), n - n_means, n)
 
     def ball(self, mean_variance: Any, weight: Any) -> Any:
-        """What is added to the variances of every column, in its own units, at the weight s of shrinkage."""
+        """Return the amount added to every variance, in the units of the columns, for the shrinkage weight s."""
         r, v = self.ridge
         return (weight + r) * mean_variance + v
 
     def regularised(self, covariance: Floats, weight: Any, unit: Floats, by_data: Any) -> Floats:
-        """Shrink a matrix, or one of each row, in ``unit``, and add the ridge.
+        """Shrink a matrix (or one for each row), measured in ``unit``, and add the ridge.
 
-        Ledoit and Wolf's target (``by_data``) is round in these units, a number's and the ridge in the columns' own.
+        With Ledoit and Wolf's weight (``by_data``), the target is spherical in ``unit``. With a given weight, and for
+        the ridge, it is spherical in the units of the columns.
         """
         diagonal = np.diagonal(covariance, axis1=-2, axis2=-1)
         weight, by_data = np.asarray(weight)[..., None], np.asarray(by_data)[..., None]
@@ -107,13 +108,13 @@ class CovarianceRule:
         )
 
     def freedom(self, class_rows: Any, all_rows: Any) -> Any:
-        """The degrees of freedom of the classes; infinite for normal ones."""
+        """Return the degrees of freedom of the classes; infinite for normals."""
         rows = (np.zeros_like(class_rows) + all_rows) if self.shared else class_rows
         return rows + 2.0 if self.student else np.full(np.shape(rows), np.inf)
 
 
 def log_density(square: Any, log_det: Any, d: Any, freedom: Any) -> Any:
-    """Return the log density of a normal, or of Student's t where ``freedom`` is finite.
+    """Return the log density of a normal, or of Student's t if ``freedom`` is finite.
 
     ``square`` is (x − μ)ᵀ Σ⁻¹ (x − μ), ``log_det`` is ½ log |Σ| in d dimensions.
 
@@ -128,12 +129,12 @@ def log_density(square: Any, log_det: Any, d: Any, freedom: Any) -> Any:
     return norm - log_det - (half + 0.5 * d) * np.log1p(square / freedom)
 
 
-# The variance given to directions in which a class has none, in units of the pooled variance.
+# The variance of directions in which a class has none, in units of the pooled variance.
 FLOOR = 1e-9
-# A column of which less than this is left once the columns before it are known is singular: it is no
-# more than what rounding leaves of an exact copy.
+# A column whose residual variance given the columns before it is below this fraction is singular: rounding leaves as
+# much of an exact copy.
 SINGULAR = 1e-12
-# The share of Σ‖z‖⁴ below which its excess over ‖S‖² is rounding.
+# If the excess of Σ‖z‖⁴ over ‖S‖² is below this fraction, it is rounding error.
 NO_EXCESS = 1e-12
 
 
@@ -163,7 +164,7 @@ def ledoit_wolf(scatter: Scatter, unit: Floats) -> float:
     n, d = float(centred.weight[0]), len(unit)
     if n <= 0 or d < 2:
         return 0.0
-    # One division at a time: the fourth power of a small unit would underflow.
+    # Divide one step at a time, because the fourth power of a small unit would underflow.
     s = centred.second[0] / n / unit / unit[:, None]
     fourth = centred.fourth[0] / unit**2 / (unit**2)[:, None]
     off = s - np.trace(s) / d * np.eye(d)
@@ -174,21 +175,21 @@ def ledoit_wolf_weight(n: Any, norm: Any, fourth: Any, off: Any, d: int) -> Any:
     """Return Ledoit and Wolf's weight from n, ‖S‖², Σ‖z‖⁴ and ‖S − μI‖², all of which may be arrays."""
     total = fourth / n
     excess = total - norm
-    # Two rows of a class lie on one line and equally far out: there nothing is left but rounding.
+    # With two rows in a class, the excess is zero up to rounding.
     beta = np.where(excess > NO_EXCESS * total, excess / (d * n), 0.0)
     delta = off / d
     return np.minimum(beta, delta) / np.where(delta > 0, delta, 1.0)
 
 
 def regular(covariance: Floats) -> tuple[Floats, Floats]:
-    """Return a covariance in pooled units, lifted if singular, with its lower Cholesky factor.
+    """Return a covariance in pooled units, regularised if singular, and its lower Cholesky factor.
 
     Examples
     --------
     >>> regular(np.array([[1.0, 1.0], [1.0, 1.0]]))[0][0, 0] - 1.0 < 2e-9
     np.True_
     """
-    # Once the lift is above the sum of every row, the diagonal outweighs the rest: what is finite ends there.
+    # When the added diagonal exceeds the sum of every row, the matrix is diagonally dominant, so the loop ends.
     with np.errstate(over="ignore"):
         most = 100.0 * np.abs(covariance).sum(axis=1).max(initial=1.0)
     lift = 0.0

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bayeskit._statistics.grids import Grids
     from bayeskit._statistics.moments import Moments
 
-# Beyond 2**53 a float cannot distinguish a count from the next.
+# Above 2**53, a float cannot represent every integer.
 LARGEST_COUNT = 2.0**53
 # Below the smallest normal double 1/σ overflows.
 SMALLEST_DEVIATION = 2.0**-1022
@@ -183,9 +183,9 @@ class Density(Component):
 
     family: ClassVar[str]
     words: ClassVar[FamilyWords]
-    # What is counted of an attribute, in addition to its moments.
+    # The pattern to count for an attribute, in addition to its moments.
     pattern: ClassVar[Literal["moments", "grids"]] = "moments"
-    # Whether its values are counts: probabilities instead of densities, nothing below 0.
+    # Whether its values are non-negative counts, with probabilities instead of densities.
     of_counts: ClassVar[bool] = False
     takes_prior: ClassVar[bool] = False
     # Whether it can be the distribution of a hidden class, whose sums are moments of shares of rows.
@@ -234,7 +234,7 @@ class Density(Component):
 
     @classmethod
     def suits(cls, moments: Moments, whole: bool) -> bool:
-        """Whether ``families="auto"`` tries it on an attribute, whose values may all be integers from 0 on."""
+        """Whether ``families="auto"`` tries it on an attribute; ``whole``: all values are non-negative integers."""
         left_out = cls.supports("add_left_out") or cls.left_out_alone is not Density.left_out_alone
         return left_out and (whole or not cls.of_counts)
 
@@ -308,7 +308,7 @@ class Density(Component):
 
     @classmethod
     def unmoved(cls, values: Floats) -> Floats:
-        """Return the part of log P(x | c) that ``write_tables`` leaves out, since no parameter moves it: shape (n,)."""
+        """Return the part of log P(x | c) that ``write_tables`` omits because no parameter affects it: shape (n,)."""
         return np.zeros(len(values))
 
 

@@ -1,10 +1,10 @@
-"""Draws tables from their posteriors, and scores rows under each draw.
+"""Draws of tables from their posteriors, and scores of rows under each draw.
 
-A Dirichlet with the model's estimate as its mean and n + a rows in all is the posterior of counts n under imaginary
-counts a. Under back-off the imaginary rows of a table are distributed as the one with a parent less, so there the real
-counts and the number of imaginary rows are kept apart. Back-off constants that were chosen from the same rows are no
-prior: used as one they would count these rows twice (90% intervals then contain 74% of true posteriors at 30 rows).
-One imaginary row for each state is used instead.
+The posterior of a table is a Dirichlet whose mean is the model's estimate, with n counts and a imaginary counts. Under
+back-off, the imaginary rows of a table are distributed as the table with one parent fewer, so real counts and the
+number of imaginary rows are stored separately. Back-off constants that were chosen from the same rows are not a prior:
+used as one, they would count these rows twice (at 30 rows, 90% intervals then contain 74% of the true posteriors). One
+imaginary row for each state is used instead.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from bayeskit.errors import UsageError
 from bayeskit.typing import Floats
 
 Codes = NDArray[np.int64]
-# For each attribute, whether rows chose the constants of its back-off.
+# For each attribute, whether its back-off constants were chosen from rows.
 Flags = NDArray[np.bool_]
 
 
@@ -44,7 +44,7 @@ class Shares(Protocol):
     children, parents : lists
         The attribute of each table, and those it depends on in addition to the class.
     above_mode : array over the attributes
-        What to add to every count where the estimate is the mode of the posterior, not its mean.
+        The number to add to every count: 1 if the estimate is the mode of the posterior, 0 if it is the mean.
     """
 
     children: list[int]
@@ -52,7 +52,7 @@ class Shares(Protocol):
     above_mode: Floats
 
     def is_hole(self, j: int, codes: Codes) -> NDArray[np.bool_]:
-        """Return which codes of attribute j mean that nothing is known."""
+        """Return which codes of attribute j mean that it is missing."""
         ...
 
     def codes(self, j: int) -> list[int]:
@@ -60,15 +60,15 @@ class Shares(Protocol):
         ...
 
     def backs_off(self, f: int) -> bool:
-        """Return whether a table backs off to the one with one parent less."""
+        """Return whether a table backs off to the one with one parent fewer."""
         ...
 
     def of(self, f: int, contexts: Codes, codes: Codes) -> tuple[Floats, Floats]:
-        """Return P(code | context, c), shape (m, R, K), and the rows behind, shape (m, K), where it does not."""
+        """Return P(code | context, c), shape (m, R, K), and its rows, shape (m, K), for a table without back-off."""
         ...
 
     def counted(self, f: int, context: Codes, codes: Codes) -> tuple[Floats, Floats]:
-        """Return n(code, context, c), shape (R, K), and the imaginary rows, shape (K,), where it does.
+        """Return n(code, context, c), shape (R, K), and the imaginary rows, shape (K,), for a table with back-off.
 
         The context may be of the first parents only.
         """
@@ -76,7 +76,7 @@ class Shares(Protocol):
 
 
 class PlainShares:
-    """The tables of naive Bayes: no parent but the class."""
+    """The tables of naive Bayes, with no parents other than the class."""
 
     def __init__(self, tables: TableConditional, above_mode: Floats) -> None:
         assert tables.counted is not None
@@ -148,7 +148,7 @@ class PairShares:
         return counts, (counts > 0).sum(axis=0).astype(np.float64)
 
     def _counts(self, j: int, context: Codes, codes: Codes) -> Floats:
-        """n(code, c) in a context, 0 for a value never learned."""
+        """Return n(code, c) in a context; 0 for unseen values."""
         cells = self.pairs.cells
         here = int(cells.offsets[j]) + np.minimum(codes, int(cells.real[j]))
         found = cells.counts[here, here]
@@ -160,7 +160,7 @@ class PairShares:
 
 
 class TrieShares:
-    """The tables of kDB: any number of parents, counts only where rows fell."""
+    """The tables of kDB, with any number of parents and sparse counts."""
 
     def __init__(self, tries: FamilyTries, above_mode: Floats, by_rows: Flags) -> None:
         self.tries, self.above_mode, self._by_rows = tries, above_mode, by_rows
@@ -189,7 +189,7 @@ class TrieShares:
         return levels[:, -1].reshape(m, r, -1), weight
 
     def _rows(self, f: int, context: Codes) -> Floats:
-        """The rows behind a table with all its parents, under imaginary counts."""
+        """Return the number of rows of a table with all its parents, including imaginary counts."""
         trie = self.tries.trie
         last, node = int(trie.first_parent[f]) + f + len(context), self._node(f, context)
         found = np.full(self.tries.n_classes, float(self.tries.rule.mass_total[last]))
@@ -215,7 +215,7 @@ class TrieShares:
         return counts[codes], (counts > 0).sum(axis=0).astype(np.float64)
 
     def _node(self, f: int, context: Codes) -> int:
-        """Return the number of a context, −1 where it was never seen."""
+        """Return the index of a context, or −1 if it does not occur."""
         trie, key = self.tries.trie, 0
         g = int(trie.first_parent[f]) + f + len(context)
         for parent, u in zip(self.parents[f][: len(context)], context.tolist(), strict=True):
@@ -226,7 +226,7 @@ class TrieShares:
         return int(find_context(*look_up, np.int64(key)))
 
 
-# As many joint states of missing parents as a prediction sums over.
+# The maximum number of joint states of missing parents to sum over, as in prediction.
 MOST_COMPLETIONS = 4_096
 
 
@@ -263,7 +263,7 @@ def add_table_draws(shares: Shares, codes: Codes, draws: Draws, first_row: int, 
         out[rows] = part
     for row in np.flatnonzero(~whole):
         filled, open_holes = _completed(shares, codes[row], holes[row], needed[row], first_row + int(row))
-        # A few at a time: with 4,096 completions all draws at once would not fit.
+        # Process a few completions at a time: 4,096 of them with all draws would not fit into memory.
         step = max(1, 2**21 // out[row].size)
         total = np.full(out[row].shape, -np.inf)
         for start in range(0, len(filled), step):
@@ -290,7 +290,7 @@ def _needed(shares: Shares, holes: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def _completed(
     shares: Shares, codes: Codes, holes: NDArray[np.bool_], needed: NDArray[np.bool_], row: int
 ) -> tuple[Codes, NDArray[np.bool_]]:
-    """Return the row with every joint state of the attributes to be summed over, and the holes that stay."""
+    """Return the row with every joint state of the attributes to sum over, and the cells that remain missing."""
     places = np.flatnonzero(needed)
     states = [shares.codes(int(j)) for j in places]
     n = int(np.prod([len(s) for s in states], dtype=np.float64))
@@ -336,9 +336,9 @@ def _add_whole(shares: Shares, codes: Codes, holes: NDArray[np.bool_], draws: Dr
 
 
 def _leaning(shares: Shares, f: int, context: Codes, states: Codes, draws: Draws) -> Floats:
-    """Draw a table that backs off to the one with one parent less, which is drawn first.
+    """Draw a table that backs off to the one with one parent fewer, which is drawn first.
 
-    Were the lower table taken as known, contexts with few rows would seem far surer than they are.
+    If the lower table were taken as known, contexts with few rows would seem far more certain than they are.
     """
     r, level = len(states), len(context)
     centre: Floats | None = _leaning(shares, f, context[:-1], states, draws) if level else None

@@ -2,7 +2,7 @@ r"""Families with any number of parents: log-probabilities from sparse counts an
 
 .. math:: \hat P(x \mid u_1, \dots, u_k, c) = \frac{n_k + a_x}{N_k + \sum_v a_v}
 
-or, with :class:`~bayeskit.priors.BackOff`, the same shrunk towards fewer and fewer parents.
+or, with :class:`~bayeskit.priors.BackOff`, the same shrunk towards the estimates with fewer parents.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from bayeskit.errors import DataError
 from bayeskit.priors import BackOff, Smoothing, TablePrior, WittenBell, one_more_cell
 from bayeskit.typing import Codes, Floats
 
-# Rows scored at a time: their products stay in the second cache while the families pass over them.
+# The number of rows to score at a time, so that their products stay in the L2 cache.
 _BLOCK_ROWS = 4096
-# Cells of a table looked up at a time, so that intermediate arrays stay small.
+# The number of cells of a table to look up at a time, so that intermediate arrays stay small.
 _BLOCK_CELLS = 65_536
-# Numbers of one table that SQL, ONNX and JSON are given: all joint states of the parents, seen or not.
+# The maximum number of cells of one table in SQL, ONNX and JSON, over all joint states of the parents.
 MOST_WRITTEN = 2**22
 
 
@@ -51,17 +51,17 @@ MOST_WRITTEN = 2**22
 class FamilyTries(DiscreteConditional):
     """log P(x | parents, c) of some attributes, each with its own parents.
 
-    A missing child is left out. Where parents are missing, the product of all families is summed over the
-    joint states of the missing attributes that have a present descendant, their own families included, as
-    long as there are at most 4,096 of them; beyond that each family uses the parents before its first missing
-    one. (With ``unseen="smooth"`` the sum has one more state: that none was seen of.)
+    A missing child is left out. If parents are missing, the product of all families, including their own, is summed
+    over the joint states of the missing attributes that have a present descendant, if there are at most 4,096 joint
+    states. Otherwise each family uses the parents before its first missing one. (With ``unseen="smooth"``, unseen is
+    an additional state in the sum.)
 
     Attributes
     ----------
     trie : Trie
         The counts.
     rule : Rule
-        How they become probabilities.
+        The rule that turns counts into probabilities.
     n_classes : int
     """
 
@@ -71,7 +71,7 @@ class FamilyTries(DiscreteConditional):
 
     @property
     def constants(self) -> Floats:
-        """c of each level of each family, one family after the other; they matter under back-off only."""
+        """The constants of each level of each family, one family after the other; used only by back-off."""
         return np.asarray(self.rule.constants)
 
     def n_parents(self, f: int) -> int:
@@ -81,16 +81,16 @@ class FamilyTries(DiscreteConditional):
         self._add(chunk.codes, np.zeros(chunk.n_rows, np.uint32), np.zeros(chunk.n_rows), out)
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add log P(attributes | class) of each row as if ``own`` of its weight had not been counted.
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed.
 
-        What the states are stays as it is, and so do the constants of back-off.
+        The states and the back-off constants are kept fixed.
         """
         least = self._add(chunk.codes, chunk.target, np.asarray(own, np.float64), out)
         if least < 0.0:
             raise never_counted(least)
 
     def _add(self, codes: Codes, target: Any, own: Floats, out: Floats) -> float:
-        """Add the rows without holes a block at a time, then the others one by one."""
+        """Add complete rows one block at a time, then the others one by one."""
         holes = np.empty(len(codes), np.bool_)
         n_holes = find_holes(self.trie, codes, holes)
         if not n_holes:
@@ -118,11 +118,11 @@ class FamilyTries(DiscreteConditional):
         Parameters
         ----------
         target, own : arrays of shape (n,), optional
-            The class to leave weight out of, and how much.
+            The class and the weight to leave out.
         there : bool array of shape (n, d), optional
-            Whether a code is the row's own; only then is the row part of a count.
+            Whether a code is the row's own. Only then is the row part of the counts.
         families : sequence of int, optional
-            The families to add; by default all.
+            The families to add. By default, all.
         """
         n = len(codes)
         classes = np.zeros(n, np.uint32) if target is None else target
@@ -140,13 +140,13 @@ class FamilyTries(DiscreteConditional):
         there: NDArray[np.bool_] | None = None,
         families: Sequence[int] | None = None,
     ) -> float:
-        """Add rows without holes family by family: the counts of one stay in the cache."""
+        """Add complete rows, one family at a time, so that its counts stay in the cache."""
         s, least = self._scratch(min(_BLOCK_ROWS, len(codes)), codes.dtype), 0.0
         for start in range(0, len(codes), _BLOCK_ROWS):
             some = slice(start, start + _BLOCK_ROWS)
             logs, product = out[some], s.product[: len(out[some])]
             product[:] = 1.0
-            # One mark for all rows, or one for each: a single row has a single mark either way.
+            # One mark for all rows, or one for each row.
             marks = s.there if there is None else there[some]
             rows = (len(logs), codes[some], marks, target[some], own[some], s.p, product, logs)
             for f in range(len(self.trie.child)) if families is None else families:
@@ -156,9 +156,9 @@ class FamilyTries(DiscreteConditional):
         return least
 
     def level_probabilities(self, f: int, chunk: Chunk, own: Floats | None = None) -> Floats:
-        """Return P(child | the first l parents, c) for l = 0, …, k without ``own`` of each row's weight.
+        """Return P(child | first l parents, c) for l = 0, …, k, with the weight ``own`` of each row left out.
 
-        The parents from the first missing one on are left out.
+        Parents from the first missing one on are ignored.
 
         Returns
         -------
@@ -219,7 +219,7 @@ class FamilyTries(DiscreteConditional):
         out = np.empty((math.prod(shape), self.n_classes))
         for start in range(0, len(out), _BLOCK_CELLS):
             cells = np.arange(start, min(start + _BLOCK_CELLS, len(out)))
-            # Parents that are not among those given stay missing.
+            # Parents that are not given stay missing.
             rows = np.tile(self.trie.sizes.astype(np.uint32), (len(cells), 1))
             for i, some, place in zip((*parents, j), codes, np.unravel_index(cells, shape), strict=True):
                 rows[:, i] = np.array(some, np.uint32)[place]
@@ -311,7 +311,7 @@ def estimate_families(
     unseen: str = "ignore",
     is_state: NDArray[np.bool_] | None = None,
 ) -> FamilyTries:
-    """Turn the counts of families into conditional probabilities.
+    """Estimate conditional probabilities from the counts of families.
 
     Parameters
     ----------
@@ -321,12 +321,12 @@ def estimate_families(
     smoothing : Smoothing
         The prior of each child. Under an ordinary prior only the counts with all parents are used.
     constants : array over the levels, optional
-        c of back-off where the prior gives none; without it they are chosen by
+        The back-off constants, if the prior has none. By default, they are chosen by
         :func:`~bayeskit._conditionals.back_off.choose_constants`.
     missing : "ignore" or "state"
     unseen : "ignore" or "smooth"
     is_state : bool array over the categorical attributes, optional
-        Where missing is a state, if that depends on other families too.
+        Whether missing is a state, if this depends on other families, too.
 
     Examples
     --------
@@ -362,10 +362,10 @@ def make_rule(
     constants: Floats | None = None,
     unseen: bool = False,
 ) -> Rule:
-    """Return how each family is smoothed; ``unseen`` is whether an unseen value counts as one more state.
+    """Return how each family is smoothed; ``unseen``: whether unseen is an additional state.
 
-    The imaginary counts of level l are those of K·r₁·…·r_l parent configurations. One more state, be it
-    missing or unseen, has the mean of the imaginary counts of the others.
+    The imaginary counts of level l are those for K·r₁·…·r_l parent configurations. The additional states missing and
+    unseen have the mean of the imaginary counts of the others.
     """
     priors = [smoothing.of(schema.categorical[j]) for j in trie.child]
     modes = [
@@ -400,7 +400,7 @@ def make_rule(
 
 
 def n_states(trie: Trie, j: int) -> int:
-    """Return the number of states of an attribute, with missing where it is one."""
+    """Return the number of states of an attribute, including missing if it is a state."""
     return int(trie.sizes[j]) + bool(trie.is_state[j])
 
 

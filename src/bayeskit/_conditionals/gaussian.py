@@ -57,11 +57,11 @@ def add_log_density(
     sums: Any,
     out: Any,
 ) -> Any:
-    """Add Σ_j log N(x_j; class k) to ``out`` (n, K); return −1, or the flat place of an infinite value.
+    """Add Σ_j log N(x_j; class k) to ``out`` (n, K). Return −1, or the flat index of an infinite value.
 
-    ``inverse`` is 1/(σ√2), ``norm`` −log(σ√(2π)) and ``total`` its sum over the attributes. ``tile``
-    (m, TILE) and ``sums`` (K, TILE) are scratch: a row reaches ``out`` only when its sums are known to
-    be finite, and is otherwise scored again with care, since ``out`` holds the terms of others.
+    ``inverse`` is 1/(σ√2), ``norm`` is −log(σ√(2π)), and ``total`` is its sum over the attributes. ``tile`` (m, TILE)
+    and ``sums`` (K, TILE) are scratch. A row is added to ``out`` only if its sums are finite, because ``out`` already
+    contains other terms. Otherwise it is scored again with checks.
     """
     n, m, classes = np.uintp(values.shape[0]), np.uintp(place.shape[0]), np.uintp(mean.shape[0])
     start = np.uintp(0)
@@ -98,12 +98,12 @@ def add_log_density(
 
 @dataclass(frozen=True, eq=False)
 class CountedMoments:
-    """The moments that densities were estimated from, out of which a row can be taken again.
+    """The moments that densities were estimated from, for leave-one-out.
 
     Attributes
     ----------
     classes, pooled : Moments
-        Of each class and of all together, held in the same units.
+        The moments of each class and of all classes together, in the same scale.
     """
 
     classes: Moments
@@ -111,12 +111,12 @@ class CountedMoments:
 
     @property
     def power(self) -> Integers:
-        """Values are held as x·2^−power."""
+        """The exponents; values are stored as x·2^−power."""
         return self.pooled.exponent
 
     @cached_property
     def cells(self) -> tuple[Floats, ...]:
-        """The cells of the classes and of all, each with its means (high, low) and centred sums."""
+        """The cells of the classes and of all rows, each with means (high, low) and centred sums."""
         return (
             *(self.classes.cells, described(self.classes.cells)),
             *(self.pooled.cells, described(self.pooled.cells)),
@@ -124,12 +124,12 @@ class CountedMoments:
 
     @cached_property
     def least(self) -> Floats:
-        """The smallest deviation, in the units held."""
+        """The smallest allowed deviation, in the stored scale."""
         with np.errstate(under="ignore", over="ignore"):
             return np.maximum(np.ldexp(SMALLEST_DEVIATION, -self.power), SMALLEST_DEVIATION)
 
     def scaled_values(self, chunk: Chunk, columns: NDArray[np.intp]) -> Floats:
-        """Return the values of some columns in the units held; an infinite one is refused."""
+        """Return the values of some columns in the stored scale. Raise an error for an infinite value."""
         values = np.ascontiguousarray(chunk.values[:, columns])
         infinite = np.isinf(values)
         if infinite.any():
@@ -139,7 +139,7 @@ class CountedMoments:
             return values
         with np.errstate(under="ignore", over="ignore"):
             scaled = np.ldexp(values, -self.power)
-        # A value beyond the range of these units was never counted; it lies as far out as there is.
+        # A value beyond the range of this scale was never counted. Clip it to the largest double.
         return np.asarray(np.clip(scaled, -np.finfo(np.float64).max, np.finfo(np.float64).max))
 
 
@@ -159,7 +159,7 @@ def normals(places: Iterable[int], norm: Floats, mean: Floats, low: Floats, scal
 
 
 class CentredDensity(Density):
-    """Densities about a mean, of which those of attributes that are constant are left out.
+    """The base class of densities about a mean. Constant attributes are left out.
 
     A subclass has the fields ``mean`` of shape (K, d), ``used`` and ``columns`` of shape (d,).
     """
@@ -209,13 +209,14 @@ class Gaussian(CentredDensity):
     mean, mean_low : arrays of shape (K, d)
         The means as high + low.
     variance, deviation : arrays of shape (K, d)
-        The deviation stays in range where its square does not.
+        The deviation stays in range even if its square does not.
     used : bool array of shape (d,)
         False for an attribute that is left out because it is constant.
     columns : int array of shape (d,)
         The positions of the attributes in ``chunk.values``.
-    counted : Counted, optional
-        What they were estimated from, with ``unbiased``, ``floor`` and ``floor_share`` as described there.
+    counted : CountedMoments, optional
+        The moments that they were estimated from. ``unbiased``, ``floor`` and ``floor_share`` are those of
+        :func:`estimate_gaussian`.
     """
 
     mean: Floats
@@ -250,7 +251,7 @@ class Gaussian(CentredDensity):
         return (*map(np.ascontiguousarray, (mean, low, inverse, norm)), norm.sum(axis=1))
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed."""
         assert self.counted is not None
         values, k = self.counted.scaled_values(chunk, self.columns), len(self.mean)
         share = -1.0 if self.floor_share is None else self.floor_share
@@ -282,7 +283,7 @@ class Gaussian(CentredDensity):
         assert self.counted is not None
         n = self.counted.classes.weight[target, 0]
         left = np.where(n - own > 1e-9, n - own, 1.0)
-        # In units of the pooled deviation, where no square leaves the range of a double.
+        # Use units of the pooled deviation, so that no square overflows.
         unit = float(self.counted.pooled.deviation()[0, 0])
         z = ((x - self.mean[target, 0]) - self.mean_low[target, 0]) / unit
         scatter = n * (self.counted.classes.deviation()[target, 0] / unit) ** 2 - own * n / left * z * z
@@ -301,7 +302,7 @@ class Gaussian(CentredDensity):
         return normals(self._places.tolist(), norm, mean, low, inverse)
 
     def put_terms(self, terms: WeightedTerms) -> None:
-        # An attribute that is constant keeps a term of nothing.
+        # The term of a constant attribute stays zero.
         used, place = self.used, self.columns[self.used]
         terms.mean[place], terms.low[place] = self.mean.T[used], self.mean_low.T[used]
         terms.inverse[place] = np.sqrt(0.5) / self.deviation.T[used]
@@ -313,11 +314,11 @@ class Gaussian(CentredDensity):
         )
 
     def _normals(self, i: int) -> Normals:
-        """Return what is known of the i-th attribute.
+        """Return the posterior of the i-th attribute.
 
-        The family has no prior. One imaginary row is added, which has the variance within classes and does not
-        inform about the mean. So the posterior is proper even for a class of one row, and for larger classes it is
-        practically that of the reference prior.
+        The family has no prior, so one imaginary row is added. It has the within-class variance and does not inform
+        about the mean. So the posterior is proper even for a class of one row, and for larger classes it is almost
+        that of the reference prior.
         """
         assert self.counted is not None
         classes, pooled, unit = self.counted.classes, self.counted.pooled, int(self.counted.power[i])
@@ -347,7 +348,7 @@ class Gaussian(CentredDensity):
     def by_class(self) -> list[Floats]:
         """Means and deviations in units of the first class's deviation."""
         mean, deviation = self.mean[:, self.used], self.deviation[:, self.used]
-        with np.errstate(over="ignore"):  # means at both ends of the doubles are apart, by whatever
+        with np.errstate(over="ignore"):  # an infinite difference still means that the means differ
             return [((mean - mean[:1]) / deviation[:1]).T, (deviation / deviation[:1]).T]
 
     def n_free(self) -> int:
@@ -370,12 +371,12 @@ class Gaussian(CentredDensity):
         centre, unit = self._overall(pooled)
         mean, deviation = self.mean.copy(), self.deviation.copy()
         mean[:, self.used] = centre + unit * take(shape)
-        # The floor of the estimates holds for points ahead too.
+        # The floor also applies to extrapolated parameters.
         deviation[:, self.used] = np.maximum(np.exp(take(shape)), np.sqrt(self.floor) * unit)
         return self.moved(mean=mean, mean_low=np.zeros_like(mean), variance=deviation**2, deviation=deviation)
 
     def raised(self, floor: float, pooled: Moments | None) -> Self:
-        """Put variances below the bound onto it: the likelihood falls all the way from the estimate upwards."""
+        """Raise variances to the bound. This maximises the likelihood, which decreases above the estimate."""
         if floor <= self.floor:
             return self
         assert pooled is not None
@@ -418,7 +419,7 @@ def estimate_gaussian(
     absolute_floor: float | None = None,
     floor_share: float | None = None,
 ) -> Gaussian:
-    """Turn moments into normal densities.
+    """Estimate normal densities from moments.
 
     Parameters
     ----------
@@ -428,16 +429,16 @@ def estimate_gaussian(
     unbiased : bool
         Divide by n − 1 instead of n. A class of weight 1 or less then has the variance of all classes.
     floor : float
-        No variance is below this share of the attribute's variance over all classes. An attribute that
-        is constant over all classes is left out.
+        The smallest variance, as a fraction of the attribute's variance over all classes. A constant attribute is left
+        out.
     absolute_floor : float, optional
-        Add this to every variance instead (scikit-learn's ``epsilon_``); an attribute is then left out
-        only if a variance is still 0.
+        Add this to every variance instead (scikit-learn's ``epsilon_``). An attribute is then left out only if a
+        variance is still 0.
     floor_share : float, optional
-        Take for ``absolute_floor`` this share of the largest variance over all classes of these attributes
-        (scikit-learn's ``var_smoothing``), which a row that is left out has no part in.
+        Use this fraction of the largest variance over all classes as ``absolute_floor`` (scikit-learn's
+        ``var_smoothing``). In leave-one-out, the row that is left out does not contribute to it.
 
-    A class without a value of an attribute has the mean and variance of all classes.
+    A class without values of an attribute has the mean and variance of all classes.
 
     Examples
     --------
@@ -476,6 +477,6 @@ def estimate_gaussian(
 
 
 def infinite_value(values: Floats, place: int) -> InfiniteValue:
-    """Return the error for an infinite value found at a flat place of ``values``."""
+    """Return the error for the infinite value at a flat index of ``values``."""
     row, column = divmod(place, values.shape[1])
     return InfiniteValue(column, row, float(values[row, column]))

@@ -69,7 +69,7 @@ class Multinomial(Conditional):
         return linear(self.table, self.impossible)
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed."""
         scores = np.zeros(out.shape)
         self.add_log_prob(chunk, scores)
         block, label = entries_of(chunk.block), np.asarray(chunk.target, dtype=np.intp)

@@ -123,7 +123,7 @@ class Poisson(CountDensity):
         return Sum(tuple(terms))
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed."""
         assert self.counted is not None
         counts = np.ascontiguousarray(chunk.values[:, self.columns])
         self.check_values(counts, self.names, chunk.first_row + np.arange(len(counts)))

@@ -54,7 +54,7 @@ class Presence(Component):
         out += np.where(missing[:, :, None], self.log_missing, self.log_present).sum(axis=1)
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed."""
         label = np.asarray(chunk.target, dtype=np.intp)
         missing = np.isnan(chunk.values[:, self.columns])
         terms = np.where(missing[:, :, None], self.log_missing, self.log_present)

@@ -156,7 +156,7 @@ class Student(CentredDensity):
         return (*map(np.ascontiguousarray, (mean, low, inverse, power, norm)), norm.sum(axis=1))
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed."""
         values = self.counted.scaled_values(chunk, self.columns)
         scratch = np.empty((4, values.shape[1])), np.empty((4, len(self.mean)))
         negative = add_student(

@@ -72,7 +72,7 @@ class WeightedTables(Conditional):
         return self._folded.score()
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed."""
         for j, (single, weight) in enumerate(zip(self._singles, self.weights, strict=True)):
             alone = np.zeros(out.shape)
             column = np.ascontiguousarray(chunk.codes[:, j : j + 1])
@@ -122,7 +122,7 @@ class WeightedGaussian(Conditional):
         return normals(map(int, places), norm, mean, low, inverse)
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed."""
         for single, weight in zip(self._singles, self.weights, strict=True):
             alone = np.zeros(out.shape)
             single.add_left_out(chunk, own, alone)
@@ -159,7 +159,7 @@ class WeightedPresence(Conditional):
         return self._folded.score()
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed."""
         plain = self.plain
         for j, weight in enumerate(self.weights):
             one = slice(j, j + 1)

@@ -87,7 +87,7 @@ class WordScore(Conditional):
         out += has_words(chunk)[:, None] * self.bias
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        """Add the leave-one-out values of ``add_log_prob``, with the weight ``own`` of each row removed."""
         both = self.left_out(chunk, own)
         for weight, scores in zip(self.weights, both, strict=True):
             out += weight * scores
