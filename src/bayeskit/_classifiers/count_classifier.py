@@ -40,10 +40,10 @@ from bayeskit._classifiers.streams import (
     take_away,
 )
 from bayeskit._conditionals.class_prior import choose, log_normalise, normalise
-from bayeskit._counting.backend import backend_of
+from bayeskit._counting.backend import backend_of, thread_count
 from bayeskit._data.encoded import Chunk, EncodedTable
 from bayeskit._data.reading import Reading
-from bayeskit._data.source import Source
+from bayeskit._data.source import Source, memory_in_bytes
 from bayeskit._data.table import Table
 from bayeskit._fitting.calibration import calibrate, check_method, from_held
 from bayeskit._fitting.fitted_state import FittedState
@@ -151,7 +151,7 @@ class CountClassifier(BaseClassifier):
 
     def _source(self, X: RowSource, *given: Any, **more: Any) -> Source:
         """Return the rows that a verb was given; what is in memory is opened as this classifier opens rows."""
-        return replace(Source(X, *given, **more), opener=self._open)
+        return replace(Source(X, *given, **more), opener=self._open, threads=thread_count(self.n_jobs))
 
     def _row_choices(self) -> list[RowChoice]:
         """Return which choices these settings make from rows; counts are not enough for them."""
@@ -185,6 +185,7 @@ class CountClassifier(BaseClassifier):
         columns: Sequence[Name] | None = None,
         exclude: Sequence[Name] | None = None,
         encoding: str | None = None,
+        max_memory: int | str | None = None,
     ) -> Self:
         """Fit the model to all rows of a source, discarding any earlier fit.
 
@@ -207,10 +208,15 @@ class CountClassifier(BaseClassifier):
             The attributes to use, or to leave out.
         encoding : str, optional
             The encoding of a text file. UTF-8, UTF-16 and GB18030 are detected automatically.
+        max_memory : int or str, optional
+            What reading a file may take, in bytes or as ``"512MB"``. Counts take as much as they need.
         """
         self._check_settings()
         refuse_sparse(self, X)
-        source = self._source(X, y, sample_weight, target, columns, exclude, encoding, once=True)
+        limit = memory_in_bytes(max_memory)
+        source = self._source(
+            X, y, sample_weight, target, columns, exclude, encoding, once=True, max_memory=limit
+        )
         require_y(self, source)
         elsewhere = self._counted_elsewhere(source)
         labelled, unlabelled = parted(self, source) if self.semi_supervised else (source, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._data.file_rows import Batch, FileRows
+from bayeskit._data.file_rows import FileRows
 from bayeskit._messages import Joined, Message, did_you_mean
 from bayeskit._schema import Variable
 from bayeskit.errors import DataError, SettingError, UsageError
@@ -39,7 +39,7 @@ class SavedPredictor:
     target: str
     classes: tuple[Any, ...]
     variables: tuple[Variable, ...]
-    predict_proba: Callable[[Batch], NDArray[np.float64]]
+    predict_proba: Callable[[Mapping[str, NDArray[Any]]], NDArray[np.float64]]
     optional: bool = False
     estimator: Any = None
 

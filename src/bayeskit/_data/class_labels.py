@@ -16,10 +16,15 @@ from bayeskit.errors import DataError, DataTypeError, UnseenClass
 _WAY_OUT = "leave rows without one out, or let a classifier learn from them too with semi_supervised=True"
 
 
-def as_labels(y: Any, n_rows: int) -> Any:
-    """Return y as a one-dimensional array (or narwhals series) of n_rows labels."""
+def as_labels(y: Any, n_rows: int, *, in_codes: bool = False) -> Any:
+    """Return y as a one-dimensional array (or narwhals series) of n_rows labels.
+
+    ``in_codes``: labels that are in codes already, as those of a file, stay a :class:`CodedColumn`.
+    """
     if y is None:
         raise DataError("This method requires y to be passed, but the target y is None. Pass y or target=.")
+    if isinstance(y, CodedColumn):
+        return y if in_codes else y.decoded()
     if type(y) is not np.ndarray:
         y = _opened(y)
     if isinstance(y, np.ndarray):
@@ -84,7 +89,9 @@ def _column_vector_warning() -> type[Warning]:
 
 def factorize_labels(y: Any) -> CodedColumn:
     """Encode the labels; missing and continuous labels are an error."""
-    if not isinstance(y, np.ndarray):
+    if isinstance(y, CodedColumn):
+        coded = y
+    elif not isinstance(y, np.ndarray):
         coded = factorize_series(y, "y")
         coded = CodedColumn(coded.codes, coded.labels)
     else:
@@ -137,6 +144,8 @@ def encode_labels(
         if isinstance(labels, range):
             present = np.flatnonzero(np.bincount(codes, minlength=len(labels)))
             target = target.grown([labels[i] for i in present.tolist()])
+        elif isinstance(y, CodedColumn) and not coded.complete:
+            target = target.grown([labels[i] for i in np.flatnonzero(np.bincount(codes)).tolist()])
         else:
             target = target.grown(labels)
     table = np.array([target.codes.get(label, -1) for label in labels], dtype=np.int64)

@@ -5,7 +5,7 @@ Dictionary encoding is done by the library that owns the column, which is the fa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple, SupportsFloat
 
@@ -31,6 +31,38 @@ class CodedColumn(NamedTuple):
     labels: Sequence[Label]
     declared: bool = False
     complete: bool = True
+
+    def decoded(self) -> NDArray[Any]:
+        """Return the cells themselves; None is missing.
+
+        >>> CodedColumn(np.array([1, -1]), ["a", "b"]).decoded()
+        array(['b', None], dtype=object)
+        """
+        cells: NDArray[Any] = objects((*self.labels, None))[self.codes]
+        return cells
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self.decoded(), dtype=dtype)
+
+    def part(self, rows: slice) -> CodedColumn:
+        """Return some rows; labels that none of them has may stay."""
+        return self._replace(codes=self.codes[rows], complete=False)
+
+
+def joined_columns(columns: Sequence[CodedColumn]) -> CodedColumn:
+    """Put coded columns one below the other.
+
+    >>> joined_columns([CodedColumn(np.array([0, -1]), ["a"]), CodedColumn(np.array([0, 1]), ["b", "a"])])[:2]
+    (array([ 0, -1,  1,  0]), ['a', 'b'])
+    """
+    if len(columns) == 1:
+        return columns[0]
+    index: dict[Label, int] = {}
+    codes = []
+    for column in columns:
+        table = [index.setdefault(label, len(index)) for label in column.labels]
+        codes.append(np.array([*table, -1])[column.codes])
+    return CodedColumn(np.concatenate(codes), list(index), complete=all(c.complete for c in columns))
 
 
 def array_kind(array: NDArray[Any], name: Name) -> Kind:
@@ -183,6 +215,20 @@ def _factorize_text(array: NDArray[Any]) -> CodedColumn | None:
     if missing:
         index[None] = -1
     return CodedColumn(np.fromiter(map(index.__getitem__, cells), np.intp, len(cells)), labels)
+
+
+def without_labels(coded: CodedColumn, missing: Collection[str]) -> CodedColumn:
+    """Encode some labels, and None, as missing.
+
+    >>> without_labels(CodedColumn(np.array([0, 1, 2]), ["", "a", None]), [""])[:2]
+    (array([-1,  0, -1]), ['a'])
+    """
+    kept = [label for label in coded.labels if label is not None and label not in missing]
+    if len(kept) == len(coded.labels):
+        return coded
+    index = {label: code for code, label in enumerate(kept)}
+    table = np.array([*(index.get(label, -1) for label in coded.labels), -1])
+    return coded._replace(codes=table[coded.codes], labels=kept)
 
 
 def narrow(coded: CodedColumn) -> CodedColumn:

@@ -186,7 +186,7 @@ def _encode(
 ) -> EncodedTable:
     target, target_codes, row_weights = schema.target, None, None
     if with_target:
-        labels = as_labels(y, table.n_rows)
+        labels = as_labels(y, table.n_rows, in_codes=True)
         row_weights = batch_weights(weights, table.n_rows)
         target, target_codes = encode_labels(labels, target, "grow" if policy == "grow" else "error")
     if schema.vocabulary is not None:

@@ -107,7 +107,7 @@ class FileRows:
         """Return the columns whose first rows are free text, apart from some."""
         kinds = self.source.dtypes
         names = [name for name in self.names if name not in but and kinds[name] == "str"]
-        first: Batch = next(self.read_as(names).batches(), {}) if names else {}
+        first: Mapping[str, NDArray[Any]] = next(self.read_as(names).batches(), {}) if names else {}
         return tuple(name for name, column in first.items() if is_free_text(column.tolist()))
 
     def row(self, number: int) -> dict[str, Any]:

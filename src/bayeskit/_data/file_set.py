@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from bayeskit._data.files import FileSource, file_stamp
-from bayeskit._data.formats import Field
+from bayeskit._data.formats import Field, Unsure
 from bayeskit._data.table import ColumnBatch
 from bayeskit._messages import Joined
 from bayeskit.errors import ColumnError, DataError, SourceNote
@@ -72,7 +72,10 @@ class FileSet:
         first, *others = opened.values()
         for other in others:
             _check_columns(first, other)
-        kinds = {name: _common_kind(name, list(opened.values())) for name in first.names}
+        kinds = {
+            name: _common_kind(name, list(opened.values()), bool(settings.get("quick")))
+            for name in first.names
+        }
         same = {path: file.with_kinds(first.names, kinds) for path, file in opened.items()}
         self.files = [same[os.fspath(path)] for path in paths]
 
@@ -120,6 +123,9 @@ def open_files(
     separator: str | None = None,
     missing: Sequence[str] = ("",),
     most_columns: int | None = None,
+    quick: bool = False,
+    threads: int | None = None,
+    max_memory: int | None = None,
 ) -> TableFiles:
     """Open what a path, a pattern or a list of these names; see :class:`~bayeskit._data.files.FileSource`."""
     paths = paths_of(data)
@@ -130,6 +136,9 @@ def open_files(
         "separator": separator,
         "missing": missing,
         "most_columns": most_columns,
+        "quick": quick,
+        "threads": threads,
+        "max_memory": max_memory,
     }
     return FileSource(paths[0], **settings) if len(paths) == 1 else FileSet(paths, **settings)
 
@@ -148,8 +157,11 @@ def _check_columns(first: FileSource, other: FileSource) -> None:
             )
 
 
-def _common_kind(name: str, files: Sequence[FileSource]) -> Field:
-    """Find one kind that a column can be read as in all files, and whether a cell is missing in any."""
+def _common_kind(name: str, files: Sequence[FileSource], quick: bool) -> Field:
+    """Find one kind that a column can be read as in all files, and whether a cell is missing in any.
+
+    ``quick``: kinds are expected, and checked only where they are the same in all files.
+    """
     fields = [(file, file.field(name)) for file in files]
     filled = [(file, field) for file, field in fields if not field.empty] or fields
     kinds = {field.kind for _, field in filled}
@@ -159,6 +171,8 @@ def _common_kind(name: str, files: Sequence[FileSource]) -> Field:
     elif len(kinds) == 1:
         (kind,) = kinds
     else:
+        if quick:
+            raise Unsure
         kind = "str"
         one, other = (next(pair for pair in filled if pair[1].kind == k) for k in sorted(kinds)[:2])
         warnings.warn(

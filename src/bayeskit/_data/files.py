@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayeskit._data.formats import LOOKS, Field, Parquet, Text
+from bayeskit._data.columns import CodedColumn, joined_columns
+from bayeskit._data.formats import LOOKS, Column, Field, Parquet, Text, Unsure, arrow_column
 from bayeskit._data.spelling import note_spellings
 from bayeskit._data.table import ColumnBatch
 from bayeskit._messages import Joined, Message, Term
@@ -25,7 +26,7 @@ from bayeskit.errors import ColumnError, DataError, SettingError
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-Arrays = list[NDArray[Any]]
+Arrays = list[Column]
 # Small: a long list of tuples keeps the garbage collector busy (122,880 at a time took 2.3 times as long).
 _ROWS_AT_ONCE = 2048
 
@@ -50,26 +51,16 @@ def _by_arrow(
     open_reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
     with open_reader(size) as reader:
         for batch in reader:
-            arrays = (column.to_numpy(zero_copy_only=False) for column in batch.columns)
-            yield [
-                np.array(array, dtype=dtype_of(field)) for field, array in zip(fields, arrays, strict=True)
-            ]
+            yield [arrow_column(field, column) for field, column in zip(fields, batch.columns, strict=True)]
 
 
 def _by_rows(connection: DuckDBPyConnection, query: str, fields: Sequence[Field]) -> Iterator[Arrays]:
     result = connection.execute(query)
     while rows := result.fetchmany(_ROWS_AT_ONCE):
         yield [
-            np.array(column, dtype=dtype_of(field))
+            np.array(column, dtype=field.dtype)
             for field, column in zip(fields, zip(*rows, strict=True), strict=True)
         ]
-
-
-def dtype_of(field: Field) -> Any:
-    """The dtype of a column, the same in every batch."""
-    if field.kind == "bool" and not field.nulls:
-        return np.dtype(np.bool_)
-    return np.dtype(field.kind if field.kind in ("int64", "float64") else object)
 
 
 def rebatched(parts: Iterable[Arrays], size: int) -> Iterator[Arrays]:
@@ -84,20 +75,41 @@ def rebatched(parts: Iterable[Arrays], size: int) -> Iterator[Arrays]:
     count = 0
     for part in parts:
         held.append(part)
-        count += len(part[0])
+        count += _length(part[0])
         if count < size:
             continue
-        joined = [
-            np.concatenate(column) if len(held) > 1 else column[0] for column in zip(*held, strict=True)
-        ]
+        joined = [_joined(column) for column in zip(*held, strict=True)]
         whole = count - count % size
         for start in range(0, whole, size):
-            yield [column[start : start + size] for column in joined]
-        held, count = [[column[whole:] for column in joined]], count - whole
+            yield [_cut(column, start, start + size) for column in joined]
+        held, count = [[_cut(column, whole, count) for column in joined]], count - whole
     if count:
-        yield [np.concatenate(column) for column in zip(*held, strict=True)]
+        yield [_joined(column) for column in zip(*held, strict=True)]
 
 
+def _length(column: Column) -> int:
+    return len(column.codes if isinstance(column, CodedColumn) else column)
+
+
+def _joined(columns: Sequence[Any]) -> Column:
+    columns = [column for column in columns if _length(column)] or columns[:1]
+    if isinstance(columns[0], CodedColumn):
+        return joined_columns(columns)
+    return np.concatenate(columns) if len(columns) > 1 else columns[0]
+
+
+def _cut(column: Column, start: int, stop: int) -> Column:
+    if start == 0 and stop == _length(column):
+        return column
+    return column.part(slice(start, stop)) if isinstance(column, CodedColumn) else column[start:stop]
+
+
+# Smaller text files are surveyed whole: it takes a moment, and nothing has to be read again.
+_LARGE = 4 << 20
+# A cell takes 8 bytes in a batch, and there are copies of it on the way; a quarter of the limit is for batches.
+_BYTES_A_CELL = 64
+# DuckDB cannot open a text file with less.
+_LEAST_MEMORY = 64 << 20
 _USABLE = ("int64", "float64", "bool", "str")
 # The time to plan a query in DuckDB grows with the square of its size.
 _COLUMNS_AT_ONCE = 128
@@ -130,6 +142,13 @@ class FileSource:
         The default is DuckDB's own unit of work.
     most_columns : int, optional
         A file with more columns is an error, before its rows are read.
+    quick : bool, default False
+        Take the kinds of a large text file from its first rows and check every cell when it is read: one pass fewer.
+        Whatever does not hold raises :class:`Unsure`, and the file must be opened anew without.
+    threads : int, optional
+        How many threads read; by default, one for each core.
+    max_memory : int, optional
+        The bytes that reading may take: the limit of DuckDB, and shorter batches where a table is wide.
 
     Attributes
     ----------
@@ -161,13 +180,16 @@ class FileSource:
         missing: Sequence[str] = ("",),
         rows_per_batch: int = 122_880,
         most_columns: int | None = None,
+        quick: bool = False,
+        threads: int | None = None,
+        max_memory: int | None = None,
     ) -> None:
         if rows_per_batch < 1:
             raise SettingError(
                 "rows_per_batch={rows_per_batch!r} must be at least 1.", rows_per_batch=rows_per_batch
             )
         self.path, self.rows_per_batch = Path(path).absolute(), rows_per_batch
-        self._most_columns = most_columns
+        self._most_columns, self._threads, self._max_memory = most_columns, threads, max_memory
         self.shown = shown = repr(os.fspath(path))
         texts = (missing,) if isinstance(missing, str) else tuple(missing)
         self._format: Text | Parquet
@@ -180,9 +202,12 @@ class FileSource:
                 "encoding= and separator= are for text, and {shown} is Parquet: leave them out.", shown=shown
             )
         self._stamp = file_stamp(self.path)
-        self._fields, self.rows = self._survey(columns, exclude)
+        self._quick = quick and bool(self._format.tests) and self._stamp[0] >= _LARGE
+        self._fields, rows = self._survey(columns, exclude)
+        if rows is not None:
+            self.rows = rows
         note_spellings([(field.name, field.spelling) for field in self._fields], shown)
-        if self.rows == 0:
+        if rows == 0:
             raise DataError(
                 "{shown} has the names of columns and no rows. Give a file with at least one row.",
                 shown=shown,
@@ -194,6 +219,13 @@ class FileSource:
         self.dtypes = {field.name: field.kind for field in self._fields}
         words = [field for field in self._fields if field.kind in ("str", "bool") and not field.empty]
         self.text = frozenset(field.name for field in words)
+
+    @cached_property
+    def rows(self) -> int:
+        """The number of rows; counted now where only the first were looked at."""
+        with self._opened() as (connection, table):
+            [(n,)] = connection.execute(f"SELECT count(*) FROM {table}").fetchall()
+        return int(n)
 
     def __repr__(self) -> str:
         return f"FileSource({self.shown}: {self.rows:,} rows, {len(self.names)} columns, {self._format})"
@@ -276,15 +308,32 @@ class FileSource:
         return source
 
     def _read(self) -> Iterator[ColumnBatch]:
+        size = self.rows_per_batch
+        if self._max_memory is not None:
+            size = max(1, min(size, self._max_memory // (_BYTES_A_CELL * len(self.names))))
+        for arrays in rebatched(self._parts(size), size):
+            yield ColumnBatch(zip(self.names, arrays, strict=True), self.text)
+
+    def _parts(self, size: int) -> Iterator[Arrays]:
+        direct = self._format.in_codes(self._fields, size, self._threads != 1)
+        if direct is not None:
+            yield from self._explaining(direct)
+            return
         query = ", ".join(f"{field.expression} AS o{i}" for i, field in enumerate(self._fields))
         with self._opened() as (connection, table):
-            parts = pieces(connection, f"SELECT {query} FROM {table}", self._fields, self.rows_per_batch)
-            for arrays in rebatched(parts, self.rows_per_batch):
-                yield ColumnBatch(zip(self.names, arrays, strict=True), self.text)
+            yield from pieces(connection, f"SELECT {query} FROM {table}", self._fields, size)
+
+    def _explaining(self, parts: Iterator[Arrays]) -> Iterator[Arrays]:
+        try:
+            yield from parts
+        except (OSError, ValueError) as error:  # PyArrow's errors, and text that is no UTF-8
+            if isinstance(error, DataError):
+                raise
+            raise DataError(self._explained(str(error))) from error
 
     def _survey(
         self, columns: Sequence[Hashable] | None, exclude: Sequence[Hashable] | None
-    ) -> tuple[list[Field], int]:
+    ) -> tuple[list[Field], int | None]:
         """Determine the columns and, in one pass over the rows, their number and the kind of each column."""
         try:
             with self._opened() as (connection, table):
@@ -300,12 +349,19 @@ class FileSource:
                 tests = [list(self._format.tests) for _ in fields]
                 if self._format.tests:
                     # Most text columns are recognised at once, and need no test over the whole file.
-                    _, counts = _count(connection, f"(FROM {table} LIMIT 2048)", fields, tests)
+                    seen, counts = _count(connection, f"(FROM {table} LIMIT 2048)", fields, tests)
+                    if self._quick:
+                        return [
+                            self._format.expected(field, seen, *count)
+                            for field, count in zip(fields, counts, strict=True)
+                        ], None
                     tests = [[kind for kind, n in passed.items() if n == filled] for filled, passed in counts]
                 rows, counts = _count(connection, table, fields, tests)
         except ColumnError:
             raise
-        except DataError:
+        except DataError as error:
+            if self._quick:
+                raise Unsure from error
             if not self._format.mend():
                 raise
             return self._survey(columns, exclude)
@@ -320,6 +376,10 @@ class FileSource:
 
         # No extension is downloaded, and no name in a query refers to a Python variable.
         config: dict[str, Any] = {"autoinstall_known_extensions": False, "python_enable_replacements": False}
+        if self._threads is not None:
+            config["threads"] = self._threads
+        if self._max_memory is not None:
+            config["memory_limit"] = f"{max(self._max_memory, _LEAST_MEMORY) >> 10}KiB"
         with self._format.table() as table, duckdb.connect(config=config) as connection:
             try:
                 connection.execute("SET enable_progress_bar = false")
@@ -330,6 +390,8 @@ class FileSource:
                     raise KeyboardInterrupt from error
                 raise
             except (duckdb.Error, OSError) as error:  # pyarrow passes DuckDB's errors on as OSError
+                if self._quick:
+                    raise Unsure from error
                 raise DataError(self._explained(str(error))) from error
 
     def _explained(self, error: str) -> Message:

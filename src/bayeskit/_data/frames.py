@@ -194,7 +194,7 @@ def _factorize(series: Any, name: Name) -> CodedColumn:
     if implementation.is_pyarrow():
         if dtype.is_float():
             return factorize_array(series.to_numpy(), name)
-        return _factorize_arrow(series.to_native())
+        return factorize_arrow(series.to_native())
     native = series.to_native() if implementation.is_pandas() else series.to_pandas()
     if isinstance(dtype, (nw.Categorical, nw.Enum)):
         return CodedColumn(native.cat.codes.to_numpy(), native.cat.categories.tolist(), declared=True)
@@ -233,7 +233,8 @@ def _physical(series: Any) -> NDArray[Any]:
     return np.asarray(codes.to_numpy())
 
 
-def _factorize_arrow(column: Any) -> CodedColumn:
+def factorize_arrow(column: Any) -> CodedColumn:
+    """Encode an array of PyArrow; one that is a dictionary already is taken as it is."""
     import pyarrow as pa
 
     if pa.types.is_float16(column.type):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -26,16 +26,51 @@ from bayeskit.errors import ColumnError, DataError, DataTypeError
 from bayeskit.typing import RowSource, TableLike
 
 
-class ColumnBatch(dict[str, NDArray[Any]]):
-    """Columns by name, of which some are known to be text although all their cells here may be missing."""
+class ColumnBatch(Mapping[str, NDArray[Any]]):
+    """Columns by name, of which some are known to be text although all their cells here may be missing.
 
-    def __init__(self, columns: Iterable[tuple[str, NDArray[Any]]], text: frozenset[str]) -> None:
-        super().__init__(columns)
+    Text may be held in codes: it is decoded where its cells are asked for, and counted without.
+    """
+
+    def __init__(
+        self, columns: Iterable[tuple[str, NDArray[Any] | CodedColumn]], text: frozenset[str]
+    ) -> None:
+        self._held = dict(columns)
         self.text = text
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        column = self._held[name]
+        return column.decoded() if isinstance(column, CodedColumn) else column
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    @property
+    def held(self) -> Mapping[str, NDArray[Any] | CodedColumn]:
+        """The columns as they are held, text in codes."""
+        return self._held
+
+    @property
+    def n_rows(self) -> int:
+        return next(iter(map(_length, self._held.values())), 0)
 
     def first(self, n: int) -> ColumnBatch:
         """Return the first rows."""
-        return ColumnBatch(((name, column[:n]) for name, column in self.items()), self.text)
+        some = slice(n)
+        return ColumnBatch(
+            (
+                (name, column.part(some) if isinstance(column, CodedColumn) else column[some])
+                for name, column in self._held.items()
+            ),
+            self.text,
+        )
+
+
+def _length(column: Any) -> int:
+    return len(column.codes if isinstance(column, CodedColumn) else column)
 
 
 @dataclass(frozen=True)
@@ -138,11 +173,17 @@ class Table:
         """Return the table of these columns, in this order."""
         if names == self.names:
             return self
-        place = {name: j for j, name in enumerate(self.names)}
+        coded = {name: self._coded[name] for name in names if name in self._coded}
         if self.frame is not None:
-            return replace(self, names=names, frame=self.frame.select(list(names)), _coded={})
-        arrays = tuple(self.raw(place[name]) for name in names)
-        return replace(self, names=names, matrix=None, arrays=arrays, block=None, _coded={})
+            return replace(self, names=names, frame=self.frame.select(list(names)), _coded=coded)
+        place = {name: j for j, name in enumerate(self.names)}
+        places = [place[name] for name in names]
+        arrays: Sequence[NDArray[Any]]
+        if isinstance(self.arrays, _Columns):
+            arrays = self.arrays.some(places)
+        else:
+            arrays = tuple(map(self.raw, places))
+        return replace(self, names=names, matrix=None, arrays=arrays, block=None, _coded=coded)
 
     def take(self, rows: NDArray[np.intp]) -> Table:
         """Return the table of these rows, in this order."""
@@ -261,13 +302,24 @@ def _check_row_pointers(block: Any) -> None:
 
 
 def _open_mapping(data: Mapping[Any, Any]) -> Table:
+    if isinstance(data, ColumnBatch):
+        return _open_batch(data)
     names = _column_names(data)
     arrays = _Columns(_one_column(name, column) for name, column in data.items())
     lengths = arrays.lengths
     if len(lengths) > 1:
         raise DataError("The columns have different lengths: {lengths}.", lengths=sorted(lengths))
-    text = data.text if isinstance(data, ColumnBatch) else frozenset()
-    return _checked(Table(lengths.pop() if lengths else 0, names, True, arrays=arrays, text=text))
+    return _checked(Table(lengths.pop() if lengths else 0, names, True, arrays=arrays))
+
+
+def _open_batch(data: ColumnBatch) -> Table:
+    coded: dict[Name, CodedColumn] = {
+        name: column for name, column in data.held.items() if isinstance(column, CodedColumn)
+    }
+    arrays = _Columns(data.held.values())
+    return _checked(
+        Table(data.n_rows, tuple(data), True, arrays=arrays, text=frozenset(data.text), _coded=coded)
+    )
 
 
 class _Columns(Sequence[NDArray[Any]]):
@@ -278,14 +330,20 @@ class _Columns(Sequence[NDArray[Any]]):
 
     @property
     def lengths(self) -> set[int]:
-        return set(map(len, self._columns))
+        return set(map(_length, self._columns))
+
+    def some(self, places: Iterable[int]) -> _Columns:
+        """Return some of the columns, none of them converted for it."""
+        return _Columns(self._columns[j] for j in places)
 
     def __len__(self) -> int:
         return len(self._columns)
 
     def __getitem__(self, j: Any) -> Any:
         column = self._columns[j]
-        if not isinstance(column, np.ndarray):
+        if isinstance(column, CodedColumn):
+            column = self._columns[j] = column.decoded()
+        elif not isinstance(column, np.ndarray):
             column = self._columns[j] = objects(column)
         return native_order(column)
 

@@ -10,6 +10,7 @@ from bayeskit._conditionals.density import Shape, hinted_families, shapes_of
 from bayeskit._counting.backend import Backend, Tally, backend_of, count_rows
 from bayeskit._data.encode import Policy, check_names, encode, match_columns
 from bayeskit._data.encoded import EncodedTable
+from bayeskit._data.formats import Unsure
 from bayeskit._data.reading import Reading, warn_of_identifiers, warn_of_names
 from bayeskit._data.source import Rows, Source
 from bayeskit._data.table import Table
@@ -17,7 +18,7 @@ from bayeskit._fitting.model import Model, ModelSpec, estimate, plan_for
 from bayeskit._schema import Name, Schema, Variable
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.term import Plan
-from bayeskit.errors import BlockValue, DataError
+from bayeskit.errors import BayeskitError, BlockValue, DataError
 from bayeskit.typing import Floats
 
 
@@ -90,13 +91,24 @@ class FittedState:
 
         ``read_here`` means that the caller already knows that no backend counts the source in place.
         """
+        backend = None if read_here else backend_of(source)
+        if backend is not None:
+            self._all_or_nothing(lambda: self._absorb_counts(backend, source))
+            return
+        quick = source.quickly() if kept is None else None
+        if quick is not None:
+            try:
+                self._all_or_nothing(lambda: self._absorb_batches(quick, None))
+            except (BayeskitError, Unsure):
+                pass  # read again with care, which says what is wrong if anything is
+            else:
+                return
+        self._all_or_nothing(lambda: self._absorb_batches(source, kept))
+
+    def _all_or_nothing(self, learn: Callable[[], None]) -> None:
         before = (self.tally.statistics if self.tally else None), self.tally, self.spec, self.named
         try:
-            backend = None if read_here else backend_of(source)
-            if backend is not None:
-                self._absorb_counts(backend, source)
-            else:
-                self._absorb_batches(source, kept)
+            learn()
         except BaseException:
             statistics, self.tally, self.spec, self.named = before
             if self.tally is not None and statistics is not None:
