@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from bayeskit import AODE, KDB, NaiveBayes, datasets
 from bayeskit._report.textbook.pages import PAGES
-from bayeskit._report.textbook.sheet import as_latex
+from bayeskit._report.textbook.sheet import answers, as_latex, exercise
 from bayeskit.networks import asia
 
 pytestmark = [
@@ -102,7 +103,8 @@ def fragments(lang: str) -> Iterator[str]:
     for model in (NaiveBayes(), AODE()):
         yield explained(model, columns, melon.columns[melon.target], lang=lang).to_latex()
     yield asia().explain("lung", {"xray": "yes"}, lang=lang).to_latex()
-    yield from (as_latex(page(lang), hide) for page in PAGES.values() for hide in (False, True))
+    for page in PAGES.values():
+        yield from (as_latex(form(page(lang))) for form in (replace, exercise, answers))
     yield wide().to_latex()
     yield long().to_latex()
 

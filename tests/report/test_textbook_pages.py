@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -20,7 +21,7 @@ from bayeskit._display_table import display_width, table_html, text_lines
 from bayeskit._report.textbook import em_page as em
 from bayeskit._report.textbook.pages import PAGES
 from bayeskit._report.textbook.printed_number import Line, PrintedNumber, exact, line_text
-from bayeskit._report.textbook.sheet import WIDTH, Grid, Sheet, as_latex, as_text, wrapped
+from bayeskit._report.textbook.sheet import WIDTH, Grid, Sheet, as_html, as_latex, as_text, exercise, wrapped
 from cli_run import done, refused, run
 
 LANGS = ("en", "zh")
@@ -129,22 +130,37 @@ def test_every_row_of_fractions_multiplies_to_its_product(name: str) -> None:
     assert len(grids) == {"melon3": 1, "lihang": 2}[name]
 
 
+def found_in(sheet: Sheet) -> list[PrintedNumber]:
+    """Everything that is to be found, in the order of the page."""
+    lines = []
+    for item in sheet.working:
+        lines += [cell for row in item.rows for cell in row] if isinstance(item, Grid) else [item]
+    lines += [sheet.answer, *(erratum.right for erratum in sheet.errata)]
+    return [piece for line in lines for piece in line if isinstance(piece, PrintedNumber)]
+
+
 @pytest.mark.parametrize(("name", "lang"), EVERY)
-def test_hidden_is_the_same_page_with_blanks(name: str, lang: str) -> None:
+def test_an_exercise_has_equal_blanks_and_its_answers_fill_them(name: str, lang: str) -> None:
     sheet = PAGES[name](lang)
-    shown, hidden = (done("textbook", name, "--lang", lang, *more) for more in ((), ("--hide",)))
+    found = found_in(sheet)
+    shown, hidden, told = (
+        done("textbook", name, "--lang", lang, *m) for m in ((), ("--hide",), ("--answers",))
+    )
     assert shown.rstrip("\n") == as_text(sheet)
-    pairs = list(zip(shown.splitlines(), hidden.splitlines(), strict=True))
-    assert [display_width(a) for a, _ in pairs] == [display_width(b) for _, b in pairs]
-    assert all(set(b) <= {*a, "_"} for a, b in pairs)
     start = shown.index("演算" if lang == "zh" else "Working")
     assert shown[:start] == hidden[:start]  # what is given stays
-    blanks = sum(isinstance(piece, PrintedNumber) for line in lines_of(sheet) for piece in line)
-    assert len(re.findall("_+", hidden.replace("N_i", "").replace("D_c", ""))) == blanks
-    for line in lines_of(sheet):
-        assert not any(
-            isinstance(p, PrintedNumber) and p.text in line_text(line, True) for p in line if "/" in str(p)
-        )
+    blanks = re.findall(r"\[\d+\]_+", hidden)
+    assert [blank.strip("_") for blank in blanks] == [f"[{i}]" for i in range(1, len(found) + 1)]
+    assert {len(blank) for blank in blanks} == {8}
+    assert [f"[{i}] {each.text}" for i, each in enumerate(found, 1) if f"[{i}] {each.text}" not in told] == []
+    assert told.splitlines()[0].endswith(sheet.title) and sheet.question[:20] not in told
+    # The line of a blank does not show what belongs into it.
+    for line in (line for line in lines_of(sheet) if len(line) > 1):
+        fixed = "".join(piece for piece in line if isinstance(piece, str))
+        assert not any(isinstance(p, PrintedNumber) and "/" in p.text and p.text in fixed for p in line)
+    for item, blank in zip(sheet.working, exercise(sheet).working, strict=True):
+        if isinstance(item, Grid):
+            assert isinstance(blank, Grid) and blank.header == item.header
 
 
 @pytest.mark.parametrize(("name", "lang"), EVERY)
@@ -155,6 +171,21 @@ def test_tables_of_a_page_are_tables_for_display(name: str, lang: str) -> None:
         table = grid.table(line_text)
         assert [f"    {line}" for line in text_lines(table) if f"    {line}\n" not in text] == []
         assert table_html(table).count("<tr>") == 1 + len(grid.rows)
+
+
+@pytest.mark.parametrize(("name", "lang"), EVERY)
+def test_html_is_one_whole_file_with_fractions(name: str, lang: str) -> None:
+    for more in ((), ("--hide",), ("--answers",)):
+        page = done("textbook", name, "--html", "--lang", lang, *more)
+        ElementTree.fromstring(
+            page.partition("\n")[2]
+            .replace('<meta charset="utf-8">', "")
+            .replace('<meta name="viewport" content="width=device-width,initial-scale=1">', "")
+        )
+        assert "http" not in page and "<script" not in page
+        assert ('class="blank"' in page) == (more == ("--hide",))
+    sheet = PAGES[name](lang)
+    assert sheet.title in page and as_html(sheet).count("<mfrac>") > 5
 
 
 def test_both_languages_find_the_same() -> None:
@@ -211,9 +242,9 @@ def parse(formula: str) -> None:
 @pytest.mark.parametrize("hide", [False, True])
 @pytest.mark.parametrize(("name", "lang"), EVERY)
 def test_latex_is_whole(name: str, lang: str, hide: bool) -> None:
-    sheet = PAGES[name](lang)
+    sheet = exercise(PAGES[name](lang)) if hide else PAGES[name](lang)
     latex = done("textbook", name, "--latex", "--lang", lang, *(["--hide"] if hide else []))
-    assert latex == as_latex(sheet, hide) + "\n"
+    assert latex == as_latex(sheet) + "\n"
     depth = 0
     for brace in re.findall(r"(?<!\\)[{}]", latex):
         depth += 1 if brace == "{" else -1
@@ -227,12 +258,20 @@ def test_latex_is_whole(name: str, lang: str, hide: bool) -> None:
         assert all(row.endswith(r" \\") for row in rows)
     formulas = re.findall(r"(?<!\\)\$(.+?)(?<!\\)\$", latex)
     outside = re.sub(r"(?<!\\)\$(.+?)(?<!\\)\$", "", re.sub("(?m)^% Needs.*", "", latex))
-    assert not re.search(r"(?<!\\)[%#_^~$]|[←→·−σμπαΣ…]", outside)
+    assert not re.search(r"(?<!\\)[%#_^~$]|[←→·−σμπαΣ…=|]", outside)
     for formula in set(formulas):
-        parse(formula)
-    blanks = sum(isinstance(piece, PrintedNumber) for line in lines_of(sheet) for piece in line)
-    assert latex.count(r"\underline{\hspace{") == (blanks if hide else 0)
-    assert (r"\frac" in latex) is not hide
+        # What matplotlib does not know, in words that it knows.
+        parse(
+            formula.replace(r"\underline", r"\overline")
+            .replace(r"\hspace{2.5em}", "b")
+            .replace(r"\mbox", r"\text")
+        )
+    blanks = len(found_in(PAGES[name](lang)))
+    assert latex.count(r"\underline{\hspace{2.5em}}") == (blanks if hide else 0)
+    working = latex[latex.index(r"\subsection") :]
+    assert r"\mid" in working or "P(" not in working
+    if not hide:
+        assert working.count(r"\frac") > 5
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -257,6 +296,8 @@ def test_without_a_name_the_pages_are_listed() -> None:
     [
         (["melon9"], "'melon8'"),
         (["em", "--latex", "--json"], "Give one"),
+        (["em", "--latex", "--html"], "--html"),
+        (["em", "--hide", "--answers"], "--answers"),
         (["--check", "--hide"], "--hide"),
         (["--latex"], "structures"),
         (["em", "--lang", "fr"], "fr"),
@@ -272,7 +313,7 @@ def test_lines_break_where_they_may() -> None:
         lines = wrapped(text, "  ", width)
         assert "".join(line[2:] for line in lines).replace(" ", "") == text.replace(" ", "")
         assert all(display_width(line) <= width and line[2] not in "，。）)" for line in lines)
-    assert line_text((exact(Fraction(3, 4)), " x"), hide=True) == "___ x"
+    assert line_text((exact(Fraction(3, 4)), " x")) == "3/4 x"
 
 
 def test_neither_pages_nor_networks_nor_decisions_import_scikit_learn() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bayeskit._cli.completion import textbook_pages
 from bayeskit._cli.options import Common
 from bayeskit._messages import Joined, WordList
+
+if TYPE_CHECKING:
+    from bayeskit._report.textbook.sheet import Sheet
 
 WORDS = WordList(
     {
@@ -36,11 +39,16 @@ def textbook(
         ),
     ] = None,
     hide: Annotated[
-        bool, typer.Option("--hide", help="Leave blanks for the numbers of the working.")
+        bool, typer.Option("--hide", help="Leave numbered blanks for the numbers of the working.")
+    ] = False,
+    answers: Annotated[
+        bool,
+        typer.Option("--answers", help="Print the answer sheet: what belongs into the blanks of --hide."),
     ] = False,
     latex: Annotated[
         bool, typer.Option("--latex", help="Print LaTeX, to be pasted into a document.")
     ] = False,
+    html: Annotated[bool, typer.Option("--html", help="Print one HTML file, formulas in MathML.")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Recompute all pages, or PAGE; exit with 1 if one differs.")
     ] = False,
@@ -49,32 +57,41 @@ def textbook(
 
     A page has the question, the working, the answer, and what widely copied sources print instead.
     """
-    from bayeskit._cli.output import print_json, show
     from bayeskit._messages import did_you_mean
     from bayeskit._report.textbook.pages import PAGES
-    from bayeskit._report.textbook.sheet import as_latex, as_text
     from bayeskit.errors import SettingError, UsageError
 
     if name is not None and name not in PAGES:
         raise SettingError("There is no page {name!r}. {hint}", name=name, hint=did_you_mean(name, PAGES))
-    if latex and common.as_json:
-        raise UsageError("--latex and --json are two forms of one page. Give one of them.")
-    if check and (hide or latex):
+    if latex + html + common.as_json > 1:
+        raise UsageError("--latex, --html and --json are forms of one page. Give one of them.")
+    if hide and answers:
         raise UsageError(
-            "--check prints no page, so --hide and --latex mean nothing with it. Leave them out."
+            "--hide prints the exercise, --answers what belongs into its blanks. Give one of them."
         )
-    if name is None and (hide or latex):
+    if check and (hide or answers or latex or html):
+        raise UsageError(
+            "--check prints no page, so --hide, --answers, --latex and --html mean nothing with it. Leave them out."
+        )
+    if name is None and (hide or answers or latex or html):
         raise UsageError("Which page? Name one: {names}.", names=Joined(PAGES))
     if check:
         _check(list(PAGES) if name is None else [name], common)
     elif name is None:
         _list(common)
     else:
-        sheet = PAGES[name](common.lang.value)
-        if common.as_json:
-            print_json(sheet.to_dict(hide))
-        else:
-            show(as_latex(sheet, hide) if latex else as_text(sheet, hide))
+        _print(PAGES[name](common.lang.value), common, hide, answers, latex, html)
+
+
+def _print(sheet: Sheet, common: Common, hide: bool, answers: bool, latex: bool, html: bool) -> None:
+    from bayeskit._cli.output import print_json, show
+    from bayeskit._report.textbook import sheet as forms
+
+    shown = forms.exercise(sheet) if hide else forms.answers(sheet) if answers else sheet
+    if common.as_json:
+        print_json(shown.to_dict())
+    else:
+        show((forms.as_latex if latex else forms.as_html if html else forms.as_text)(shown))
 
 
 def _list(common: Common) -> None:

@@ -174,8 +174,9 @@ def tabular(page: DisplayTable, first: int, layout: Layout) -> list[str]:
 
 
 def simple_tabular(page: DisplayTable) -> list[str]:
-    """Return the lines of a table whose cells, but not its header, are LaTeX already; a rule is under its header."""
-    lines = [_joined([escaped(name) for name in page.header]), r"\hline", *map(_joined, page.rows)]
+    """Return the lines of a table whose cells are LaTeX already; a rule is under its header, where it has one."""
+    head = [_joined(page.header), r"\hline"] if any(page.header) else []
+    lines = [*head, *map(_joined, page.rows)]
     return [rf"\begin{{tabular}}{{{'l' * len(page.header)}}}", *lines, r"\end{tabular}"]
 
 
@@ -221,12 +222,6 @@ def opening(layout: Layout) -> str:
     tight = rf"\setlength{{\tabcolsep}}{{{layout.gap / 2:.0f}pt}}" if layout.gap < GAP else ""
     stack = "" if layout.stacking == Stacking() else "\n" + _STACK
     return rf"{layout.size[0]}\renewcommand{{\arraystretch}}{{{STRETCH}}}{tight}{stack}"
-
-
-def cell_latex(text: str) -> str:
-    """Return a cell as mathematics where it is arithmetic, else as text."""
-    found = as_math(text) if text else None
-    return escaped(text) if found is None else f"${found}$"
 
 
 def _lines(page: DisplayTable, first: int, layout: Layout) -> list[str]:

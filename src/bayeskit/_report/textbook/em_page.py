@@ -54,7 +54,7 @@ def page(lang: str) -> Sheet:
     ends = {name: step(start) for name, start in STARTS.items()}
     working: list[Line | Grid] = [
         ("E:  μ = P(B | y) = π P(y | B) / (π P(y | B) + (1 − π) P(y | C))",),
-        ("M:  π = Σ μ / n,  p = Σ μ y / Σ μ,  q = Σ (1 − μ) y / Σ (1 − μ)",),
+        ("M:  π = Σ μ / n,  p = (Σ μ y) / (Σ μ),  q = (Σ (1 − μ) y) / (Σ (1 − μ))",),
     ]
     for name, start in STARTS.items():
         working.append((say("From (π, p, q) = {name}:").format(name=name),))

@@ -142,7 +142,7 @@ def _errata(counts: Counts, joints: dict[str, float], say: Callable[[str], str])
             ),
         ),
         Erratum(
-            say("0.063 or 0.038 for 是 (notes)."),
+            say("0.063 or 0.038 for 是 (some printings and notes)."),
             line(
                 say(
                     "Of the good melons {dented} are 凹陷 and {curled} are 蜷缩: {yes}. 6/8 for 凹陷 makes "

@@ -9,7 +9,7 @@ from typing import Any
 
 from bayeskit._messages import text_in
 from bayeskit._report.textbook.counts import Counts, counts_of, product_of
-from bayeskit._report.textbook.printed_number import Line, decimal, exact, joined, line, word
+from bayeskit._report.textbook.printed_number import Line, bracketed, decimal, exact, joined, line, word
 from bayeskit._report.textbook.sheet import Erratum, Grid, Result, Sheet, grid
 
 CLASSES = ("是", "否")
@@ -78,6 +78,7 @@ def page(lang: str) -> Sheet:
                 shares["blurred, Laplace"],
                 ".6f",
             ),
+            _same(counts, say),
         ),
         answer=line(
             say("{no}, with probability {p}; the one that is 稍糊: {also}, with {q}."),
@@ -158,6 +159,30 @@ def _densities(counts: Counts, joints: dict[str, float], say: Callable[[str], st
         rows.append((c, *cells, decimal(normal.density(X), ".5f"), decimal(joints[c], ".5f")))
     head = ("", "μ", "σ²", "(0.6 − μ)²/(2σ²)", "p(0.6)", say("with the fractions"))
     return grid(head, *rows)
+
+
+def _same(counts: Counts, say: Callable[[str], str]) -> Line:
+    """Why both melons have the same posterior."""
+    of = {
+        (texture, c): product_of(counts.factors({"色泽": "青绿", "纹理": texture}, c, alpha))
+        for texture, alpha in (("清晰", 0), ("稍糊", 1))
+        for c in CLASSES
+    }
+    a, b, c, d = of.values()
+    return line(
+        say(
+            "Both melons have the same posterior, and not by accident: the fractions of 是 over those of 否 are "
+            "{a} / {b} = {r} for the first and {c} / {d} = {s} for the second, that is {ratio} both times, and the "
+            "densities are the same."
+        ),
+        a=bracketed(exact(a)),
+        b=bracketed(exact(b)),
+        r=exact(a / b),
+        c=bracketed(exact(c)),
+        d=bracketed(exact(d)),
+        s=exact(c / d),
+        ratio=word(f"{(a / b).numerator}:{(c / d).denominator}"),
+    )
 
 
 def _posterior(label: str, its: float, other: float, share: float, form: str = ".5f") -> Line:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from string import Formatter
 from typing import Any
 
-from bayeskit._display_table import display_width
-
-Number = Fraction | float
+Number = Fraction | Decimal | float
+# Every blank has this width: its length must not tell how long the answer is.
+BLANK = 8
 
 
 @dataclass(frozen=True)
@@ -20,13 +21,26 @@ class PrintedNumber:
     text: str
     value: Number | None = None
 
+
+@dataclass(frozen=True)
+class Blank:
+    """A line to write on in place of a number; the answer sheet has its number."""
+
+    number: int
+
     @property
-    def blank(self) -> str:
-        """A line to write on, as wide as the text."""
-        return "_" * display_width(self.text)
+    def text(self) -> str:
+        """The blank in plain text.
+
+        Examples
+        --------
+        >>> Blank(1).text, Blank(12).text
+        ('[1]_____', '[12]____')
+        """
+        return f"[{self.number}]".ljust(BLANK, "_")
 
 
-Line = tuple[str | PrintedNumber, ...]
+Line = tuple[str | PrintedNumber | Blank, ...]
 """Texts and findings that stand on one line."""
 
 
@@ -43,7 +57,7 @@ def counted(n: int, of: int) -> PrintedNumber:
 
 def exact(value: Fraction | int) -> PrintedNumber:
     """Return a fraction in its lowest terms."""
-    return PrintedNumber(str(Fraction(value)), Fraction(value))
+    return PrintedNumber(str(Fraction(value)).replace("-", "−"), Fraction(value))
 
 
 def decimal(value: Number, form: str = ".4f") -> PrintedNumber:
@@ -54,7 +68,7 @@ def decimal(value: Number, form: str = ".4f") -> PrintedNumber:
     >>> decimal(Fraction(210, 211), ".5f")
     PrintedNumber(text='0.99526', value=Fraction(210, 211))
     """
-    return PrintedNumber(format(float(value), form), value)
+    return PrintedNumber(format(float(value), form).replace("-", "−").replace("e−", "e-"), value)
 
 
 def word(text: object) -> PrintedNumber:
@@ -70,7 +84,7 @@ def line(template: str, **values: object) -> Line:
     >>> line("P({c}) = {p}", c="spam", p=counted(7, 10))
     ('P(', 'spam', ') = ', PrintedNumber(text='7/10', value=Fraction(7, 10)))
     """
-    made: list[str | PrintedNumber] = []
+    made: list[str | PrintedNumber | Blank] = []
     for text, name, _, _ in Formatter().parse(template):
         made += [text] if text else []
         made += as_line(values[name]) if name else ()
@@ -81,7 +95,7 @@ def as_line(value: object) -> Line:
     """Return a finding, a line or anything that can be written as a line."""
     if isinstance(value, tuple):
         return value
-    return (value,) if isinstance(value, PrintedNumber) else (str(value),)
+    return (value,) if isinstance(value, (PrintedNumber, Blank)) else (str(value),)
 
 
 def joined(sign: str, parts: Iterable[Any]) -> Line:
@@ -92,7 +106,7 @@ def joined(sign: str, parts: Iterable[Any]) -> Line:
     >>> line_text(joined(" · ", [counted(1, 4), counted(3, 4)]))
     '1/4 · 3/4'
     """
-    made: list[str | PrintedNumber] = []
+    made: list[str | PrintedNumber | Blank] = []
     for part in parts:
         made += [sign] if made else []
         made += as_line(part)
@@ -110,12 +124,12 @@ def bracketed(found: PrintedNumber) -> Line:
     return ("(", found, ")") if "/" in found.text else (found,)
 
 
-def line_text(line: Line, hide: bool = False) -> str:
-    """Return a line as text; hidden, what is to be found is left blank.
+def line_text(line: Line) -> str:
+    """Return a line as text.
 
     Examples
     --------
-    >>> line_text(line("P = {p}", p=counted(7, 10)), hide=True)
-    'P = ____'
+    >>> line_text(line("P = {p}", p=counted(7, 10)))
+    'P = 7/10'
     """
-    return "".join(piece if isinstance(piece, str) else piece.blank if hide else piece.text for piece in line)
+    return "".join(piece if isinstance(piece, str) else piece.text for piece in line)

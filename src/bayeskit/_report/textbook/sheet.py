@@ -1,21 +1,22 @@
-"""A textbook page as a value, as plain text and as LaTeX, optionally with blanks for its results."""
+"""A textbook page as a value, as text, HTML and LaTeX; as an exercise with blanks, and the answers to it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
-from bayeskit._display_table import DisplayTable, display_width, text_lines
+from bayeskit._display_table import DisplayTable, display_width, table_html, text_lines
+from bayeskit._markup import Html, document, tag
 from bayeskit._messages import text_in
-from bayeskit._report.latex.latex_math import as_math
 from bayeskit._report.latex.latex_page import fragment_latex
-from bayeskit._report.latex.latex_table import cell_latex, simple_tabular, size_for
+from bayeskit._report.latex.latex_table import simple_tabular, size_for
 from bayeskit._report.latex.latex_text import escaped, math_width, text_width
-from bayeskit._report.textbook.printed_number import Line, Number, PrintedNumber, as_line, line_text
+from bayeskit._report.textbook.formula import Node, formulas, latex, line_html, line_latex
+from bayeskit._report.textbook.printed_number import Blank, Line, Number, PrintedNumber, as_line, line_text
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,8 @@ class Grid:
 
     def table(self, write: Callable[[Line], str]) -> DisplayTable:
         """Return the table with its cells written as text, or as LaTeX."""
-        return DisplayTable(
-            "", self.header, tuple(tuple(map(write, row)) for row in self.rows), right=len(self.header)
-        )
+        header = tuple(write((name,)) for name in self.header)
+        return DisplayTable("", header, tuple(tuple(map(write, row)) for row in self.rows), right=len(header))
 
 
 @dataclass(frozen=True)
@@ -76,15 +76,15 @@ class Sheet:
     source: str
     results: tuple[Result, ...]
 
-    def to_dict(self, hide: bool = False) -> dict[str, Any]:
-        """Return plain values; hidden, without any number of the working."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; of an exercise, without any number of the working."""
 
         def plain_item(item: Line | Grid) -> dict[str, Any]:
             if isinstance(item, Grid):
-                table = item.table(partial(line_text, hide=hide))
+                table = item.table(line_text)
                 return {"header": list(table.header), "rows": [list(row) for row in table.rows]}
             numbers = [_plain(piece) for piece in item if isinstance(piece, PrintedNumber)]
-            return {"text": line_text(item, hide)} | ({} if hide else {"numbers": numbers})
+            return {"text": line_text(item)} | ({"numbers": numbers} if self.results else {})
 
         found: dict[str, Any] = {"page": self.name, "title": self.title, "question": self.question}
         found |= {
@@ -93,12 +93,67 @@ class Sheet:
         }
         found |= {"answer": plain_item(self.answer)}
         found["errata"] = [
-            {"printed": e.printed, "right": line_text(e.right, hide), "copied": e.copied} for e in self.errata
+            {"printed": e.printed, "right": line_text(e.right), "copied": e.copied} for e in self.errata
         ]
         found["source"] = self.source
-        if not hide:
+        if self.results:
             found["results"] = {r.name: _plain(PrintedNumber(r.printed, r.exact)) for r in self.results}
         return found
+
+
+def exercise(sheet: Sheet) -> Sheet:
+    """Return the page with a blank for every number and word that is to be found.
+
+    Examples
+    --------
+    >>> from bayeskit._report.textbook.spam import page
+    >>> line_text(exercise(page("en")).working[0])
+    'P(spam) P(word | spam) = [1]_____ · [2]_____ = [3]_____'
+    """
+    numbers = count(1)
+    return replace(_each_line(sheet, partial(_blanked, numbers=numbers)), results=())
+
+
+def _blanked(line: Line, numbers: Iterator[int]) -> Line:
+    return tuple(piece if isinstance(piece, str) else Blank(next(numbers)) for piece in line)
+
+
+def answers(sheet: Sheet) -> Sheet:
+    """Return what belongs into the blanks of the exercise, by their numbers.
+
+    Examples
+    --------
+    >>> from bayeskit._report.textbook.spam import page
+    >>> line_text(answers(page("en")).working[0].rows[0][0])
+    '[1] 7/10'
+    """
+    found: list[PrintedNumber] = []
+
+    def keep(line: Line) -> Line:
+        found.extend(piece for piece in line if isinstance(piece, PrintedNumber))
+        return line
+
+    _each_line(sheet, keep)
+    cells: list[Line] = [(f"[{i}] ", piece) for i, piece in enumerate(found, 1)]
+    # As many columns as are easily read; the last row is filled up.
+    n = 4 if max(display_width(piece.text) for piece in found) <= 12 else 3
+    cells += [("",)] * (-len(cells) % n)
+    rows = tuple(tuple(cells[at : at + n]) for at in range(0, len(cells), n))
+    title = text_in(sheet.lang, "Answers: {title}").format(title=sheet.title)
+    return replace(sheet, title=title, question="", given=(), working=(Grid(("",) * n, rows),), errata=())
+
+
+def _each_line(sheet: Sheet, change: Callable[[Line], Line]) -> Sheet:
+    """Return the sheet with every line that is worked out changed, in the order of the page."""
+    working: list[Line | Grid] = []
+    for item in sheet.working:
+        if isinstance(item, Grid):
+            working.append(replace(item, rows=tuple(tuple(map(change, row)) for row in item.rows)))
+        else:
+            working.append(change(item))
+    answer = change(sheet.answer)
+    errata = tuple(replace(erratum, right=change(erratum.right)) for erratum in sheet.errata)
+    return replace(sheet, working=tuple(working), answer=answer, errata=errata)
 
 
 def grid(header: tuple[str, ...], *rows: tuple[Any, ...]) -> Grid:
@@ -121,7 +176,7 @@ def alike(value: Number, printed: str) -> str:
     ('1/3', '0.3333', '3.33e-01')
     """
     if "/" in printed or "." not in printed:
-        return str(value)
+        return str(value).replace("-", "−")
     digits = printed.partition("e")[0]
     return f"{float(value):.{len(digits) - digits.index('.') - 1}{'e' if 'e' in printed else 'f'}}"
 
@@ -138,37 +193,67 @@ def _plain(found: PrintedNumber) -> dict[str, Any]:
 WIDTH = 100
 
 
-def as_text(sheet: Sheet, hide: bool = False) -> str:
+def as_text(sheet: Sheet) -> str:
     """Return the whole page.
 
     Examples
     --------
     >>> from bayeskit._report.textbook.spam import page
-    >>> print("\\n".join(as_text(page("en"), hide=True).splitlines()[10:12]))
+    >>> print("\\n".join(as_text(exercise(page("en"))).splitlines()[10:12]))
     Working
-      P(spam) P(word | spam) = ____ · ____ = ______
+      P(spam) P(word | spam) = [1]_____ · [2]_____ = [3]_____
     """
-    say = partial(text_in, sheet.lang)
-    lines = [sheet.title, "", *wrapped(sheet.question), ""]
-    for grid in sheet.given:
-        lines += [*_grid(grid, False), ""]
-    lines.append(say("Working"))
-    for item in sheet.working:
-        if isinstance(item, Grid):
-            lines += [*([""] if lines[-1] else []), *_grid(item, hide), ""]
+    lines = [sheet.title]
+    for part in _parts(sheet):
+        if isinstance(part, Grid):
+            lines += [*([""] if lines[-1] else []), *_text_grid(part), ""]
+        elif part.kind == "heading":
+            lines += [*([""] if lines[-1] else []), line_text(part.line)]
         else:
-            lines += wrapped(line_text(item, hide), "  ")
-    lines += [*([""] if lines[-1] else []), say("Answer"), *wrapped(line_text(sheet.answer, hide), "  ")]
+            apart = part.kind in ("question", "source")
+            lines += (
+                ["", *wrapped(line_text(part.line))]
+                if apart
+                else wrapped(line_text(part.line), _INDENTS[part.kind])
+            )
+    return "\n".join(lines)
+
+
+_INDENTS = {"working": "  ", "printed": "  ", "right": "  → "}
+
+
+@dataclass(frozen=True)
+class _Paragraph:
+    """A line and what it is on the page."""
+
+    kind: str
+    line: Line
+
+
+def _parts(sheet: Sheet) -> Iterator[_Paragraph | Grid]:
+    """Return the page in its order: every form of it is written from these."""
+    say = partial(text_in, sheet.lang)
+    if sheet.question:
+        yield _Paragraph("question", (sheet.question,))
+    yield from sheet.given
+    if sheet.question:
+        yield _Paragraph("heading", (say("Working"),))
+    for item in sheet.working:
+        yield item if isinstance(item, Grid) else _Paragraph("working", item)
+    if sheet.question:
+        yield _Paragraph("heading", (say("Answer"),))
+        yield _Paragraph("working", sheet.answer)
     for erratum in sheet.errata:
-        lines += ["", say("Widely copied") if erratum.copied else say("A trap")]
-        lines += [*wrapped(erratum.printed, "  "), *wrapped(line_text(erratum.right, hide), "  → ")]
-    return "\n".join([*lines, "", *wrapped(sheet.source)])
+        yield _Paragraph("heading", (say("Widely copied") if erratum.copied else say("A trap"),))
+        yield _Paragraph("printed", (erratum.printed,))
+        yield _Paragraph("right", erratum.right)
+    yield _Paragraph("source", (sheet.source,))
 
 
-def _grid(grid: Grid, hide: bool) -> list[str]:
-    head, *body = text_lines(grid.table(partial(line_text, hide=hide)))
+def _text_grid(grid: Grid) -> list[str]:
+    head, *body = text_lines(grid.table(line_text))
     rule = "─" * max(map(display_width, (head, *body)))
-    return [f"    {row}".rstrip() for row in (head, rule, *body)]
+    return [f"    {row}".rstrip() for row in ((head, rule, *body) if head else body)]
 
 
 def wrapped(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
@@ -203,47 +288,27 @@ def _pieces(text: str) -> list[str]:
     return [*pieces, current] if current else pieces
 
 
-# Of a blank, for each column that its number would take.
-_EM = 0.6
-_NARROWEST = 1.5
-
-
-def as_latex(sheet: Sheet, hide: bool = False) -> str:
+def as_latex(sheet: Sheet) -> str:
     """Return a section with its tables; Chinese in it needs the package ctex, and XeLaTeX or LuaLaTeX.
 
     Examples
     --------
     >>> from bayeskit._report.textbook.spam import page
-    >>> print(as_latex(page("en"), hide=True).splitlines()[1])
+    >>> print(as_latex(page("en")).splitlines()[1])
     \\section*{One word in a letter}
     """
-    say = partial(text_in, sheet.lang)
-    parts = [rf"\section*{{{escaped(sheet.title)}}}", escaped(sheet.question)]
-    parts += [_latex_grid(grid, False) for grid in sheet.given]
-    parts.append(rf"\subsection*{{{say('Working')}}}")
-    for item in sheet.working:
-        parts.append(_latex_grid(item, hide) if isinstance(item, Grid) else _paragraph(_line(item, hide)))
-    parts += [rf"\subsection*{{{say('Answer')}}}", _paragraph(_line(sheet.answer, hide))]
-    for erratum in sheet.errata:
-        title = say("Widely copied") if erratum.copied else say("A trap")
-        parts += [rf"\subsection*{{{title}}}", _paragraph(rf"\emph{{{escaped(erratum.printed)}}}")]
-        parts.append(_paragraph(_line(erratum.right, hide)))
-    return fragment_latex("\n".join([*parts, rf"\par\noindent{{\small {escaped(sheet.source)}}}"]))
-
-
-def _line(line: Line, hide: bool) -> str:
-    return "".join(escaped(piece) if isinstance(piece, str) else _number_latex(piece, hide) for piece in line)
-
-
-def _number_latex(found: PrintedNumber, hide: bool) -> str:
-    if hide:
-        return rf"\underline{{\hspace{{{_blank(found):.1f}em}}}}"
-    return cell_latex(found.text)
-
-
-def _blank(found: PrintedNumber) -> float:
-    """Return the width of a blank, in em; a pen needs more room than a printed digit."""
-    return max(_NARROWEST, _EM * display_width(found.text))
+    parts = [rf"\section*{{{escaped(sheet.title)}}}"]
+    for part in _parts(sheet):
+        if isinstance(part, Grid):
+            parts.append(_latex_grid(part))
+        elif part.kind == "heading":
+            parts.append(rf"\subsection*{{{escaped(line_text(part.line))}}}")
+        elif part.kind == "source":
+            parts.append(rf"\par\noindent{{\small {escaped(line_text(part.line))}}}")
+        else:
+            made = line_latex(part.line)
+            parts.append(_paragraph(rf"\emph{{{made}}}" if part.kind == "printed" else made))
+    return fragment_latex("\n".join(parts))
 
 
 def _paragraph(text: str) -> str:
@@ -251,26 +316,71 @@ def _paragraph(text: str) -> str:
     return rf"\par\smallskip{{\raggedright\noindent {text}\par}}"
 
 
-def _latex_grid(grid: Grid, hide: bool) -> str:
+def _latex_grid(grid: Grid) -> str:
     lines = [[(name,) for name in grid.header], *grid.rows]
-    size = size_for([max(_width(cell, hide) for cell in column) for column in zip(*lines, strict=True)])
+    size = size_for([max(map(_width, column)) for column in zip(*lines, strict=True)])
     return "\n".join(
         [
             r"\begin{center}",
             rf"{size}\renewcommand{{\arraystretch}}{{1.4}}",
-            *simple_tabular(grid.table(partial(_line, hide=hide))),
+            *simple_tabular(grid.table(line_latex)),
             r"\end{center}",
         ]
     )
 
 
-def _width(line: Line, hide: bool) -> float:
+_HOLE = 45.0  # of a blank
+
+
+def _width(line: Line) -> float:
     """Return about how wide a cell is, in points."""
-    return sum(text_width(piece) if isinstance(piece, str) else _number_width(piece, hide) for piece in line)
+    widths = 0.0
+    for part in formulas(line):
+        widths += (
+            text_width(part)
+            if isinstance(part, str)
+            else _HOLE
+            if isinstance(part, Blank)
+            else _math_width(part)
+        )
+    return widths
 
 
-def _number_width(found: PrintedNumber, hide: bool) -> float:
-    if hide:
-        return 10.0 * _blank(found)
-    formula = as_math(found.text)
-    return text_width(found.text) if formula is None else math_width(formula)
+def _math_width(part: Node) -> float:
+    return math_width(latex(part))
+
+
+_STYLE = """
+body{font:16px/1.6 system-ui,"Noto Sans CJK SC",sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;
+color:#1b1f24;background:#fff}
+h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:1.6rem}
+.grid{overflow-x:auto}table{border-collapse:collapse;margin:.8rem 0}
+th,td{padding:.25rem .8rem;text-align:left;font-weight:400;border-bottom:1px solid #d0d7de;white-space:nowrap}
+thead th{border-bottom:2px solid #57606a}
+.working{padding-left:1rem;overflow-wrap:anywhere}.printed{padding-left:1rem;font-style:italic}.right{padding-left:1rem}
+.source{color:#57606a;font-size:.9rem}
+.blank{display:inline-block;min-width:4.5em;border-bottom:1px solid currentColor;font-size:.75em;color:#57606a}
+@media (prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}th,td{border-color:#30363d}
+.source,.blank{color:#9198a1}}
+@media print{body{color:#000;background:#fff;margin:0}.grid{overflow:visible}}
+"""
+
+
+def as_html(sheet: Sheet) -> Html:
+    """Return the page as one HTML file, its formulas in MathML.
+
+    Examples
+    --------
+    >>> from bayeskit._report.textbook.spam import page
+    >>> as_html(page("en")).count("<mfrac>") > 10
+    True
+    """
+    parts = [tag("h1", sheet.title)]
+    for part in _parts(sheet):
+        if isinstance(part, Grid):
+            parts.append(tag("div", table_html(part.table(line_html)), cls="grid"))
+        elif part.kind == "heading":
+            parts.append(tag("h2", line_html(part.line)))
+        else:
+            parts.append(tag("p", line_html(part.line), cls=part.kind))
+    return document(sheet.title, "\n".join(parts), _STYLE, sheet.lang)
