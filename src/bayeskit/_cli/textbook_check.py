@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
+from bayeskit._report.textbook.lesson import Lesson, bundled, melons, shown
 from bayeskit._report.textbook.sheet import Sheet
 from bayeskit.errors import SuspectResult
 
@@ -33,8 +36,8 @@ class Check:
         return content | {"differing": list(self.differing)}
 
 
-def check(sheet: Sheet) -> Check:
-    """Compare a page with what the library computes.
+def check(sheet: Sheet, lesson: Lesson | None = None) -> Check:
+    """Compare a page with what the library computes, where it is of another table than its own, on that.
 
     Examples
     --------
@@ -42,7 +45,7 @@ def check(sheet: Sheet) -> Check:
     >>> check(page("en")).compared, check(page("en")).differing
     (4, ())
     """
-    return compared(sheet, LIBRARY[sheet.name]())
+    return compared(sheet, LIBRARY[sheet.name](*([lesson] if lesson is not None else [])))
 
 
 def compared(sheet: Sheet, found: Mapping[str, float]) -> Check:
@@ -55,7 +58,8 @@ def compared(sheet: Sheet, found: Mapping[str, float]) -> Check:
             differing.append(f"{result.name} is not computed by the library")
             continue
         exact, by_library = float(result.exact), found[result.name]
-        difference = abs(by_library - exact) / abs(exact)
+        # What is 0 is compared as it is.
+        difference = abs(by_library - exact) / (abs(exact) if abs(exact) > 1e-30 else 1.0)
         largest = max(largest, difference)
         if not difference <= TOLERANCE:  # NaN differs, too
             differing.append(f"{result.name} is {exact!r} by fractions, {by_library!r} by the library")
@@ -171,8 +175,216 @@ def em() -> Numbers:
     return found
 
 
-LIBRARY: Mapping[str, Callable[[], Numbers]] = {
-    page.__name__: page for page in (spam, melon8, melon3, lihang, grass, structures, em)
+def nb(lesson: Lesson | None = None) -> Numbers:
+    """Naive Bayes on any table."""
+    lesson = lesson or melons()
+    return _joints("α = 0", joint_of(lesson, 0))
+
+
+def laplace(lesson: Lesson | None = None) -> Numbers:
+    """The same with Laplace's correction."""
+    lesson = lesson or melons(敲声="清脆")
+    before = {f"α = 0: {c}": p for c, p in joint_of(lesson, 0).items()}
+    return before | _joints("α = 1", joint_of(lesson, 1))
+
+
+def risk(lesson: Lesson | None = None) -> Numbers:
+    """Conditional risks of a posterior."""
+    from bayeskit._decision.choice import conditional_risk
+    from bayeskit._report.textbook.table_pages import DEAR, DOUBTFUL, losses_of
+
+    lesson = lesson or bundled("melon2", DOUBTFUL)
+    joint = joint_of(lesson, 1)
+    posterior = {c: p / sum(joint.values()) for c, p in joint.items()}
+    found = {f"α = 1: P({c} | x)": p for c, p in posterior.items()}
+    classes = tuple(posterior)
+    for name, dear in (("0/1", None), (str(DEAR), max(posterior, key=lambda c: posterior[c]))):
+        loss = {
+            a: {c: float(cost) for c, cost in costs.items()} for a, costs in losses_of(classes, dear).items()
+        }
+        risks = conditional_risk(posterior, loss)
+        found |= {f"{name}: R({c} | x)": float(r) for c, r in zip(classes, risks, strict=True)}
+    return found
+
+
+def mle(lesson: Lesson | None = None) -> Numbers:
+    """Tables and moments without smoothing, and the log-likelihood that they give the rows."""
+    lesson = lesson or bundled("melon3", {"色泽": "青绿", "密度": 0.697}, 1)
+    c = shown(lesson.y[lesson.row - 1] if lesson.row is not None else lesson.classes[0])
+    categorical = [name for name in lesson.columns if name not in lesson.numeric]
+    one = {name: lesson.columns[name] for name in (*categorical[:1], *lesson.numeric[:1])}
+    y = [shown(label) for label in lesson.y]
+    state = _fitted(one, y, lesson, _spec(0))
+    model = state.model()
+    prior = dict(zip(model.schema.target.states, map(math.exp, model.log_prior), strict=True))
+    other = 1.0 - prior[c]
+    rows = y.count(c) * math.log(prior[c]) + (len(y) - y.count(c)) * (math.log(other) if other else 0.0)
+    found: Numbers = {"θ": prior[c], "Bernoulli: ln L": rows}
+    for name in categorical[:1]:
+        states = lesson.states(name)
+        shares = {v: _given(state, one, {name: v}, c) for v in states}
+        found |= {f"{name} = {shown(v)}": math.exp(log) for v, log in shares.items()}
+        found["categories: ln L"] = math.fsum(
+            shares[v] for v in lesson.of_class(name, lesson_label(lesson, c))
+        )
+    for name in lesson.numeric[:1]:
+        moments: Any = state.statistics.parts["moments"]
+        k = model.schema.target.states.index(c)
+        high, low = moments.mean()
+        found["μ"], found["σ²"] = float((high + low)[k, 0]), float(moments.variance()[k, 0])
+        cells = lesson.of_class(name, lesson_label(lesson, c))
+        found["normal: ln L"] = math.fsum(_given(state, one, {name: x}, c) for x in cells)
+    return found
+
+
+def lesson_label(lesson: Lesson, label: str) -> Any:
+    """The class of a lesson that is written so."""
+    return next(c for c in lesson.classes if shown(c) == label)
+
+
+def _given(state: Any, columns: Mapping[str, Any], cells: Mapping[str, Any], label: str) -> float:
+    """log P(cells | class), the other columns missing."""
+    from bayeskit._data.table import open_table
+
+    row = {name: _array([cells.get(name)], column) for name, column in columns.items()}
+    log, model = state.joint(open_table(row))
+    k = model.schema.target.states.index(label)
+    return float(log[0, k] - model.log_prior[k])
+
+
+def spode(lesson: Lesson | None = None) -> Numbers:
+    """One super-parent: mutual information of counts, and a star."""
+    from bayeskit._fitting.averaging import star
+    from bayeskit._fitting.one_dependence import OneDependence
+
+    lesson = lesson or melons()
+    told = {name: _information([lesson.columns[name], lesson.y]) for name in lesson.query}
+    parent = max(told, key=lambda name: told[name])
+    joint = joint_of(lesson, 1, lambda schema: OneDependence(star(schema, parent)))
+    return {f"I({name}; y)": value for name, value in told.items()} | _joints("α = 1", joint)
+
+
+def tan(lesson: Lesson | None = None) -> Numbers:
+    """The library's tree, and mutual information of counts."""
+    from bayeskit._fitting.one_dependence import Tree
+
+    lesson = lesson or melons()
+    pairs = combinations(lesson.query, 2)
+    found = {
+        f"I({i}; {j} | y)": _information([lesson.columns[i], lesson.columns[j], lesson.y]) for i, j in pairs
+    }
+    return found | _joints("α = 1", joint_of(lesson, 1, lambda schema: Tree()))
+
+
+def aode(lesson: Lesson | None = None) -> Numbers:
+    """The library's average."""
+    from bayeskit._fitting.averaging import Averaging
+
+    return _joints("α = 1", joint_of(lesson or melons(), 1, lambda schema: Averaging()))
+
+
+def _information(columns: list[Any]) -> float:
+    """I of the first two, given the third where there is one, over the rows that have all."""
+    import numpy as np
+
+    from bayeskit._statistics.information import conditional_mutual_information, mutual_information
+
+    rows = [cells for cells in zip(*columns, strict=True) if None not in cells]
+    states = [list(dict.fromkeys(column)) for column in zip(*rows, strict=True)]
+    counts = np.zeros([len(s) for s in states])
+    for cells in rows:
+        counts[tuple(s.index(cell) for s, cell in zip(states, cells, strict=True))] += 1
+    return float(mutual_information(counts) if len(columns) == 2 else conditional_mutual_information(counts))
+
+
+def _joints(about: str, joint: Mapping[str, float]) -> Numbers:
+    total = sum(joint.values())
+    shares = {c: p / total if total else 1.0 / len(joint) for c, p in joint.items()}
+    return {f"{about}: {c}": p for c, p in joint.items()} | {
+        f"{about}: P({c} | x)": p for c, p in shares.items()
+    }
+
+
+def joint_of(lesson: Lesson, alpha: int, form: Callable[[Any], Any] | None = None) -> dict[str, float]:
+    """Return P(c, x) of the row of a lesson, by the path that every classifier takes.
+
+    Examples
+    --------
+    >>> {label: round(p, 6) for label, p in joint_of(melons(), 0).items()}
+    {'是': 0.033928, '否': 0.000861}
+    """
+    from bayeskit._data.table import open_table
+
+    columns = {name: lesson.columns[name] for name in lesson.query}
+    state = _fitted(columns, [shown(c) for c in lesson.y], lesson, _spec(alpha), form)
+    row = {name: _array([lesson.query[name]], column) for name, column in columns.items()}
+    log, model = state.joint(open_table(row))
+    found = dict(zip(model.schema.target.states, map(math.exp, log[0].tolist()), strict=True))
+    return {shown(c): found[shown(c)] for c in lesson.classes}
+
+
+def _spec(alpha: int) -> Any:
+    from bayeskit._fitting.model import ModelSpec
+    from bayeskit.priors import as_smoothing
+
+    smoothing = as_smoothing(alpha)
+    return ModelSpec(smoothing=smoothing, class_smoothing=smoothing.default)
+
+
+def _fitted(
+    columns: Mapping[str, Any],
+    y: list[str],
+    lesson: Lesson,
+    spec: Any,
+    form: Callable[[Any], Any] | None = None,
+) -> Any:
+    from dataclasses import replace
+
+    import numpy as np
+
+    from bayeskit._data.reading import Reading
+    from bayeskit._data.source import Source
+    from bayeskit._fitting.fitted_state import FittedState
+    from bayeskit._schema import Variable
+
+    def specified(schema: Any) -> Any:
+        return replace(spec, form=form(schema)) if form else spec
+
+    target = Variable(lesson.target, "categorical")
+    state = FittedState(Reading("from_dtype", {}), specified, who=lesson.target, target=target, warns=False)
+    state.absorb(
+        Source({name: _array(column, column) for name, column in columns.items()}, np.array(y, object))
+    )
+    return state
+
+
+def _array(cells: Sequence[Any], column: Sequence[Any]) -> Any:
+    """Cells as the library reads them: measured numbers, or names."""
+    import numpy as np
+
+    if any(isinstance(cell, Fraction) for cell in column):
+        return np.array([math.nan if cell is None else float(cell) for cell in cells])
+    return np.array([None if cell is None else shown(cell) for cell in cells], object)
+
+
+LIBRARY: Mapping[str, Callable[..., Numbers]] = {
+    page.__name__: page
+    for page in (
+        spam,
+        melon8,
+        melon3,
+        lihang,
+        grass,
+        structures,
+        em,
+        nb,
+        laplace,
+        risk,
+        mle,
+        spode,
+        tan,
+        aode,
+    )
 }
 
 

@@ -35,7 +35,7 @@ def textbook(
         typer.Argument(
             metavar="[PAGE]",
             autocompletion=textbook_pages,
-            help="spam, melon8, melon3, lihang, grass, structures or em; none lists them.",
+            help="Such as spam, nb, tan or em; without one, all are listed.",
         ),
     ] = None,
     hide: Annotated[

@@ -400,7 +400,7 @@ def _name_latex(name: str) -> str:
 
 def blank_latex(number: str) -> str:
     """Write a blank, of one width for all of them."""
-    return rf"\underline{{\hspace{{2.5em}}}}_{{[{number}]}}"
+    return rf"\underline{{\hspace{{1.8em}}}}_{{[{number}]}}"
 
 
 def line_latex(line: Line) -> str:

@@ -1,12 +1,32 @@
-"""All pages by name."""
+"""All pages by name, and those that can be made of any small table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from bayeskit._report.textbook import em_page, grass, lihang, melon3, melon8, spam, structure_page
+from bayeskit._report.textbook import (
+    dependence_pages,
+    em_page,
+    grass,
+    lihang,
+    melon3,
+    melon8,
+    spam,
+    structure_page,
+    table_pages,
+)
 from bayeskit._report.textbook.sheet import Sheet
 
+# Pages of a table: the function takes a lesson as well, and has a table of its own.
+OF_TABLES: Mapping[str, Callable[..., Sheet]] = {
+    "nb": table_pages.naive_page,
+    "laplace": table_pages.laplace_page,
+    "risk": table_pages.risk_page,
+    "mle": table_pages.likelihood_page,
+    "spode": dependence_pages.spode_page,
+    "tan": dependence_pages.tan_page,
+    "aode": dependence_pages.aode_page,
+}
 PAGES: Mapping[str, Callable[[str], Sheet]] = {
     "spam": spam.page,
     "melon8": melon8.page,
@@ -15,4 +35,5 @@ PAGES: Mapping[str, Callable[[str], Sheet]] = {
     "grass": grass.page,
     "structures": structure_page.page,
     "em": em_page.page,
+    **OF_TABLES,
 }

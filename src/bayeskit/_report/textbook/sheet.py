@@ -139,8 +139,13 @@ def answers(sheet: Sheet) -> Sheet:
     n = 4 if max(display_width(piece.text) for piece in found) <= 12 else 3
     cells += [("",)] * (-len(cells) % n)
     rows = tuple(tuple(cells[at : at + n]) for at in range(0, len(cells), n))
+    # Several tables, so that a page can end between them.
+    grids = tuple(Grid(("",) * n, rows[at : at + _TALLEST]) for at in range(0, len(rows), _TALLEST))
     title = text_in(sheet.lang, "Answers: {title}").format(title=sheet.title)
-    return replace(sheet, title=title, question="", given=(), working=(Grid(("",) * n, rows),), errata=())
+    return replace(sheet, title=title, question="", given=(), working=grids, errata=())
+
+
+_TALLEST = 20
 
 
 def _each_line(sheet: Sheet, change: Callable[[Line], Line]) -> Sheet:
@@ -329,7 +334,7 @@ def _latex_grid(grid: Grid) -> str:
     )
 
 
-_HOLE = 45.0  # of a blank
+_HOLE = 36.0  # of a blank
 
 
 def _width(line: Line) -> float:
@@ -382,5 +387,6 @@ def as_html(sheet: Sheet) -> Html:
         elif part.kind == "heading":
             parts.append(tag("h2", line_html(part.line)))
         else:
-            parts.append(tag("p", line_html(part.line), cls=part.kind))
+            source = part.kind == "source"
+            parts.append(tag("p", line_text(part.line) if source else line_html(part.line), cls=part.kind))
     return document(sheet.title, "\n".join(parts), _STYLE, sheet.lang)
