@@ -18,9 +18,9 @@ from bayeskit._statistics.part import ONE_ROW
 from bayeskit.errors import NotSupported, SettingError
 from bayeskit.typing import Floats
 
-# Rows taken at a time, one attribute after the other, so that the table of one stays in the cache.
+# The number of rows to process at a time, one attribute after the other, so that its table stays in the cache.
 _BLOCK = 512
-# A query farther out than this many standard deviations counts as lying here: its square is finite.
+# Values are clipped at this many standard deviations, so that squares stay finite.
 _FARTHEST = 1e150
 
 
@@ -30,8 +30,8 @@ def spread_cells(
 ) -> None:
     """Add Σ p_i N(z; z_i, s²) and its derivative in z at the knots z = left, left + spacing, …
 
-    Along equal steps a Gaussian has a ratio that itself falls by a constant ratio, so each knot costs two
-    products in place of an exponential. Cells farther than ``reach`` deviations from a knot are left out.
+    At equal steps, the ratio of successive values of a Gaussian changes by a constant factor, so each knot needs two
+    products instead of an exponential. Cells farther than ``reach`` deviations from a knot are ignored.
     """
     n_knots = density.shape[0]
     step = spacing / deviation
@@ -65,10 +65,10 @@ def add_log_density(
     knots: Any,
     out: Any,
 ) -> None:
-    """Add the log density of every value present under each class.
+    """Add the log density of every present value in each class.
 
-    ``knots`` holds log densities and their increments over one spacing; between two of them runs the
-    cubic that has both. Outside the segments of a class only the broad density is left.
+    ``knots`` holds log densities and their increments over one spacing. Between two knots, the cubic with these values
+    and slopes is used. Outside the segments of a class, only the broad density remains.
     """
     n, n_classes = out.shape
     one = np.uintp(1)
@@ -94,7 +94,7 @@ def add_log_density(
                             high = middle
                     t = (z - lefts[low]) / spacing[pair]
                     start = first_knot[low]
-                    # Compared as floats: t may be too large for an integer.
+                    # Compare as floats, because t may be too large for an integer.
                     if t >= 0.0 and t < np.float64(first_knot[low + one] - start - one):
                         k = np.uintp(t)
                         u = t - np.float64(k)
@@ -112,15 +112,15 @@ def add_log_density(
 
 # The share of the broad density in every class.
 BROAD_SHARE = 1e-3
-# In units of the pooled standard deviation. They bound the tables; the upper one is reached only by
-# a few rows that lie farther out than all the others.
+# Bounds of the bandwidth, in units of the pooled standard deviation, which limit the size of the tables. Only a few
+# extreme outliers reach the upper bound.
 LEAST_BANDWIDTH, LARGEST_BANDWIDTH = 1e-3, 1e3
 # Beyond 9 deviations a kernel is below 3e-18 of its peak, far below the broad density.
 REACH = 9.0
-# With 8 knots to a deviation the cubic errs by less than 1e-3 even where kernel and broad density cross.
+# With 8 knots per deviation, the error of the cubic is below 1e-3, even where kernel and broad density cross.
 KNOTS_PER_DEVIATION = 8
 
-# For one attribute and class; met only by rows of next to no weight that are spread over 1e5 sd.
+# The maximum number of knots for one attribute and class. Only rows with tiny weights spread over 1e5 sd reach it.
 MOST_KNOTS = 1 << 20
 
 
@@ -135,7 +135,7 @@ class KernelDensity(Density):
     mean, sd : arrays of shape (d,)
         Over all classes; z = (x − mean)/sd. An attribute with sd 0 is left out of the density.
     offsets : array of shape (d + 1,)
-        Where the cells of each attribute begin.
+        The start of the cells of each attribute.
     centres : array of shape (m,)
         z of the cells' centres.
     shares : array of shape (m, K)
@@ -148,7 +148,7 @@ class KernelDensity(Density):
         The tables: for each attribute and class some segments, for each its leftmost z and its knots, for
         each knot the log density and its increment over one spacing.
     counted : Grids
-        What they were estimated from.
+        The grids that they were estimated from.
     """
 
     columns: NDArray[np.uintp]
@@ -168,7 +168,7 @@ class KernelDensity(Density):
     family: ClassVar[str] = "kernel"
     parameters: ClassVar[tuple[str, ...]] = ()
     pattern: ClassVar[Literal["moments", "grids"]] = "grids"
-    # Moments of shares of rows do not contain where the rows of a class lie.
+    # The sums of a hidden class are moments, which do not determine a kernel density.
     can_be_hidden: ClassVar[bool] = False
     words: ClassVar[FamilyWords] = FamilyWords(
         *("a kernel density", "numbers (kernel density)"),
@@ -200,7 +200,7 @@ class KernelDensity(Density):
         raise nodes.refusal(self, "a kernel density", way_out)
 
     def left_out_alone(self, x: Floats, own: Floats, target: Codes, scored: Floats) -> Floats:
-        """Take the row's own kernel out of the density; the bandwidths are held."""
+        """Remove the row's own kernel from the density, with fixed bandwidths."""
         score = scored[np.arange(len(x)), target]
         sd, grid = float(self.sd[0]), self.counted.grid(0)
         if sd == 0.0:
@@ -223,7 +223,7 @@ class KernelDensity(Density):
         add_log_density(chunk.values, self.columns, self.mean, self.sd, log_share, *tables, out)
 
     def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-        """Draw a cell by its share, then from its kernel; the broad density is for scoring only."""
+        """Draw a cell by its share, then a value from its kernel. The broad density is not sampled."""
         drawn = np.empty((len(classes), len(self.columns)))
         rows_of = [(c, np.flatnonzero(classes == c)) for c in np.unique(classes)]
         for j in range(len(self.columns)):
@@ -249,19 +249,19 @@ def estimate_kernel(
     .. math:: p(x \mid c) = (1 - \varepsilon) \sum_i \frac{n_{ic}}{n_c} N(x;\, m_i,\, h_c^2 + w^2/12)
               + \varepsilon\, \mathrm{Cauchy}(x;\, \bar x, s)
 
-    over the cells i, with centres m_i and width w; the variance of a cell accounts for the spread of values
-    in it. Silverman's bandwidth is h = 0.9 min(sd, IQR/1.34) n^(−1/5), taken in each class from the cells (sd
-    alone where the quartiles fall together; the spread of all classes for a class of a single row), but at
-    least w and between 1e-3 and 1e3 of the attribute's pooled sd. A class without values gets the density of
-    all classes together; an attribute without spread is left out.
+    over the cells i with centres m_i and width w. The term w²/12 accounts for the spread of values within a cell.
+    Silverman's bandwidth is h = 0.9 min(sd, IQR/1.34) n^(−1/5), computed in each class from the cells. If the quartiles
+    are equal, only the sd is used; a class with a single row uses the spread of all classes. The bandwidth is at least
+    w, and between 1e-3 and 1e3 times the attribute's pooled sd. A class without values gets the density of all
+    classes. An attribute without spread is left out.
 
     The Cauchy density about the pooled mean, with the pooled sd as its scale and the share ε = 1e-3, is the
     same in all classes: a value far from every row is finite under all of them and favours none.
 
-    Two things are approximated: values are at the centres of their cells, and the log of the formula above is
-    kept at knots an eighth of a deviation apart (of the pooled sd where that is less) and read off cubics
-    between them, within 1e-3 of the log density (the most found over random grids was 4e-4). Beyond 9
-    deviations from every row the broad density alone is taken.
+    There are two approximations. Values are placed at the centres of their cells. The logarithm of the formula above is
+    stored at knots an eighth of a deviation apart (or of the pooled sd, if that is smaller), with cubics between them.
+    Their error is below 1e-3 (the largest found over random grids was 4e-4). Beyond 9 deviations from every row, only
+    the broad density is used.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def estimate_kernel(
     columns : sequence of int
         The positions of the grids' attributes among the numeric columns of a chunk.
     bandwidth : "silverman" or float
-        A number multiplies Silverman's h: 0.5 halves it. The bounds hold all the same.
+        A number multiplies Silverman's h: 0.5 halves it. The bounds still apply.
 
     References
     ----------
@@ -339,7 +339,7 @@ def _standardised(grid: Grid) -> tuple[float, float, Floats, float]:
     n_i = np.maximum(grid.counts, 0.0).sum(axis=1)
     if not n_i.any():
         return math.nan, 0.0, np.empty(0), 0.0
-    # In units of 2^largest, where no square can overflow.
+    # Use units of 2^largest, so that no square can overflow.
     unit = grid.exponent - grid.largest
     u = np.ldexp(grid.ids + 0.5, unit)
     centre = float(n_i @ u / n_i.sum())
@@ -360,7 +360,7 @@ def _silverman(z: Floats, n_ic: Floats, pooled: Floats) -> float:
 
 
 def _spread(z: Floats, weights: Floats) -> float:
-    """Return min(sd, IQR/1.34), or sd where the quartiles fall together."""
+    """Return min(sd, IQR/1.34), or sd if the quartiles are equal."""
     if np.count_nonzero(weights) == 1:
         return 0.0
     n = weights.sum()

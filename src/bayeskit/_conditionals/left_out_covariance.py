@@ -1,15 +1,15 @@
-r"""Leave-one-out of Gaussian classes: the densities of rows, each under the sums of all other rows.
+r"""Leave-one-out for Gaussian classes: the density of each row under the sums of all other rows.
 
-Without a row x of weight w, the scatter of its class about its mean loses one product,
+Without a row x of weight w, the scatter of its class about the mean changes by one outer product,
 
 .. math:: S' = S - \alpha\, \delta \delta^T, \qquad \delta = x - \bar x_c, \quad \alpha = \frac{w\, n_c}{n_c - w},
 
-and so do the pooled scatter and all that is made of them. In the basis of eigenvectors of a group's matrix, shrinkage
-and ridge only add to the eigenvalues, so the inverse and the determinant without the row follow from Sherman and
-Morrison's formula: one product of the row with the basis, then d operations for each class.
+and so do the pooled scatter and everything computed from both. In the basis of eigenvectors of a group's matrix,
+shrinkage and ridge only add to the eigenvalues. The inverse and the determinant without the row then follow from the
+Sherman-Morrison formula: one product of the row with the basis, then d operations for each class.
 
-Where the units of the columns matter (Ledoit and Wolf's weight, a singular matrix that is lifted), they change with the
-row, too, and no basis serves all rows. There the matrix of each row is made and factorised.
+If the units of the columns matter (Ledoit and Wolf's weight, a singular matrix that is regularised), they change with
+the row, too, and no basis serves all rows. The matrix of each row is then computed and factorised.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ from bayeskit._statistics.part import ONE_ROW
 from bayeskit._statistics.scatter import Scatter
 from bayeskit.typing import Floats
 
-# Rows multiplied at a time, few enough to stay in the cache; and numbers in the matrices that rows have of their own.
+# The number of rows to multiply at a time, few enough to stay in the cache, and of doubles in matrices for single rows.
 _BLOCK, _NUMBERS = 2048, 2**21
-# Less than this share of a spread that is left without a row may be rounding: such a row is left to an estimate anew.
+# If less than this fraction of a spread remains without a row, it may be rounding error, and the row needs a new
+# estimate.
 _CANCELLED = 1e-6
-# What is left of a matrix in the direction of the row, and its smallest eigenvalue over its largest, where the formula
-# still keeps its digits.
+# The formula is accurate if at least this fraction of the matrix remains in the direction of the row, and if the ratio
+# of its smallest to its largest eigenvalue is at least this.
 _LEFT, _CONDITION = 1e-3, 1e-8
-# Squared distances for each dimension that no row has from classes with some spread in all directions.
+# The largest plausible squared distance per dimension from a class that has spread in all directions.
 _FAR = 1e4
-# With more weights than this among the rows, a basis for each would cost more than a matrix for each row.
+# With more distinct weights than this, a basis for each weight would cost more than a matrix for each row.
 _FEW_WEIGHTS = 32
 
 
@@ -50,7 +51,7 @@ _FEW_WEIGHTS = 32
 def solve_lifted(
     covariance: Any, vector: Any, factor: Any, y: Any, square: Any, log_det: Any, lifted: Any
 ) -> None:
-    """Write vᵀ Σ⁻¹ v and ½ log |Σ| of each row, and by what Σ is lifted if singular; NaN where no lift helps."""
+    """Write vᵀ Σ⁻¹ v and ½ log |Σ| of each row, and the amount added to a singular Σ; NaN if nothing helps."""
     d = vector.shape[1]
     for i in range(vector.shape[0]):
         most = 1.0
@@ -91,7 +92,7 @@ def solve_lifted(
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """Sums of rows about their means, columns in units that are held: n, and powers of the second to fourth order."""
+    """Sums of rows about their means, with columns in fixed units: n, and powers of second to fourth order."""
 
     n: float
     n_means: int
@@ -115,10 +116,10 @@ class _Sums:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Rows of a block, measured in the units that are held.
+    """Rows of a block, measured in the fixed units.
 
-    ``away`` are their distances from the mean of their class, ``from_all`` from the mean of all rows; ``left`` and
-    ``all_left`` are the weights that stay of their class and of all rows.
+    ``away`` are their distances from the mean of their class, ``from_all`` from the mean of all rows. ``left`` and
+    ``all_left`` are the remaining weights of their class and of all rows.
     """
 
     x: Floats
@@ -135,7 +136,7 @@ class _Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """What the matrix of one class is made of: sums, and how much of a direction each row takes from them."""
+    """The sums behind the matrix of one class, and how much of a direction each row removes from them."""
 
     sums: _Sums
     rows_left: Floats
@@ -149,12 +150,12 @@ class LeftOutClasses:
     Parameters
     ----------
     scatter : Scatter
-        Of rows that these are among.
+        The scatter of rows that include these.
     rule : CovarianceRule
     varying : array of shape (v,)
         The attributes that are not constant.
     unit : array of shape (v,)
-        What they are measured in.
+        The units of these attributes.
     """
 
     def __init__(
@@ -177,9 +178,10 @@ class LeftOutClasses:
         self._known: dict[tuple[int, float], tuple[Floats, Floats, float]] = {}
 
     def log_prob(self, x: Floats, target: NDArray[np.intp], own: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return log p(x | c) of complete rows, each left out, and which of them are to be estimated anew.
+        """Return the leave-one-out log p(x | c) of complete rows, and which of them need a new estimate instead.
 
-        Those are rows without which a class is empty, an attribute is constant or a matrix is nearly singular.
+        A new estimate is needed if a class is empty, an attribute is constant or a matrix is nearly singular without
+        the row.
         """
         out = np.empty((len(x), len(self.weight)))
         anew = np.zeros(len(x), dtype=np.bool_)
@@ -196,7 +198,7 @@ class LeftOutClasses:
         return _Rows(x, target, own, away, from_all, self.weight[target] - own, self.total - own)
 
     def _decides(self, rows: _Rows) -> NDArray[np.bool_]:
-        """Say which rows decide what their class has: without them it is empty, or an attribute is constant."""
+        """Return the rows without which their class is empty, or an attribute is constant."""
         rule = self.rule
         least = np.maximum(1e-9 * self.weight[rows.target], 0.0)
         if rule.unbiased and not rule.shared:
@@ -230,7 +232,7 @@ class LeftOutClasses:
             out[:, k] = log_density(square, log_det + np.log(self.unit).sum(), len(self.unit), freedom)
 
     def _group(self, k: int, rows: _Rows, mine: NDArray[np.bool_]) -> _Group:
-        """Return the sums that the shrunken matrix of a class is made of, and what each row takes from them."""
+        """Return the sums behind the shrunken matrix of a class, and what each row removes from them."""
         if self.rule.shared or self.prior_rows:
             taken = rows.own * self.weight[rows.target] / rows.left
             return _Group(self.inside, rows.all_left, rows.away, taken)
@@ -240,7 +242,7 @@ class LeftOutClasses:
         return _Group(self.everyone, rows.all_left, rows.from_all, rows.own * self.total / rows.all_left)
 
     def _vector(self, k: int, rows: _Rows, left: Floats) -> Floats:
-        """Return the distances of rows from the mean of a class that is estimated without them."""
+        """Return the distances of rows from the mean of a class, estimated without each row."""
         if not self.weight[k]:
             return np.asarray(rows.from_all * (self.total / rows.all_left)[:, None])
         mean_rows = self.rule.mean_rows
@@ -252,7 +254,7 @@ class LeftOutClasses:
         return np.asarray(away * stretch[:, None] + rows.from_all * pull[:, None])
 
     def _bases(self, k: int, rows: _Rows, group: _Group) -> list[tuple[NDArray[np.intp], _Spectrum]]:
-        """Return the eigenvectors for the rows, or for the rows of each weight if they hang on it; none if too many."""
+        """Return the eigenvectors for all rows, or for each weight if they depend on it; none if there are too many."""
         sums = group.sums
         divisor = self.rule.divisor(group.rows_left, sums.n_means)
         scale, added = (1.0 - self.shrinkage) / divisor, self._added(group, divisor)
@@ -275,19 +277,19 @@ class LeftOutClasses:
         return found
 
     def _added(self, group: _Group, divisor: Floats) -> Floats:
-        """Return what shrinkage and ridge add to the eigenvalues, without each row."""
+        """Return the amounts that shrinkage and ridge add to the eigenvalues, without each row."""
         if not self.is_round:
             return np.zeros(len(divisor))
         whole = np.diagonal(group.sums.second) @ self.unit**2
         left = whole - group.taken * (group.direction**2 @ self.unit**2)
-        left[left < _CANCELLED * whole] = np.nan  # rounding of what is nothing is not to be a ridge
+        left[left < _CANCELLED * whole] = np.nan  # a rounding error must not act as a ridge
         return np.asarray(self.rule.ball(left / divisor / len(self.unit), self.shrinkage))
 
     def _eigen(self, key: tuple[int, float], matrix: Floats) -> tuple[Floats, Floats, float]:
         """Return the eigenvalues of a matrix, the basis for rows, and the logarithm of its scale."""
         found = self._known.get(key)
         if found is None:
-            # Shrinkage and ridges are round in the units of the columns; without them any units do.
+            # Shrinkage and ridge are spherical in the units of the columns. Without them, any units will do.
             unit = self.unit if self.is_round else np.ones_like(self.unit)
             values, vectors = np.linalg.eigh(matrix * unit * unit[:, None])
             found = values, unit[:, None] * vectors, float(np.log(unit).sum())
@@ -296,7 +298,7 @@ class LeftOutClasses:
         return found
 
     def _factorised(self, k: int, rows: _Rows, vector: Floats, left: Floats) -> tuple[Floats, Floats]:
-        """Make and factorise the matrix of each row, in the units that are left without it."""
+        """Compute and factorise the matrix without each row, in the units without it."""
         square, log_det = np.empty((2, len(rows.x)))
         d = len(self.unit)
         step = max(_NUMBERS // d**2, 1)
@@ -308,7 +310,7 @@ class LeftOutClasses:
                 covariance, unit, fine, changed = self._matrices(k, int(c), part, left[at])
                 found = np.empty((3, len(at)))
                 solve_lifted(covariance, vector[at] / unit, np.empty((d, d)), np.empty(d), *found)
-                # A row far out where the others have no spread is measured by what rounding left there.
+                # If the other rows have no spread in the direction of an outlier, its distance is only rounding error.
                 fine &= ~(changed & (found[2] > 0.0) & (found[0] > _FAR * d))
                 square[at], log_det[at] = np.where(fine, found[:2], np.nan)
                 log_det[at] += np.log(unit).sum(axis=1)
@@ -319,7 +321,7 @@ class LeftOutClasses:
     ) -> tuple[Floats, Floats, NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the matrix of a class without each of some rows of class c, and its units.
 
-        Then where it has its digits, and where the row has a part in it.
+        Also return where it is accurate, and where the row contributes to it.
         """
         rule, d = self.rule, len(self.unit)
         group = self._group(k, rows, rows.target == k)
@@ -348,7 +350,7 @@ class LeftOutClasses:
             norm = (s**2).sum(axis=(1, 2))
             found = ledoit_wolf_weight(n, norm, fourth, (off**2).sum(axis=(1, 2)), d)
             weight = np.where(by_data, found, weight)
-            # Of two rows that are left nothing exceeds ‖S‖² but rounding, and of the estimate anew not even that.
+            # If two rows are left, the excess over ‖S‖² is only rounding error, and a new estimate has not even that.
             fine &= ~by_data | (group.taken == 0.0) | (fourth / n - norm > _CANCELLED * norm)
         covariance = second / rule.divisor(n, n_means)[:, None, None]
         covariance = rule.regularised(covariance, weight, unit * self.unit, by_data)
@@ -381,7 +383,7 @@ class LeftOutClasses:
 
 @dataclass(frozen=True, eq=False)
 class _Spectrum:
-    """Matrices s M + b I − r uuᵀ of rows, in the basis of eigenvectors of M; s, b, r and u are the row's own."""
+    """The matrices s M + b I − r uuᵀ of rows, in the basis of eigenvectors of M; s, b, r and u depend on the row."""
 
     basis: Floats
     inverse: Floats
@@ -413,7 +415,7 @@ class _Spectrum:
         return cls(basis, inverse, half + 0.5 * np.log(left), rank, direction, left, fine & (left > _LEFT))
 
     def solve(self, vector: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Return vᵀ Σ⁻¹ v and ½ log |Σ| of each row, and where they have their digits."""
+        """Return vᵀ Σ⁻¹ v and ½ log |Σ| of each row, and where they are accurate."""
         v = vector @ self.basis
         weighed = v * self.inverse
         square = np.einsum("ij,ij->i", weighed, v)

@@ -24,11 +24,11 @@ from bayeskit.typing import Codes, Floats
 Ids = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-# A variance of less than this share of the attribute's own would make one row infinitely likely.
+# The smallest variance, as a fraction of the attribute's own. Without it, one row could be infinitely likely.
 LEAST_VARIANCE = 1e-9
-# A deviation of less than this share of the mean is a few last digits.
+# A deviation below this fraction of the mean is rounding error.
 _ROUNDING = 1e-14
-# Rows whose regressions are solved without them at a time.
+# The number of rows to process at a time in leave-one-out.
 _BLOCK_ROWS = 4096
 # Singular directions of the parents' scatter below this share of the largest do not determine the slopes.
 _NO_SPREAD = 1e-12
@@ -45,15 +45,15 @@ class Lines(NamedTuple):
 
 
 def estimate_lines(sums: Regressions, whole: Regressions, unbiased: bool) -> Lines:
-    """Estimate a regression in each cell: RSS/n, or RSS/(n − parameters) where ``unbiased``.
+    """Estimate a regression in each cell. The variance is RSS/n, or RSS/(n − parameters) if ``unbiased``.
 
     Parameters
     ----------
     sums : Regressions
         z is (numeric parents, child).
     whole : Regressions of one cell, or of as many as ``sums``
-        The child alone, over all cells. A cell without rows is as the column is anywhere, and no variance is below a
-        share of its.
+        The child alone, over all cells. A cell without rows has its mean and variance, and every variance is at least
+        a fraction of its variance.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def _described(whole: Regressions) -> tuple[Floats, Floats]:
     there = whole.n > 0.0
     mean, scatter = whole._centred
     variance = np.maximum(scatter[:, -1, -1], 0.0) / np.where(there, whole.n, 1.0)
-    # What rounding leaves of a column that is constant, after rows came and went, is no spread.
+    # After rows were added and removed, rounding errors of a constant column are not spread.
     spread = variance > (_ROUNDING * mean[:, -1]) ** 2
     return np.where(there, mean[:, -1], 0.0), np.where(there & spread, variance, 0.0)
 
@@ -126,7 +126,7 @@ class LinearFamily:
 
     @cached_property
     def padded(self) -> Regressions:
-        """The sums of each cell; the last is that of all configurations without rows."""
+        """The sums of each cell. The last cell stands for all configurations without rows."""
         return self.sums.placed(np.arange(len(self.keys)), len(self.keys) + 1)
 
     @cached_property
@@ -150,7 +150,7 @@ class LinearFamily:
     def keys_of(self, codes: Codes) -> Ids:
         """Return the key of each row's configuration in each class with its own regression: shape (n, K or 1).
 
-        One with a state that was never seen has a key below zero.
+        A configuration with an unseen state has a negative key.
         """
         digits = [codes[:, j].astype(np.int64) for j in self.discrete]
         first = key_of([*digits, np.zeros(len(codes), np.int64)], self.radices)
@@ -161,7 +161,7 @@ class LinearFamily:
         return np.where(seen[:, None], first[:, None] + classes, -1 - classes)
 
     def cell_of(self, keys: Ids) -> Ids:
-        """Return the cell of each configuration; that of all without rows is the last."""
+        """Return the cell of each configuration; the last cell for configurations without rows."""
         last = len(self.keys)
         if not last:
             return np.zeros(keys.shape, np.int64)
@@ -179,7 +179,7 @@ class LinearFamily:
         return self._log_density(values, *(part[cell] for part in self.lines))
 
     def log_left_out(self, codes: Codes, values: Floats, target: Codes | None, own: Floats) -> Floats:
-        """Return the same as if ``own`` of each row's weight had not been counted."""
+        """Return the leave-one-out log p(x | parents), with the weight ``own`` of each row removed."""
         out = self.log_prob(codes, values)
         rows = np.flatnonzero(own > 0.0)
         for start in range(0, len(rows), _BLOCK_ROWS):
@@ -219,11 +219,11 @@ class LinearFamily:
     def draw_lines(self, key: int, draws: Draws) -> DrawnLines:
         """Return draws of the regression of one configuration.
 
-        They come from the posterior under the reference prior, with one imaginary row added, which has the variance
-        within configurations and does not inform about the mean. So it is proper even with one row.
+        They come from the posterior under the reference prior, with one imaginary row added. This row has the variance
+        within configurations and does not inform about the mean. So the posterior is proper even with one row.
         """
         cell = int(self.cell_of(np.array([key]))[0])
-        number = 2 * key if key >= 0 else -2 * key - 1  # a seed has no sign
+        number = 2 * key if key >= 0 else -2 * key - 1  # a seed must not be negative
         numbers = draws.get((_DRAWS, self.child, number), lambda rng: self._draw(rng, cell, draws.n))
         return DrawnLines(numbers, self.padded.mean[cell, :-1])
 
@@ -293,18 +293,18 @@ def _root(scatter: Floats) -> Floats:
 def estimate_linear(
     counted: RegressionFamilies, f: int, *, has_class: bool, is_state: Flags, unbiased: bool
 ) -> LinearFamily:
-    """Turn the sums of a family into regressions.
+    """Estimate the regressions of a family from its sums.
 
     Parameters
     ----------
     counted : RegressionFamilies
     f : int
     has_class : bool
-        Whether the class is a parent; the cells of all classes are added where it is none.
+        Whether the class is a parent. If not, the cells of all classes are added.
     is_state : bool array over the categorical attributes
-        Where missing is a state like any other; rows in which any other parent is missing do not count.
+        Whether missing is a state. Rows in which any other parent is missing are not used.
     unbiased : bool
-        Divide by n − parameters, not n, where a variance is estimated.
+        Divide variances by n − parameters instead of n.
     """
     *above, child = counted.numeric_of(f)
     discrete, radices, (keys, sums) = counted.discrete_of(f), counted.radices_of(f), counted.cells[f]
@@ -320,7 +320,7 @@ def estimate_linear(
 
 
 def _pooled(keys: Ids, sums: Regressions, radices: list[int], at: int) -> tuple[Ids, Regressions]:
-    """Add the cells that differ in one digit of their keys alone, which is taken away."""
+    """Add the cells that differ only in one digit of their keys, and remove this digit."""
     behind, radix = math.prod(radices[at + 1 :]), max(radices[at], 1)
     found, place = np.unique(keys // (behind * radix) * behind + keys % behind, return_inverse=True)
     digit = keys // behind % radix

@@ -25,20 +25,20 @@ from bayeskit.typing import Floats
 
 @dataclass(frozen=True, eq=False)
 class Multinomial(Conditional):
-    """log P(x | c) = Σ_v x_v log θ_cv, a document being its vector x of word counts.
+    """log P(x | c) = Σ_v x_v log θ_cv, where x is the vector of word counts of a document.
 
     Attributes
     ----------
     table : array of shape (V, K)
         log θ, the classes of a word side by side; 0 in place of log 0.
     impossible : float array of shape (V, K), or None
-        One where θ = 0, kept apart because 0·log 0 is 0: a word absent from a document does not matter.
+        1 if θ = 0. Stored separately because 0·log 0 is 0: a word that is not in the document has no effect.
     mean_length : array of shape (K,)
         The mean Σ_v x_v of the class's documents.
     include_coefficient : bool
-        Add the multinomial coefficient, which no class has to itself, so that log P(x) is right.
+        Add the multinomial coefficient, which is the same for all classes, so that log P(x) is correct.
     totals, alpha : Totals, array of shape (V,)
-        What θ was estimated from.
+        θ was estimated from these.
     """
 
     table: Floats
@@ -113,7 +113,7 @@ class Multinomial(Conditional):
         raise nodes.refusal(self, what, "BernoulliNB has a node for each column.")
 
     def log_excess(self, chunk: Chunk) -> Floats:
-        """Return −log of the multinomial coefficient: the same for every class, so that predictions leave it out."""
+        """Return −log of the multinomial coefficient. Predictions omit it because it is the same for every class."""
         return np.zeros(chunk.n_rows) if self.include_coefficient else -log_coefficient(chunk.block)
 
     def log_prior(self, mean: Floats, alpha: float) -> float:

@@ -20,9 +20,9 @@ from bayeskit._statistics.moments import Moments
 from bayeskit._statistics.part import never_counted
 from bayeskit.typing import Floats
 
-# Below this φ the distribution is the Poisson to the last digit that matters.
+# Below this φ, the distribution is the Poisson up to rounding.
 _LEAST = 1e-12
-# A difference of sums that is no more than its rounding is nothing.
+# A difference of sums below this fraction is rounding error.
 _ROUNDING = 1e-14
 # If leaving a row out leaves less than this share of a sum, it is computed with more digits.
 _HEAVY = 1e-3
@@ -73,8 +73,8 @@ class NegativeBinomial(CountDensity):
                   \varphi_c = \max\left(0, \frac{n_c (s_c^2 - \bar x_c) + \alpha \bar e}
                   {n_c \bar x_c^2 + \alpha \bar q}\right)
 
-        where ē and q̄ are the means over all rows of what stands before them: the prior is α imaginary rows that have
-        the mean of all classes and vary as rows do within classes.
+        where ē and q̄ are the means over all rows of s² − x̄ and x̄². The prior is α imaginary rows with the mean of all
+        classes and the variation of rows within classes.
         """
         moments = sums.moments
         total = total_of(moments)
@@ -88,7 +88,7 @@ class NegativeBinomial(CountDensity):
 
     @classmethod
     def suits(cls, moments: Moments, whole: bool) -> bool:
-        """Tried where a class varies more than a Poisson would; elsewhere it is the Poisson."""
+        """Whether some class varies more than a Poisson. Otherwise this family equals the Poisson."""
         if not whole:
             return False
         varies = np.asarray(moments.variance() > np.add(*moments.mean()))
@@ -145,7 +145,7 @@ class NegativeBinomial(CountDensity):
 
 @dataclass(frozen=True, eq=False)
 class _CountPosterior:
-    r"""What is known of μ and φ.
+    r"""The posterior of μ and φ.
 
     The estimate of φ by moments of n rows is not correlated with the mean, and has the variance
 

@@ -29,7 +29,7 @@ _U = np.uintp
 def add_children(
     codes: Any, parents: Any, starts: Any, widths: Any, sizes: Any, table: Any, holes: Any, out: Any
 ) -> int:
-    """Add Σ_j log P(x_j | c, x_parent) to every row without holes; mark the others, and count them."""
+    """Add Σ_j log P(x_j | c, x_parent) to every complete row. Mark the other rows, and return their number."""
     n, d = codes.shape
     n_classes = out.shape[1]
     n_holes = 0
@@ -68,12 +68,11 @@ def add_by_messages(
     work: Any,
     out: Any,
 ) -> float:
-    """Add log P(x | c) of some rows, each without ``own`` of itself; return the least count left where negative.
+    """Add the leave-one-out log P(x | c) of some rows. Return the most negative remaining count, or 0.
 
-    Attributes that are missing are summed over on the tree, children before parents: ``work[j, v, c]`` is the log
-    of what the children of a missing x_j say of its state v. ``slots`` counts the states of each attribute, one
-    more where a value never learned has a share. In classes other than its own a row takes nothing away, so ``table``
-    already holds the result.
+    Missing attributes are summed over on the tree, children before parents: ``work[j, v, c]`` is the log of the message
+    from the children of a missing x_j to its state v. ``slots`` are the numbers of states, including unseen if it has a
+    share. For classes other than its own, the row changes no counts, so ``table`` already contains the result.
     """
     counts, offsets, real, sizes, mode, mass, extra, total_mass, alike, first, scale, constants = cells
     n_classes = out.shape[1]
@@ -147,7 +146,7 @@ def _message(
         if work[j, v, c] > best:
             best = work[j, v, c]
     if best == -np.inf or best == 0.0:
-        # Either nothing is possible, or it has no present descendant: the probabilities of its states add to 1.
+        # Either nothing is possible, or there is no present descendant, and the probabilities of the states sum to 1.
         idle = True
         for v in range(slots[j]):
             if work[j, v, c] != 0.0:
@@ -230,7 +229,7 @@ class OneParent(DiscreteConditional):
 
     @cached_property
     def _slots(self) -> NDArray[np.uintp]:
-        """The states of each attribute, and a value never learned where it has a share."""
+        """The number of states of each attribute, including unseen if it has a share."""
         return np.maximum(self.cells.sizes, np.where(self.cells.sizes > 0, self.cells.alike, 0)).astype(
             np.uintp
         )
@@ -271,7 +270,7 @@ class OneParent(DiscreteConditional):
             )
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add log P(x | c) with the weight ``own`` of each row taken out of its own counts."""
+        """Add the leave-one-out log P(x | c), with the weight ``own`` of each row removed from the counts."""
         every = np.ones(chunk.n_rows, dtype=np.bool_)
         least = add_by_messages(
             chunk.codes,

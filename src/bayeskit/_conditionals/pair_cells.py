@@ -1,7 +1,7 @@
 """The input for estimating P(x_j | c, x_i): pair counts, imaginary counts, back-off constants.
 
-Kernels read these arrays one cell at a time, so that the same arithmetic gives look-up tables, answers for rows
-with holes, and answers with the row itself left out.
+Kernels read these arrays one cell at a time, so that the same arithmetic is used for look-up tables, for rows with
+missing values, and for leave-one-out.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from bayeskit.typing import Floats
 
 _U = np.uintp
 
-# Kernels take the fields of PairCells apart once, at their beginning: taken from the tuple again and again they would
-# cost more than the arithmetic. The fields are named as there; n_classes comes from the counts. A constant that is
-# handed on is NumPy's (np.bool_, np.intp): a literal would be a type of its own, and compile the callee once more.
+# Kernels unpack the fields of PairCells once, at their beginning: repeated access to the tuple would cost more than the
+# arithmetic. Local names are those of the fields; n_classes comes from the counts. Constants are passed as NumPy types
+# (np.bool_, np.intp), because a literal has a type of its own and would compile the callee again.
 
 
 @kernel
 def is_present(real: Any, sizes: Any, j: Any, x: Any) -> Any:
-    """Whether a code is a state (missing may be one) or a value never learned; else the cell is a hole."""
+    """Whether a code is a state (missing may be one) or unseen. Otherwise the cell is missing."""
     return x < sizes[j] or x == real[j] + _U(1)
 
 
@@ -86,7 +86,7 @@ def _distinct(
         here = start + _U(v)
         n = counts[above, here, c] if given else counts[here, here, c]
         if _U(v) == own_state:
-            # What is left of a fractional weight by rounding is nothing.
+            # Ignore rounding errors of fractional weights.
             left = n - own
             n = left if left > 4e-15 * n else 0.0
         if n > 0.0:
@@ -162,19 +162,19 @@ class PairCells(NamedTuple):
     real : uintp array of shape (d,)
         The number of states; this very code is the spare cell, the next one means unseen.
     sizes : uintp array of shape (d,)
-        One more than ``real`` where missing is a state.
+        One more than ``real`` if missing is a state.
     mode : int64 array of shape (d,)
     mass : array of shape (T,)
         The imaginary count of each state, for one configuration of the class alone.
     extra : array of shape (d,)
-        That of a value never learned; 0 where such values are left out.
+        The imaginary count of unseen; 0 if unseen values are left out.
     total_mass : array of shape (d,)
     alike : array of shape (d,)
-        How many states share what is left when nothing is known.
+        The number of states that share the probability if there are neither rows nor a prior.
     first : array of shape (d, K)
         n(c) over the rows where the attribute is present.
     scale : array of shape (d, d)
-        By what to multiply the imaginary counts of child j under parent i (BDeu spreads them).
+        The factor for the imaginary counts of child j under parent i (BDeu spreads them).
     constants : array of shape (2,)
         Back-off constants of level 0 (the class) and level 1 (one parent).
     """
@@ -202,9 +202,9 @@ def pair_cells(
     missing: str,
     unseen: str,
 ) -> PairCells:
-    """Lay counts and priors out for the kernels.
+    """Return counts and priors in the layout of the kernels.
 
-    ``constants`` are those of levels 0 and 1, needed where some attribute backs off.
+    ``constants`` are the back-off constants of levels 0 and 1, needed if some attribute backs off.
     """
     variables = schema.categorical
     offsets = np.asarray(schema.offsets, dtype=np.intp)

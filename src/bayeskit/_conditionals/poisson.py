@@ -49,7 +49,7 @@ class CountDensity(Density):
         return np.asarray(self.rates.any(axis=0))
 
     def _blocks(self, chunk: Chunk) -> Iterator[tuple[int, Floats]]:
-        """Yield the values of some rows at a time, with the number of the first; what is no count is refused."""
+        """Yield the values of some rows at a time, with the index of the first. Raise an error for invalid counts."""
         for start in range(0, chunk.n_rows, _BLOCK):
             block = chunk.values[start : start + _BLOCK][:, self.columns]
             self.check_values(block, self.names, chunk.first_row + start + np.arange(len(block)))
@@ -68,8 +68,8 @@ class Poisson(CountDensity):
         What to call them in messages.
     rates : array of shape (K, d)
         λ_c. An attribute whose rates are all 0 was never above 0 and is left out.
-    counted, alpha : Counted and float, optional
-        What they were estimated from, needed to leave a row out.
+    counted, alpha : CountedMoments and float, optional
+        The moments and the prior that they were estimated from, for leave-one-out.
     """
 
     columns: NDArray[np.intp]
@@ -143,7 +143,7 @@ class Poisson(CountDensity):
         return Formula("Pois", (Parameter("λ", float(self.rates[k, i])),))
 
     def left_out_alone(self, x: Floats, own: Floats, target: Codes, scored: Floats) -> Floats:
-        """Score x at the rate without the row; the rate of all rows, which the prior has, is held."""
+        """Score x at the rate without the row. The rate of the prior, that of all rows, is kept fixed."""
         assert self.counted is not None
         weight, total = self.counted.classes.weight, total_of(self.counted.classes)
         pooled = total.sum() / max(weight.sum(), 1e-300)
@@ -216,12 +216,12 @@ def total_of(moments: Moments) -> Floats:
     array([[5.]])
     """
     high, low = moments.mean()
-    # Means far beyond any count are refused later; here they must only not overflow.
+    # Means far beyond any count raise an error later. Here they must not overflow.
     return np.clip(high + low, -1e100, 1e100) * moments.weight
 
 
 def poisson_of(moments: Moments, columns: Any, names: tuple[Name, ...], *, alpha: float = 1.0) -> Poisson:
-    """Estimate rates from moments, out of which rows can be left again; see :func:`estimate_poisson`."""
+    """Estimate rates from moments, with leave-one-out; see :func:`estimate_poisson`."""
     rates = estimate_poisson(moments.weight, total_of(moments), columns, names, alpha=alpha)
     pooled = moments.pooled()
     return replace(rates, counted=CountedMoments(moments.rescaled(pooled.exponent), pooled), alpha=alpha)
@@ -259,7 +259,7 @@ def estimate_poisson(
             "alpha={alpha!r} is not a number of rows: it must be 0 or above, and finite.", alpha=alpha
         )
     below = total < -1e-6 * np.maximum(weight, 1.0)
-    # Sums from which rows were taken away may miss 0 by a rounding.
+    # After rows were removed, sums may be slightly negative because of rounding.
     weight, total = np.maximum(weight, 0.0), np.maximum(total, 0.0)
     n = weight.sum(axis=0)
     pooled = np.divide(total.sum(axis=0), n, out=np.zeros_like(n), where=n > 0.0)

@@ -1,4 +1,4 @@
-"""Draws model parameters from their posteriors: Dirichlet for tables, normal-inverse-gamma for normals.
+"""Draws of model parameters from their posteriors: Dirichlet for tables, normal-inverse-gamma for normals.
 
 Every draw has its own key (seed, table, context), so the interval of a row does not depend on the other rows of a
 call.
@@ -22,7 +22,7 @@ NEVER = -1e300
 
 T = TypeVar("T", Floats, tuple[Floats, Floats])
 
-# Bytes of draws that are remembered between blocks of rows.
+# The maximum size of the cached draws, in bytes.
 MOST_KEPT = 2**28
 
 
@@ -32,7 +32,7 @@ def keyed(seed: int, *key: int) -> np.random.Generator:
     >>> bool(keyed(0, 1).random() == keyed(0, 1).random()), bool(keyed(0, 1).random() == keyed(0, 2).random())
     (True, False)
     """
-    # The length comes first: SeedSequence treats (1,) and (1, 0) alike.
+    # The length comes first, because SeedSequence treats (1,) and (1, 0) as equal.
     return np.random.default_rng((seed, len(key), *key))
 
 
@@ -50,7 +50,7 @@ class Draws:
         self._bytes = 0
 
     def get(self, key: tuple[int, ...], make: Callable[[np.random.Generator], T]) -> T:
-        """Return what was made under a key, or make it with the generator of the key."""
+        """Return the cached draw of a key, or make it with the generator of the key."""
         if key in self._kept:
             kept: T = self._kept[key]
             return kept
@@ -65,8 +65,8 @@ class Draws:
 def log_gamma_draws(rng: np.random.Generator, shape: Floats, draws: int) -> Floats:
     """Return logarithms of gamma draws: shape (*shape.shape[:-1], draws, K).
 
-    Below 1 by log G(a) = log G(a + 1) + log(U)/a: drawn directly, a gamma of a small shape is 0 most of the time, and
-    which of two zeros is larger would be lost.
+    Shapes below 1 use log G(a) = log G(a + 1) + log(U)/a: drawn directly, a gamma with a small shape underflows to 0
+    most of the time, and the ratio of two draws would be lost.
 
     >>> log_gamma_draws(keyed(0), np.array([[1e-4, 0.0]]), 3).shape
     (1, 3, 2)
@@ -75,8 +75,8 @@ def log_gamma_draws(rng: np.random.Generator, shape: Floats, draws: int) -> Floa
 
 
 def _log_gamma(rng: np.random.Generator, shape: Floats) -> Floats:
-    # Shapes come back from logarithms, and the last bit of exp is the machine's: 1 + 2⁻⁵² would be drawn in another way
-    # than 1, and every number after it would differ from one release of NumPy to the next.
+    # Shapes are computed by exp, whose last bit depends on the machine. 1 + 2⁻⁵² would be drawn by another method than
+    # 1, and all later numbers would differ between releases of NumPy. So round the shapes.
     fraction, exponent = np.frexp(shape)
     shape = np.ldexp(np.round(np.ldexp(fraction, 40)), exponent - 40)
     small = shape < 1.0
@@ -93,7 +93,8 @@ def log_dirichlet(rng: np.random.Generator, counts: Floats, draws: int) -> Float
     Parameters
     ----------
     counts : array of shape (R, K)
-        Real and imaginary counts together. A state without any is never drawn; where no state has any, all are alike.
+        Real and imaginary counts together. A state without counts has probability 0. Without any counts, all states
+        are equally probable.
 
     Returns
     -------
@@ -110,16 +111,16 @@ def log_dirichlet(rng: np.random.Generator, counts: Floats, draws: int) -> Float
 
 
 def log_dirichlet_about(rng: np.random.Generator, counts: Floats, weight: Floats, centre: Floats) -> Floats:
-    """Return logarithms of draws from Dirichlets whose imaginary counts were drawn themselves, as back-off has them.
+    """Return logarithms of draws from Dirichlets whose imaginary counts were drawn themselves, for back-off.
 
     Parameters
     ----------
     counts : array of shape (R, K)
-        The real ones.
+        The real counts.
     weight : array of shape (K,)
-        How many imaginary rows there are. Where there is no row at all a draw is that of ``centre``.
+        The number of imaginary rows. Without any rows, a draw is that of ``centre``.
     centre : array of shape (R, draws, K)
-        Logarithms of the shares that the imaginary rows have.
+        The logarithms of the shares of the imaginary rows.
 
     Examples
     --------
@@ -149,7 +150,7 @@ def log_normalised(logs: Floats) -> Floats:
 def normal_draws(
     rng: np.random.Generator, deviation: Floats, freedom: Floats, rows: Floats, draws: int
 ) -> tuple[Floats, Floats]:
-    r"""Draw how far the mean lies from its estimate, and the deviation: two arrays of shape (draws, K).
+    r"""Draw the error of the mean, and the deviation: two arrays of shape (draws, K).
 
     .. math:: \sigma^2 = \nu s^2/\chi^2_\nu, \qquad \mu - m \sim N(0, \sigma^2/\kappa)
 
@@ -165,7 +166,7 @@ def normal_draws(
     (0.1, 1.01)
     """
     size = (draws, len(deviation))
-    # χ² is twice a gamma of half the freedom; by logarithms, since with few degrees of freedom it may be 0.
+    # χ² is twice a gamma with half the degrees of freedom. Use logarithms, because with few degrees it may underflow.
     log_half = log_gamma_draws(rng, 0.5 * freedom, draws)
     sigma = deviation * np.exp(0.5 * (np.log(0.5 * freedom) - log_half))
     return sigma / np.sqrt(rows) * rng.standard_normal(size), sigma
@@ -173,7 +174,7 @@ def normal_draws(
 
 @dataclass(frozen=True, eq=False)
 class Normals:
-    """What is known of the normals of one attribute in K classes.
+    """The posterior of the normals of one attribute in K classes.
 
     Attributes
     ----------
@@ -212,7 +213,7 @@ class Normals:
 
 @dataclass(frozen=True, eq=False)
 class NormalPosterior:
-    """What is known of the normals of some columns."""
+    """The posterior of the normals of some columns."""
 
     of: Mapping[int, Normals]
 
@@ -221,7 +222,7 @@ class NormalPosterior:
             normals.add(chunk.values[:, column], draws, (2, column), out)
 
 
-# Cells of words drawn at a time: all draws of a large vocabulary together would not fit.
+# The number of cells of words to draw at a time: all draws of a large vocabulary would not fit into memory.
 _WORDS_AT_ONCE = 2**21
 
 
@@ -233,10 +234,10 @@ class WordPosterior:
     ----------
     shape : (V, K)
     drawn : callable
-        Given a generator and a number of draws: what a word adds to log P(x | c), of shape (V, draws, K), and what
-        every text has, of shape (draws, K).
+        A function from a generator and a number of draws to the terms of each word in log P(x | c), of shape
+        (V, draws, K), and the constant term of every text, of shape (draws, K).
     words : callable
-        From a block to what is multiplied: counts of words, or zeros and ones.
+        A function from a block to the factors of these terms: counts of words, or zeros and ones.
     """
 
     shape: tuple[int, int]

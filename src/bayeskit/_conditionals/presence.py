@@ -63,14 +63,14 @@ class Presence(Component):
         left = held - own[:, None]
         if (left < -1e-9 * (held + other)).any():
             raise never_counted(float(left.min()))
-        # What is missing is a difference: no more than its rounding is nothing.
+        # The weight of missing values is a difference, so clear its rounding error.
         left = np.where(left <= 4e-15 * (held + other), 0.0, left) + self.alpha
         total = left + other + self.alpha
         with np.errstate(divide="ignore"):
             mine = np.log(left / np.where(total > 0, total, 1.0))
         rows = np.arange(len(label))
         terms[rows, :, label] = np.where(own[:, None] > 0, mine, terms[rows, :, label])
-        # Where the row alone had no value, missingness would be no state of the attribute.
+        # If only this row has a missing value, missing would not be a state without it.
         everyone = self.missing.sum(axis=1)
         weight = (self.present + self.missing).sum(axis=1)
         alone = missing & (everyone - own[:, None] <= 1e-9 * np.maximum(weight - own[:, None], 1.0))
@@ -161,7 +161,7 @@ class _PresencePosterior:
 
 
 def estimate_presence(present: Floats, margin: Floats, alpha: float) -> Presence | None:
-    """Estimate from Σw of present values (K, d) and n(c); None where nothing was ever missing."""
+    """Estimate from Σw of present values (K, d) and n(c). Return None if no value is missing."""
     missing = np.maximum(margin[:, None] - present, 0.0)
     columns = np.flatnonzero(missing.sum(axis=0) > 1e-9 * max(margin.sum(), 1.0))
     if not len(columns):

@@ -1,11 +1,11 @@
-"""A model as a formula that other languages can say: sums of look-ups and densities, as a small tree.
+"""A model as a formula for other languages: sums of look-ups and densities, as a small tree.
 
 A conditional returns its log-probability as a ``Score`` (``Conditional.score``), and each language is a
-``Writer`` with one method for each kind of score. Neither knows the other, so a new density needs no new
-writer, and a new language no new density.
+``Writer`` with one method for each kind of score. They are independent, so a new density needs no new writer, and a
+new language no new density.
 
-Every score stands for K numbers of a row, one for each class. Attributes are numbered as in a chunk: categorical
-ones by their place in ``codes``, numeric ones (or the columns of a block) by their place in ``values``. The codes
+Every score represents K numbers of a row, one for each class. Attributes are identified as in a chunk: categorical
+ones by their index in ``codes``, numeric ones (or the columns of a block) by their index in ``values``. The codes
 of an attribute with r states are 0, …, r − 1, r for missing and r + 1 for unseen.
 """
 
@@ -27,7 +27,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Writer(Protocol[T_co]):
-    """A language in which scores can be written."""
+    """A target language, into which scores are translated."""
 
     def look_up(self, score: LookUp, /) -> T_co: ...
     def number(self, score: Number, /) -> T_co: ...
@@ -51,7 +51,7 @@ class Score(ABC):
     @property
     @abstractmethod
     def is_possible(self) -> bool:
-        """Whether it is finite for every row: nothing in it has probability zero."""
+        """Whether it is finite for every row, so that nothing has probability zero."""
 
     def flat(self) -> list[Score]:
         """Return the scores that it is the sum of."""
@@ -199,7 +199,7 @@ class IfPresent(Score):
 class Family:
     """log P(child | parents, c) by the codes of the parents and the child.
 
-    Where a parent is missing, the table backs off to the parents before it; where the child is, it has 0.
+    If a parent is missing, the table backs off to the parents before it. If the child is missing, the value is 0.
     """
 
     parents: tuple[int, ...]
@@ -213,7 +213,7 @@ class Family:
 
 @dataclass(frozen=True, eq=False)
 class Marginal(Score):
-    r"""Categorical attributes with parents; what is missing is summed over.
+    r"""Categorical attributes with parents, with missing values summed over.
 
     .. math:: \log \sum_{\text{needed}} \prod_j P(x_j \mid c, \text{parents of } x_j)
 
@@ -226,11 +226,11 @@ class Marginal(Score):
         Children before their parents.
     sizes : mapping from attribute to r
     values : mapping from attribute to codes
-        The codes that a missing value may stand for. An attribute that is not named here is never missing:
-        missing is one of its states. Without codes it cannot be summed over.
+        The codes over which a missing value is summed. An attribute that is not named here is never missing, because
+        missing is one of its states. An attribute without codes cannot be summed over.
     most : int or None
-        With more joint states of the needed attributes than this, or where one has no codes, nothing is summed
-        over: families back off from their first missing parent. None: no limit.
+        With more joint states of the needed attributes than this, or if one has no codes, nothing is summed over, and
+        families back off from their first missing parent. None: no limit.
     """
 
     families: tuple[Family, ...]
@@ -247,7 +247,7 @@ class Marginal(Score):
 
     @property
     def is_forest(self) -> bool:
-        """Whether sums can be passed from children to their one parent each, whatever is missing."""
+        """Whether every child has one parent, so that messages can be passed regardless of what is missing."""
         return self.most is None and all(len(family.parents) <= 1 for family in self.families)
 
     @cached_property

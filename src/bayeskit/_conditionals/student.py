@@ -26,8 +26,8 @@ from bayeskit._statistics.part import never_counted
 from bayeskit.priors import NormalInverseGamma
 from bayeskit.typing import Floats
 
-# So many factors 1 + z² are multiplied before a logarithm is taken: a product overflows only where the
-# values lie absurdly far out, and such a row is scored again one logarithm at a time.
+# The number of factors 1 + z² to multiply before taking a logarithm. A product overflows only for extreme values, and
+# such a row is scored again with one logarithm per factor.
 FACTORS = 64
 
 
@@ -36,10 +36,10 @@ def add_log_density(
     values: Any, place: Any, mean: Any, low: Any, inverse: Any, power: Any, norm: Any, total: Any,
     tile: Any, sums: Any, product: Any, out: Any,
 ) -> Any:  # fmt: skip
-    """Add Σ_j (norm_j − power_j·log(1 + z_j²)) to ``out`` (n, K); return −1, or the place of an infinity.
+    """Add Σ_j (norm_j − power_j·log(1 + z_j²)) to ``out`` (n, K). Return −1, or the index of an infinite value.
 
-    Logarithms are what this costs, so attributes of equal power share one: ``product`` (TILE,) holds
-    q = Π(1 + z²) − 1, which keeps its digits where z is small, and log1p(q) is taken where the power changes.
+    Logarithms dominate the cost, so attributes of equal power share one: ``product`` (TILE,) holds
+    q = Π(1 + z²) − 1, which is accurate for small z, and log1p(q) is taken when the power changes.
     """
     n, m, classes = np.uintp(values.shape[0]), np.uintp(place.shape[0]), np.uintp(mean.shape[0])
     one = np.uintp(1)
@@ -84,7 +84,7 @@ def add_log_density(
 
 
 class NormalPrior(Protocol):
-    """What is believed of a mean and variance beforehand; None leaves the choice to the data."""
+    """A prior of mean and variance. A parameter of None is chosen from the data."""
 
     @property
     def mean(self) -> float | Floats | None: ...
@@ -112,8 +112,8 @@ class Student(CentredDensity):
         False for an attribute that is left out because it is constant.
     columns : int array of shape (d,)
         The positions of the attributes in ``chunk.values``.
-    counted, prior : Counted, tuple of arrays of shape (d,)
-        What they were estimated from: moments, and μ0, κ0, α0, β0 in their units, NaN where left open.
+    counted, prior : CountedMoments, tuple of arrays of shape (d,)
+        The moments and the prior that they were estimated from: μ0, κ0, α0, β0, or NaN if chosen from the data.
     """
 
     mean: Floats
@@ -128,7 +128,7 @@ class Student(CentredDensity):
     family: ClassVar[str] = "student"
     parameters: ClassVar[tuple[str, ...]] = ("mean", "mean_low", "scale", "freedom")
     takes_prior: ClassVar[bool] = True
-    # It is what a Gaussian attribute is expected to be after some rows, not what rows of a hidden class are.
+    # It is the predictive distribution of a Gaussian attribute, not a distribution of rows in a hidden class.
     can_be_hidden: ClassVar[bool] = False
     words: ClassVar[FamilyWords] = FamilyWords(
         "a Student density", "numbers (Student density)", "t(x; ν, μ, s) is Student's density."
@@ -140,7 +140,7 @@ class Student(CentredDensity):
 
     @classmethod
     def suits(cls, moments: Moments, whole: bool) -> bool:
-        """Never tried: with many rows it is the Gaussian, with few its prior decides."""
+        """Return False: with many rows it equals the Gaussian, and with few its prior dominates."""
         return False
 
     @cached_property
@@ -192,7 +192,7 @@ class Student(CentredDensity):
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
         rows = self.prior[1] + self.counted.classes.weight
-        # s² of the predictive is that of the normals times (κ + 1)/κ, since the mean is not known either.
+        # s² of the predictive is that of the normals times (κ + 1)/κ, because the mean is uncertain, too.
         deviation = self.scale * np.sqrt(rows / (rows + 1.0))
         known: Any = (self.mean, self.mean_low, deviation, self.freedom, rows)
         return NormalPosterior(
@@ -207,7 +207,7 @@ class Student(CentredDensity):
 
 
 def estimate_student(moments: Moments, columns: NDArray[np.intp], prior: NormalPrior) -> Student:
-    r"""Turn moments into predictive densities under a normal-inverse-gamma prior.
+    r"""Estimate predictive densities from moments under a normal-inverse-gamma prior.
 
     With n rows of mean x̄ and sum of squares S about it,
 
@@ -215,9 +215,9 @@ def estimate_student(moments: Moments, columns: NDArray[np.intp], prior: NormalP
               \alpha_n = \alpha_0 + \frac n2, \quad
               \beta_n = \beta_0 + \frac S2 + \frac{\kappa_0 n (\bar x - \mu_0)^2}{2\kappa_n}
 
-    and x is Student with ν = 2αₙ about μₙ with s² = βₙ(κₙ + 1)/(αₙκₙ). What the prior leaves open is taken
-    from the data: μ0 the mean over all classes, κ0 = 1, α0 = 1, β0 half the variance over all classes. An
-    attribute that is constant over all classes is left out unless β0 is given.
+    and x is Student with ν = 2αₙ about μₙ with s² = βₙ(κₙ + 1)/(αₙκₙ). Parameters that the prior does not give are: μ0
+    the mean over all classes, κ0 = 1, α0 = 1, β0 half the variance over all classes. A constant attribute is left out
+    unless β0 is given.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def estimate_student(moments: Moments, columns: NDArray[np.intp], prior: NormalP
     moments = moments.rescaled(pooled.exponent)
     n, unit = moments.weight, moments.exponent
     variance = pooled.scaled_variance()
-    # Everything is in the units that are held, x·2^−unit, until the end.
+    # Everything is in the stored scale, x·2^−unit, until the end.
     mean, mean_low = (np.ldexp(part, -unit) for part in moments.mean())
     center, center_low = (np.ldexp(part, -unit) for part in pooled.mean())
     with np.errstate(over="ignore", under="ignore"):
@@ -241,7 +241,7 @@ def estimate_student(moments: Moments, columns: NDArray[np.intp], prior: NormalP
         beta = 0.5 * variance if prior.beta is None else np.ldexp(prior.beta, -2 * unit)
     kappa = 1.0 if prior.kappa is None else prior.kappa
     alpha = 1.0 if prior.alpha is None else prior.alpha
-    # A cell of no weight has no mean of its own; it goes all the way to μ0, since its share is κ0/κ0.
+    # A cell without weight has no mean; its share of κ0/κ0 moves it to μ0.
     apart = (center - mean) + (center_low - mean_low)
     kappa_n, alpha_n = kappa + n, alpha + 0.5 * n
     beta_n = beta + 0.5 * n * moments.scaled_variance() + 0.5 * apart * apart * kappa * n / kappa_n

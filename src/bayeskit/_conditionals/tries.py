@@ -1,4 +1,4 @@
-"""Stores the counts of families as tries, with every level of back-off, for look-up."""
+"""The counts of families as tries, with every level of back-off, for look-up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Trie(NamedTuple):
     and the n_l(context, x, c) of the child's states x that were seen in it; both sparse over the classes.
 
     The level l of family f has the number g = first_parent[f] + f + l. Contexts of all families and levels are
-    numbered through, and so are cells (a context and a state of the child).
+    numbered consecutively, and so are cells (a context and a state of the child).
 
     Attributes
     ----------
@@ -69,10 +69,10 @@ class Trie(NamedTuple):
 def sum_contexts(
     cell_start: Any, count_start: Any, classes: Any, weights: Any, sums: Any, states: Any, out: Any
 ) -> Any:
-    """Write N(context, c) and the number of states with weight, classes ascending, and return how many there are.
+    """Write N(context, c) and the number of states with weight, classes ascending. Return the number of entries.
 
-    ``sums`` and ``states`` have K zeros, and have them again at the end; ``out`` is (where the entries of each
-    context begin, their classes, weights and numbers of states).
+    ``sums`` and ``states`` are K zeros before and after. ``out`` is (start of the entries of each context, their
+    classes, weights and numbers of states).
     """
     begins, out_class, out_weight, out_states = out
     n = 0
@@ -114,7 +114,7 @@ def fill_hash(keys: Any, first: Any, shift: Any, hash_keys: Any, node_of: Any) -
 
 @kernel
 def find_context(shift: Any, hash_keys: Any, begin: Any, node_of: Any, start: Any, key: Any) -> Any:
-    """Return the number of a context, −1 where it was never seen.
+    """Return the index of a context, or −1 if it does not occur.
 
     ``begin`` and ``start`` are where the table of its level begins in ``hash_keys`` and ``node_of``.
     """
@@ -131,7 +131,7 @@ def find_context(shift: Any, hash_keys: Any, begin: Any, node_of: Any, start: An
 
 @kernel
 def find_cell(cell_start: Any, cell_state: Any, node: Any, x: Any) -> Any:
-    """Return the number of the cell of state x in a context, −1 where it was never seen."""
+    """Return the index of the cell of state x in a context, or −1 if it does not occur."""
     low, end = cell_start[node], cell_start[node + 1]
     high = end
     # States ascend, so x is at position x if all smaller states were seen too, and before it otherwise.
@@ -152,24 +152,24 @@ def find_cell(cell_start: Any, cell_state: Any, node: Any, x: Any) -> Any:
 
 Ints = NDArray[np.int64]
 
-# A table of all contexts there could be is taken while it is small, or has no more than this many places for
-# each context there is; otherwise a hash with twice as many places as contexts, at least.
+# A table of all possible contexts is used if it is small, or has at most this many slots for each context that occurs.
+# Otherwise a hash table with at least twice as many slots as contexts is used.
 _SMALL_TABLE, _PLACES_A_CONTEXT = 256, 8
 
 
 def lay_tries(
     families: Families, schema: Schema, missing: str = "ignore", is_state: NDArray[np.bool_] | None = None
 ) -> Trie:
-    """Lay the counts of all levels of all families out for look-up.
+    """Return the counts of all levels of all families as tries.
 
     Parameters
     ----------
     families : Families
     schema : Schema
     missing : "ignore" or "state"
-        With "state", missing is one more state of every attribute that was ever missing.
+        With "state", missing is an additional state of every attribute with missing values.
     is_state : bool array over the categorical attributes, optional
-        Which these are, if that depends on other families too.
+        Which attributes these are, if this depends on other families, too.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def states_of_missing(families: Families, schema: Schema) -> NDArray[np.bool_]:
 
 
 class _Layer:
-    """Collects levels, each after the one with a parent less, into the flat arrays of a trie."""
+    """Collects levels, each after the one with one parent fewer, into the flat arrays of a trie."""
 
     def __init__(self, n_classes: int) -> None:
         self.n_classes = n_classes

@@ -30,7 +30,7 @@ from bayeskit.priors import Smoothing, backs_off
 from bayeskit.typing import Floats
 
 _U = np.uintp
-# A summand e⁻⁴⁵ times the largest is lost in its rounding, however many pairs there are.
+# Summands below e⁻⁴⁵ times the largest are lost to rounding, regardless of the number of pairs.
 _NOTHING = 45.0
 
 
@@ -51,10 +51,10 @@ def add_two_parents(
     out: Any,
     fallen: Any,
 ) -> None:
-    """Add log P(c, x) of every row, and mark the rows without a pair that counts.
+    """Add log P(c, x) of every row, and mark the rows without a qualifying pair.
 
-    One pair after the other over a tile of rows, so that its part of the look-up table stays in the cache.
-    ``row_of`` gives the row of the table for each two codes of a pair, −1 where they do not count.
+    A tile of rows is processed one pair at a time, so that its part of the look-up table stays in the cache. ``row_of``
+    gives the row of the table for each two codes of a pair, or −1 if they do not qualify.
     """
     n, d, step = codes.shape[0], _U(codes.shape[1]), places.shape[0]
     width = _U(table.shape[2])
@@ -119,7 +119,7 @@ def absorb(scores: Any, taken: Any, best: Any, total: Any) -> None:
 
 @kernel
 def close_rows(begin: Any, taken: Any, best: Any, total: Any, votes: Any, out: Any, fallen: Any) -> None:
-    """Add the logarithm of the mean to ``out``, −inf where it is 0; mark the rows without a vote."""
+    """Add the logarithm of the mean to ``out`` (−inf for 0), and mark the rows without a vote."""
     for r in range(taken):
         fallen[begin + r] = votes[r] <= 0.0
         if votes[r] > 0.0:
@@ -130,13 +130,13 @@ def close_rows(begin: Any, taken: Any, best: Any, total: Any, votes: Any, out: A
 
 # Factors of at least this size are multiplied and one logarithm is taken of many; smaller ones one by one.
 _SMALL, _TINY = 1e-30, 1e-200
-# So much of a weight must be there to be taken out; the rest is rounding.
+# At least this fraction of a weight must be present to be removed; the rest is rounding error.
 _ROUNDED = 1.0 - 1e-9
 
 
 @kernel
 def left(held: Any, own: Any) -> Any:
-    """Return the rest of a cell, 0 if it is rounding alone."""
+    """Return the remainder of a cell, or 0 if it is only rounding error."""
     rest = held - own
     return rest if rest > 4e-15 * held else 0.0
 
@@ -155,9 +155,9 @@ def score_own_class(
     own: Any,
     short: Any,
 ) -> Any:
-    """Return Σ log P(x_k | c, x_i, x_j) over k of the row's own class, its weight taken out of every count.
+    """Return Σ_k log P(x_k | c, x_i, x_j) of the row's own class, with its weight removed from every count.
 
-    ``counts`` and ``totals`` are those of the context; ``short[0]`` becomes the most that any cell lacks.
+    ``counts`` and ``totals`` are those of the context. ``short[0]`` becomes the largest deficit of any cell.
     """
     product, logarithm, place = 1.0, 0.0, _U(0)
     for k in range(_U(len(sizes))):
@@ -213,10 +213,10 @@ def add_left_out_two_parents(
     out: Any,
     fallen: Any,
 ) -> None:
-    """Add log P(c, x) of every row without the given part of its own weight.
+    """Add the leave-one-out log P(c, x) of every row, with a given part of its weight removed.
 
-    Only the row's own class has other counts; the other classes are looked up, but for the total of
-    P(c, x_i, x_j), which all share. ``short[0]`` becomes the most that any cell lacks beyond rounding.
+    Only the counts of the row's own class change. The other classes are looked up, except for the total of
+    P(c, x_i, x_j), which all classes share. ``short[0]`` becomes the largest deficit of any cell beyond rounding.
     """
     n, d, k = codes.shape[0], _U(codes.shape[1]), _U(out.shape[1])
     for begin in range(0, n, len(scores)):
@@ -277,11 +277,11 @@ class TwoParents(Conditional):
     offsets : int array of shape (d + 1,)
         Where each attribute begins in a row: its states, a cell for missing and one for unseen values.
     triples, totals, imaginary, is_state
-        What the table was made of, for leaving rows out: the counts, the denominators (rows of the table, d, K),
+        The table was computed from these, for leave-one-out: the counts, the denominators (rows of the table, d, K),
         the imaginary counts (pairs, Σ(r + 2)), and the attributes for which missing is a state.
     min_count : float
     fallback : conditional
-        It answers, prior included, where no pair counts.
+        Scores the rows without a qualifying pair. It includes the prior.
     """
 
     adds_prior: ClassVar[bool] = False
@@ -314,7 +314,7 @@ class TwoParents(Conditional):
             out[rows] += answers
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add log P(c, x) of every row as if ``own[i]`` of its weight had never been counted."""
+        """Add the leave-one-out log P(c, x) of every row, with the weight ``own`` removed."""
         assert chunk.target is not None
         here, fallen, short = self.contexts, np.empty(chunk.n_rows, dtype=np.bool_), np.zeros(1)
         tile, k = min(_TILE, max(chunk.n_rows, 1)), out.shape[1]
@@ -367,9 +367,9 @@ def estimate_two_parents(
     attributes : names
         The super-parents to use, among those counted.
     fallback : conditional
-        What answers for a row where no pair counts. Like the result it includes the prior of the class.
+        Scores the rows without a qualifying pair. Like the result, it includes the prior of the class.
     min_count : float
-        A pair of states counts where n(x_i, x_j), over all classes, is at least this.
+        A pair of states qualifies if n(x_i, x_j), over all classes, is at least this.
     weights : array of shape (pairs,), optional
         The vote of each pair of ``attributes``, pairs in schema order; pairs with weight 0 are ignored.
 
@@ -420,7 +420,7 @@ def estimate_two_parents(
 
 
 def _least(min_count: float) -> float:
-    # Fractions that make up min_count may add up to a little less.
+    # Because of rounding, fractional weights may add up to slightly less than min_count.
     return float(min_count) * (1.0 - 1e-9)
 
 

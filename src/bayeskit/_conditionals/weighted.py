@@ -2,7 +2,7 @@ r"""Weighted conditionals: the factor of each attribute is raised to its weight.
 
 .. math:: \prod_i P(x_i \mid c)^{w_i}
 
-A weight of 0 leaves the attribute out, also where its factor is 0. Such a product is no distribution of rows.
+A weight of 0 leaves the attribute out, even if its factor is 0. Such a product is not a distribution of rows.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def powered(log: Floats, weight: float | Floats) -> Floats:
 
 
 def _single_tables(tables: TableConditional) -> Iterator[TableConditional]:
-    """The table of each attribute by itself, with what it was counted from."""
+    """Yield the table of each attribute separately, with its counts."""
     counted = tables.counted
     assert counted is not None
     for j in range(len(tables.offsets) - 1):
@@ -200,7 +200,7 @@ def _single_tables(tables: TableConditional) -> Iterator[TableConditional]:
 
 
 def _single_gaussians(normal: Gaussian) -> Iterator[Gaussian]:
-    """The density of each attribute by itself, with what it was estimated from."""
+    """Yield the density of each attribute separately, with its moments."""
     assert normal.counted is not None
     for j in range(len(normal.columns)):
         one = np.array([j])

@@ -1,9 +1,9 @@
-r"""Words that speak for and against classes: a weighed sum of two models of a text.
+r"""The score of the words of a text: a weighted sum of two models.
 
 .. math:: \log P(y \mid x) = \log P(y) + b_y + \sum_v x_v (u \log\theta_{yv} + w \, \omega_{yv}) + \text{const}
 
 θ is the word distribution of the class (:mod:`bayeskit._conditionals.multinomial`), ω the weights of complement naive
-Bayes (:mod:`bayeskit._conditionals.complement`). A text without a known word says nothing: it adds nothing, b included.
+Bayes (:mod:`bayeskit._conditionals.complement`). A text without a known word adds nothing, not even b.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ class WordScore(Conditional):
 
     @property
     def is_distribution(self) -> bool:
-        """Scores of classes, and no distribution of texts."""
+        """False: the scores are not a distribution of texts."""
         return False
 
     @cached_property
     def table(self) -> Floats:
-        """What one unit of each word adds to each class: shape (V, K)."""
+        """The score of one unit of each word in each class: shape (V, K)."""
         u, w = self.weights
         return np.ascontiguousarray(u * self.multinomial.table + w * self.complement.table)
 
@@ -94,7 +94,7 @@ class WordScore(Conditional):
         out += has_words(chunk)[:, None] * self.bias
 
     def left_out(self, chunk: Chunk, own: Floats) -> tuple[Floats, Floats]:
-        """Return the scores of each of the two models, each row left out: arrays of shape (n, K)."""
+        """Return the leave-one-out scores of the two models: arrays of shape (n, K)."""
         first, second = np.zeros((2, chunk.n_rows, len(self.bias)))
         self.multinomial.add_left_out(chunk, own, first)
         self.complement.add_left_out(chunk, own, second)
@@ -111,7 +111,7 @@ class WordScore(Conditional):
 
 
 def has_words(chunk: Chunk) -> NDArray[np.bool_]:
-    """Say of each row whether it has a word of the vocabulary."""
+    """Return for each row whether it has a word of the vocabulary."""
     block: Any = chunk.block
     return np.asarray(np.diff(block.indptr) > 0)
 

@@ -11,7 +11,7 @@ from bayeskit._numba import kernel
 
 _U = np.uintp
 
-# Below these a product, or a factor of it, is represented by its logarithm: the least double is 1e-308.
+# Products or factors below these are represented by their logarithms, because the smallest double is 1e-308.
 _SMALL_PRODUCT, _SMALL_FACTOR = 1e-200, 1e-100
 
 
@@ -132,11 +132,11 @@ def score_left_out(
     work: Any,
     out: Any,
 ) -> float:
-    """Write the scores of :func:`score_parents` with ``own`` of each row taken out of its own counts.
+    """Write the leave-one-out scores of :func:`score_parents`, with the weight ``own`` of each row removed.
 
-    A negative ``min_count`` makes every value that is present a super-parent. ``joint`` holds the imaginary
-    counts of P(c, x_i), ``joint_total`` their sums; where that is negative the first factor is P(x_i | c) instead.
-    Returns the least count left where negative.
+    With a negative ``min_count``, every present value is a super-parent. ``joint`` holds the imaginary counts of
+    P(c, x_i), and ``joint_total`` their sums. If a sum is negative, the first factor is P(x_i | c) instead. Returns
+    the most negative remaining count, or 0.
     """
     counts, offsets, real, sizes, mode, mass, extra, total_mass, alike, first, scale, constants = cells
     n, d = codes.shape
@@ -158,7 +158,7 @@ def score_left_out(
                 for c in range(n_classes):
                     weight += counts[g, g, c]
                 weight -= w
-            # Fractional weights are added up in different orders: what falls short by rounding counts as reached.
+            # Sums of fractional weights depend on the order, so ignore shortfalls by rounding.
             seldom = weight < min_count - 1e-9 * max(1.0, min_count) or weight <= 1e-12 * w
             if u >= sizes[i] or (seldom and min_count >= 0.0):
                 for c in range(n_classes):
@@ -216,10 +216,10 @@ def score_left_out(
 def leave_general(
     codes: Any, own: Any, sums: Any, offsets: Any, sizes: Any, least: float, gone: Any, out: Any
 ) -> None:
-    """Copy codes, with every value left out that follows from another one of the row (subsumption resolution).
+    """Copy codes, without values that are implied by another value of the row (subsumption resolution).
 
-    ``sums[g, h]`` is n(x_i, x_j) over all classes. Where n(x_j) = n(x_i, x_j) ≥ ``least``, x_i says nothing
-    that x_j does not; ``gone[i]`` is the code that means "left out".
+    ``sums[g, h]`` is n(x_i, x_j) over all classes. If n(x_j) = n(x_i, x_j) ≥ ``least``, then x_j implies x_i, and x_i
+    is left out. ``gone[i]`` is the code that means "left out".
     """
     n, d = codes.shape
     for r in range(n):
@@ -244,7 +244,7 @@ def leave_general(
 def information_left_out(
     codes: Any, target: Any, own: Any, counts: Any, offsets: Any, sizes: Any, of_class: Any, out: Any
 ) -> None:
-    """Write I(X_i; Y) with ``own`` of each row taken out of the counts n(v, c): shape (n, d)."""
+    """Write I(X_i; Y) with the weight ``own`` of each row removed from the counts n(v, c): shape (n, d)."""
     n, d = codes.shape
     n_classes = counts.shape[1]
     for i in range(d):

@@ -11,17 +11,17 @@ from bayeskit._numba import intrinsic, kernel
 from bayeskit.errors import ColumnError
 from bayeskit.typing import Floats
 
-# How many words ahead the table is fetched: long enough to hide the way to memory, short enough to stay.
+# How many words ahead the table is prefetched: enough to hide the memory latency, few enough to stay in the cache.
 _AHEAD = np.uintp(16)
 _LINE = np.uintp(8)  # doubles in a cache line
 _SLICE = 1 << 20  # cells of a dense block that are cut at a threshold at a time
-# Scores further out than this are taken as this far out: beside it, the differences of classes are still numbers.
+# Scores are clipped at this value, so that differences between classes stay finite.
 _FARTHEST = 1e307
 
 
 @intrinsic(plain=lambda array, place: None)
 def _prefetch(typing_context: Any, array: Any, place: Any) -> Any:
-    """Ask for the cache line at a place of a flat array; the place may lie anywhere."""
+    """Prefetch the cache line at an index of a flat array; the index may be out of range."""
     from llvmlite import ir
     from numba import types
 
@@ -46,8 +46,8 @@ def _prefetch(typing_context: Any, array: Any, place: Any) -> Any:
 def _add_sparse(indptr: Any, indices: Any, data: Any, table: Any, out: Any) -> None:
     """Add x·table[word]; ``table`` is flat, the class innermost.
 
-    The words of a document lie all over a table of many megabytes, in an order the processor cannot
-    guess but the indices tell: fetching ahead makes this twice as fast as a sparse matrix product.
+    The words of a document are scattered over a table of many megabytes, which the processor cannot predict. The
+    indices are known in advance, and prefetching makes this twice as fast as a sparse matrix product.
     """
     n_classes = np.uintp(out.shape[1])
     last = np.uintp(indices.shape[0] - 1)
@@ -113,7 +113,7 @@ def add_product(block: Any, table: Floats, out: Floats, above: float | None = No
 
 
 def add_scores(block: Any, table: Floats, out: Floats, first_row: int = 0) -> None:
-    """Add X · table to ``out``, and answer also where the product is beyond doubles; refuse NaN and infinity in X.
+    """Add X · table to ``out``, even if the product overflows. Raise an error for NaN and infinity in X.
 
     Examples
     --------
@@ -124,8 +124,8 @@ def add_scores(block: Any, table: Floats, out: Floats, first_row: int = 0) -> No
     """
     before = out.copy()
     add_product(block, table, out)
-    # A finite table can only give something else from a block that is not: asking the few scores,
-    # not the many words, makes the check free.
+    # With a finite table, a score is not finite only if the block is not or the product overflows. Checking the few
+    # scores instead of the many words costs nothing.
     rows = np.flatnonzero(~np.isfinite(out).all(axis=1))
     if not len(rows):
         return
@@ -134,10 +134,10 @@ def add_scores(block: Any, table: Floats, out: Floats, first_row: int = 0) -> No
 
 
 def _scaled_product(block: Any, table: Floats) -> Floats:
-    """Return X · table, of each row's largest class at most so far out, and of the others what they are below it.
+    """Return X · table without overflow: the largest class of each row is clipped, and the others are relative to it.
 
-    Rows are divided by their largest number before they are multiplied. Only the differences between classes matter,
-    and these are multiplied with it again: a class too far below for a double has −inf.
+    Rows are divided by their largest number before multiplying. Only the differences between classes matter. These are
+    multiplied by it again, and a class that is too far below for a double gets −inf.
     """
     if is_sparse(block):
         data, lengths = np.abs(block.data), np.diff(block.indptr)

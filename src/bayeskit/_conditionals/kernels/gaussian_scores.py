@@ -1,10 +1,10 @@
 """Kernels for Gaussian log densities, also given a parent's state, and leave-one-out.
 
-Taking weight w of a value x out of n values with mean m and centred sum S leaves, with δ = x − m,
+Removing the weight w of a value x from n values with mean m and centred sum S gives, with δ = x − m,
 
     n' = n − w,    m' = m − wδ/n',    S' = S − wδ²·n/n'.
 
-Where that leaves little of S, the digits are in the low parts: the sums are then taken in double-double.
+If this leaves little of S, the remaining digits are in the low parts, and the sums are computed in double-double.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from bayeskit._statistics.double import (
 
 # Rows are scored this many at a time, with the rows innermost, where the compiler can vectorise.
 TILE = 64
-# A distance beyond this many deviations counts as this many, so that a sum of squares stays finite.
+# Distances are clipped at this many deviations, so that a sum of squares stays finite.
 FARTHEST = 1e150
 
 
@@ -43,7 +43,7 @@ def distance(x: float, mean: float, low: float, inverse: float) -> float:
     """Return (x − mean)·inverse, bounded; the mean is given as high and low."""
     z = ((x - mean) - low) * inverse
     if isinf(x - mean):
-        # The difference of two values near the largest double: halve before, double after.
+        # The difference of two values near the largest double may overflow: halve before, double after.
         z = (0.5 * x - 0.5 * mean) * inverse * 2.0
     return min(max(z, -FARTHEST), FARTHEST)
 
@@ -106,13 +106,13 @@ def add_scores(
     return np.int64(-1)
 
 
-# The share of S that may go before the closed form loses more than two digits.
+# The fraction of S that may be removed before the closed form loses more than two digits.
 MOST_GONE = 0.99
-# Less than nothing by more than this share was never there.
+# If a weight is negative by more than this fraction, the row was never counted.
 DUST = 1e-9
-# No variance is below this share of that of all classes together.
+# The smallest variance, as a fraction of the variance over all classes.
 FLOOR = 1e-9
-# What a row finds instead of the flat place of an infinity.
+# Results other than the flat index of an infinite value.
 FINE, NEVER_COUNTED = -1, -2
 
 HIGH, LOW, SPREAD, SHRUNK = range(4)
@@ -152,7 +152,7 @@ def remaining(cells: Any, known: Any, c: Any, m: Any, x: float, own: float) -> A
 
 @kernel
 def variance_of(n: float, spread: float, unbiased: Any) -> float:
-    """Return the variance, or −1 where there are too few values for one."""
+    """Return the variance, or −1 if there are too few values."""
     divisor = n - 1.0 if unbiased else n
     return spread / divisor if divisor > 0.0 else -1.0
 
@@ -161,7 +161,7 @@ def variance_of(n: float, spread: float, unbiased: Any) -> float:
 def shrunk(
     n: float, high: float, low: float, spread: float, mean: float, mean_low: float, variance: float, alpha: float
 ) -> Any:  # fmt: skip
-    """Return mean (high and low) and variance after ``alpha`` rows with those of the class."""
+    """Return mean (high and low) and variance after adding ``alpha`` rows with the mean and variance of the class."""
     if n <= 0.0:
         return mean, mean_low, variance
     away = (mean - high) + (mean_low - low)
@@ -214,10 +214,10 @@ def add_scores_left_out(
     pooled: Any, of_pooled: Any, least: Any, unit: Any, alpha: float, unbiased: Any,
     after: Any, fresh: Any, floors: Any, negative: Any, out: Any,
 ) -> Any:  # fmt: skip
-    """Add what ``add_scores`` adds, with ``own`` of each row taken out of all it was counted in.
+    """Add the leave-one-out values of ``add_scores``, with the weight ``own`` of each row removed.
 
-    ``after`` (places, 3, K), ``fresh`` (places, K) and ``floors`` (2, places) are scratch. Where the row was never
-    counted, what would be left is written to ``negative`` and NEVER_COUNTED returned.
+    ``after`` (places, 3, K), ``fresh`` (places, K) and ``floors`` (2, places) are scratch. If a row was never counted,
+    the negative remainder is written to ``negative``, and NEVER_COUNTED is returned.
     """
     last, k = np.uintp(mean.shape[0] - 1), np.uintp(mean.shape[1])
     for i in range(np.uintp(values.shape[0])):

@@ -1,6 +1,6 @@
 """Kernels for leave-one-out scores from counts: tables of states, and blocks of words.
 
-Each returns the most negative count met, 0.0 where there was none: such a row was never counted.
+Each returns the most negative remaining count, or 0.0. A negative count means that the row was never counted.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import numpy as np
 from bayeskit._numba import kernel
 from bayeskit._statistics.double import add
 
-# Less than nothing by more than this share of what was held was never there.
+# If a remainder is negative by more than this fraction of the count, the row was never counted.
 DUST = 1e-9
-# What is left of a count, as a share of it, that is nothing: class weights round what is held and what is
-# taken apart from each other.
+# A remainder below this fraction of the count is rounding error: class weights round the count and the removed weight
+# separately.
 NOTHING = 4e-15
-# What is left of a fractional total in one double that is nothing.
+# A remainder below this fraction of a fractional total in a single double is rounding error.
 DUST_ABOVE = 1e-12
 
 
 @kernel
 def sum_states(counts: Any, counts_low: Any, offsets: Any, spare: Any, high: Any, low: Any) -> None:
-    """Add up the states of each attribute, and its spare cell where ``spare`` is set, in two doubles."""
+    """Sum the states of each attribute, and its spare cell if ``spare`` is set, in double-double."""
     for j in range(np.uintp(offsets.shape[0] - 1)):
         last = offsets[j + np.uintp(1)] - (np.uintp(0) if spare[j] else np.uintp(1))
         for c in range(np.uintp(counts.shape[1])):
@@ -36,7 +36,7 @@ def sum_states(counts: Any, counts_low: Any, offsets: Any, spare: Any, high: Any
 
 @kernel
 def without(held: float, low: float, own: float, margin: float) -> float:
-    """Return held + low − own, exactly nothing where that is rounding; negative if it was never there."""
+    """Return held + low − own, with rounding errors set to 0. Negative if the weight was never counted."""
     left = (held - own) + low
     if left <= NOTHING * held and left >= -DUST * held - 1e-12 * margin:
         return 0.0
@@ -48,10 +48,11 @@ def add_tables(
     codes: Any, target: Any, own: Any, places: Any, log_table: Any, offsets: Any, counts: Any, counts_low: Any,
     imaginary: Any, high: Any, low: Any, prior: Any, spare: Any, spare_total: Any, margin: Any, out: Any,
 ) -> Any:  # fmt: skip
-    """Add Σ_j log P(x_j | c) to ``out`` (n, K), the row's own weight taken out of its class.
+    """Add Σ_j log P(x_j | c) to ``out`` (n, K), with the row's own weight removed from its class.
 
-    ``places`` and ``log_table`` are those of all rows; ``counts`` (with ``offsets``) and ``imaginary`` are of the
-    states and the spare cell of each attribute, ``high + low`` their sums and ``prior`` what is imagined in all.
+    ``places`` and ``log_table`` are those of all rows. ``counts`` (with ``offsets``) and ``imaginary`` are those of the
+    states and the spare cell of each attribute. ``high + low`` are the sums of the counts, and ``prior`` the sums of
+    the imaginary counts.
     """
     d, k = np.uintp(codes.shape[1]), np.uintp(out.shape[1])
     for i in range(np.uintp(codes.shape[0])):
@@ -65,12 +66,12 @@ def add_tables(
                     out[i, c] += log_table[place, c]
                 continue
             if code > size:
-                return -w  # a state never learned
+                return -w  # an unseen state
             g = offsets[j] + code
             left = without(counts[g, label], counts_low[g, label], w, margin[label])
             if left < 0.0:
                 return left
-            # Missing is no state, or no longer one: the attribute is left out for all classes.
+            # If missing is not a state (or no longer one without this row), leave the attribute out for all classes.
             if code == size and (not spare[j] or spare_total[j] - w <= DUST_ABOVE * spare_total[j]):
                 continue
             for c in range(k):
@@ -132,8 +133,8 @@ def score_bernoulli(
 ) -> Any:  # fmt: skip
     """Write log P(words | class) of ``rows``, all of one class and weight w, without each of them.
 
-    ``absent`` is log P(word absent) had the row not the word, 0 where that is log 0 (``zero``); where it would
-    be less than nothing (``short``) the row must have the word. ``base`` is the sum of ``absent``.
+    ``absent`` is log P(word absent) for a row without the word, or 0 if that is log 0 (``zero``). If the count would be
+    negative (``short``), the row must have the word. ``base`` is the sum of ``absent``.
     """
     one = np.uintp(1)
     zeros, shorts = 0, 0

@@ -1,8 +1,8 @@
 """Kernels for leave-one-out scores from moments: Gaussian, Student and Poisson.
 
 ``classes`` (7, K, d) and ``pooled`` (7, 1, d) are cells in double-double, ``of_classes`` and ``of_pooled`` their
-means (high, low) and centred sums, all in units of 2^power. Each loop returns the most negative weight met,
-0.0 where there was none: such a row was never counted.
+means (high, low) and centred sums, all in units of 2^power. Each loop returns the most negative remaining weight, or
+0.0. A negative weight means that the row was never counted.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def add_student(
     least: Any, given_mean: Any, kappa: Any, alpha: Any, given_beta: Any, steps: Any, rest: Any, after: Any,
     out: Any,
 ) -> Any:  # fmt: skip
-    """Add Σ_j log t(x_j; class k) to ``out`` (n, K); what is NaN of the prior comes from all classes."""
+    """Add Σ_j log t(x_j; class k) to ``out`` (n, K). Prior parameters that are NaN are computed from all classes."""
     k = np.uintp(out.shape[1])
     for i in range(np.uintp(values.shape[0])):
         label, w, x = np.uintp(target[i]), own[i], values[i]

@@ -9,7 +9,7 @@ import numpy as np
 from bayeskit._conditionals.kernels.trie_scores import family
 from bayeskit._numba import kernel
 
-# Joint states of a row's missing attributes that are summed over; beyond that families back off.
+# The maximum number of joint states of missing attributes to sum over. Above it, families back off.
 MOST_CONFIGURATIONS = 4_096
 
 
@@ -21,7 +21,7 @@ class Order(NamedTuple):
     backwards : int array over the families
         Children before their parents.
     family_of : int array over the attributes
-        The family whose child it is, −1 where there is none.
+        The family whose child the attribute is, or −1.
     """
 
     backwards: Any
@@ -34,11 +34,11 @@ class Scratch(NamedTuple):
     Attributes
     ----------
     there, needed, rank : arrays over the attributes; the first of shape (1, d)
-        Whether the code is the row's own, whether to sum over it, and as the how-manieth.
+        Whether the code is the row's own, whether to sum over it, and its rank among the chosen attributes.
     chosen, n_values : arrays over the attributes
-        The attributes summed over, and how many states each has.
+        The attributes to sum over, and their numbers of states.
     stage, stage_start, by_stage : arrays over the families
-        After which of the chosen attributes a family is known.
+        The rank of the chosen attribute after which a family is known.
     codes : array of shape (BLOCK, d)
         The row, once for each joint state of the attributes set so far.
     target, own : arrays of shape (BLOCK,)
@@ -66,10 +66,10 @@ class Scratch(NamedTuple):
 
 @kernel
 def choose(trie: Any, rule: Any, order: Any, s: Any) -> Any:
-    """Find the missing attributes with a present descendant, and return how many are to be summed over.
+    """Find the missing attributes with a present descendant, and return the number of attributes to sum over.
 
-    Where they have too many states together, or one has no family of its own, there are none: families then
-    back off from their first missing parent.
+    It is 0 if they have too many joint states, or if one has no family. Families then back off from their first
+    missing parent.
     """
     for a in range(s.needed.shape[0]):
         s.needed[a] = False
@@ -79,7 +79,7 @@ def choose(trie: Any, rule: Any, order: Any, s: Any) -> Any:
             for j in range(trie.first_parent[f], trie.first_parent[f + 1]):
                 s.needed[trie.parents[j]] |= not s.there[0, trie.parents[j]]
     n, configurations, known = 0, 1, True
-    # Parents first, so that a family is known as early as can be.
+    # Parents first, so that a family is known as early as possible.
     for at in range(order.backwards.shape[0] - 1, -1, -1):
         f = order.backwards[at]
         a = trie.child[f]
@@ -100,9 +100,10 @@ def choose(trie: Any, rule: Any, order: Any, s: Any) -> Any:
 
 @kernel
 def sort_by_stage(trie: Any, n: Any, s: Any) -> None:
-    """Sort the families by stage: that of rank m is known once the m-th chosen attribute has its state.
+    """Sort the families by stage: a family of stage m is known when the m-th chosen attribute has its state.
 
-    Those of stage 0 are known at once, those of stage n + 1 left out: nothing present depends on them.
+    Families of stage 0 are known from the start. Those of stage n + 1 are left out, because no present attribute
+    depends on them.
     """
     for m in range(n + 3):
         s.stage_start[m] = 0
@@ -120,7 +121,7 @@ def sort_by_stage(trie: Any, n: Any, s: Any) -> None:
         place = s.stage_start[s.stage[f]]
         s.by_stage[place] = f
         s.stage_start[s.stage[f]] = place + 1
-    # Each start has moved to its end, which is the start of the next.
+    # Each start has moved to its end, which is the start of the next stage.
     for m in range(n + 2, 0, -1):
         s.stage_start[m] = s.stage_start[m - 1]
     s.stage_start[0] = 0
@@ -146,10 +147,10 @@ def set_states(trie: Any, m: Any, n: Any, s: Any) -> Any:
 def add_sums(
     trie: Any, rule: Any, order: Any, rows: Any, codes: Any, target: Any, own: Any, s: Any, out: Any
 ) -> Any:
-    """Add log P(attributes | class) of ``rows`` with holes, and return the least count (below 0: not counted).
+    """Add log P(attributes | class) of ``rows`` with missing values. Return the lowest count (negative: not counted).
 
-    It is a sum, over all states of the attributes that matter, of the product of the families. The states are
-    set one attribute after the other; a family is looked up before those that it does not depend on are set.
+    This is the sum of the product of the families over all states of the chosen attributes. The states are set one
+    attribute at a time, and a family is looked up as soon as it is known.
     """
     least, k = 0.0, out.shape[1]
     for i in rows:

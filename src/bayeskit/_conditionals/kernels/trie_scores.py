@@ -43,9 +43,9 @@ class Rule(NamedTuple):
 
 @kernel
 def left_over(held: Any, own: Any) -> Any:
-    """Return what a count holds without a row's own weight; what is left by rounding alone is nothing.
+    """Return a count without a row's own weight, with rounding errors set to 0.
 
-    A result below zero means that the row was never counted.
+    A negative result means that the row was never counted.
     """
     left = held - own
     if left < -1e-9 * held:
@@ -69,10 +69,10 @@ def family(
     every: Any,
     levels: Any,
 ) -> Any:
-    """Multiply P(child | class, parents) of family f to ``product`` for n rows, and return the least count.
+    """Multiply ``product`` by P(child | class, parents) of family f for n rows, and return the lowest count.
 
-    A result below 0 means that a row was never counted. A missing child has the factor 1; the parents from the
-    first missing one on are left out. Before a product would underflow, its logarithm goes to ``out``.
+    A negative count means that a row was never counted. A missing child has the factor 1. Parents from the first
+    missing one on are ignored. Before a product underflows, its logarithm is added to ``out``.
 
     Parameters
     ----------
@@ -80,15 +80,15 @@ def family(
     there : bool array of shape (≥ n, d) or (1, d)
         Whether a code is the row's own: only then is the row part of a count.
     target, own : arrays of shape (≥ n,)
-        The class to take weight out of, and how much.
+        The class and the weight to remove.
     p : array of shape (K,)
         Scratch.
     product, out : arrays of shape (≥ n, K)
     every, levels : bool, array of shape (n, k + 1, K)
-        Whether to write p of all levels there, and multiply nothing.
+        Whether to write p of all levels to ``levels`` instead of multiplying.
     """
-    # Names for the arrays, and one long loop: to take an array out of a tuple, or to hand it on, costs more
-    # than to use it (measured: 200 ns a level, against 60).
+    # Local names for the arrays, and one long loop: getting an array out of a tuple, or passing it on, costs more than
+    # using it (measured: 200 ns per level, instead of 60).
     sizes, is_state, parents = trie.sizes, trie.is_state, trie.parents
     shifts, key_start, node_start = trie.shift, trie.key_start, trie.node_start
     hash_keys, node_of = trie.hash_keys, trie.node_of
@@ -126,7 +126,7 @@ def family(
                     unknown = a / total if a > 0.0 or (x <= size and total > 0.0) else empty
                     for c in range(k):
                         p[c] = unknown
-                # Contexts only become fewer: where one is not known, none with more parents is.
+                # If a context does not occur, no context with more parents does.
                 if node >= 0:
                     node = find_context(shifts[g], hash_keys, key_start[g], node_of, node_start[g], key)
                 if node < 0:
@@ -163,7 +163,7 @@ def family(
             if not at_end:
                 u = np.int64(codes[i, parent])
                 if u > sizes[parent]:
-                    node = np.int64(-1)  # a state never seen: no context has it
+                    node = np.int64(-1)  # no context has an unseen state
                 if node >= 0:
                     key = key * (sizes[parent] + 1) + u
                 if not there[mark, parent]:
