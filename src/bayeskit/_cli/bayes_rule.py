@@ -13,7 +13,7 @@ from bayeskit._report.drawing.svg import as_svg as write_svg
 from bayeskit._report.scene import Group, Line, Rectangle, Scene, Style, Words, shortened
 from bayeskit.errors import DataError, SettingError
 
-# Beyond this a fraction is harder to read than its decimal.
+# A fraction with a larger denominator is harder to read than its decimal.
 LARGEST_DENOMINATOR = 9_999
 # What people leave when they round: 0.333 + 0.333 + 0.333 is not meant to be one, 0.3333333333 three times is.
 TOLERANCE = Fraction(1, 10**9)
@@ -23,7 +23,7 @@ Shares = Mapping[str, Fraction]
 
 @dataclass(frozen=True)
 class Rule:
-    """A prior, a likelihood, and what follows from them."""
+    """A prior, a likelihood, and the posterior."""
 
     prior: Shares
     likelihood: Shares
@@ -46,7 +46,7 @@ class Rule:
         return max(self.likelihood.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values: each number, and the fraction that it is."""
+        """Return plain values: each number, and its fraction."""
 
         def both(value: Fraction) -> dict[str, Any]:
             return {"value": float(value), "fraction": str(value)}
@@ -134,9 +134,9 @@ def _read(text: str, option: str) -> dict[str, Fraction]:
     return found
 
 
-# Of the picture in a terminal: a cell is about twice as high as it is wide.
+# The size of the picture in a terminal, where a cell is about twice as high as it is wide.
 COLUMNS, LINES = 60, 15
-# Of the drawing, in pixels.
+# The size of the drawing, in pixels.
 SIDE, LEFT, TOP, FOOT = 420, 20, 30, 70
 _COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#805ad5", "#b7791f", "#c53030")
 _FILLS = "█▓▒░"
@@ -196,7 +196,7 @@ def as_text(rule: Rule, columns: int = COLUMNS, lines: int = LINES) -> str:
 
 
 def _filled(i: int, above: int, last: bool) -> str:
-    """One cell: filled up to the height, a thin line where something is too low for half a cell."""
+    """Return one cell, filled up to the height; a thin line stands for less than half a cell."""
     if above >= 0:
         return _FILLS[i % len(_FILLS)]
     return "▁" if last else " "
@@ -220,7 +220,7 @@ def square_scene(rule: Rule, lang: str = "en") -> Scene:
         marks: list[Rectangle | Words | Line] = [
             Rectangle(x, base - height, width, height, style),
             Line((("M", ((x, TOP),)), ("L", ((x, base),))), "arc"),
-            # Posteriors are a list: a column may be too narrow for a word.
+            # Posteriors are in a list, because a column may be too narrow for a word.
             Rectangle(side, y - 11, 12, 12, style),
             Words(side + 18, y, text, "state"),
         ]

@@ -1,4 +1,4 @@
-"""Shows a comparison in the terminal: progress, columns, the table, the verdict, the next command."""
+"""A comparison in the terminal: progress, columns, the table, the verdict, the next command."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ WORDS = WordList(
         "rare": "{labels}: fewer rows than folds, so some folds learn nothing about it.",
     }
 )
-# So many columns are listed one by one; of those that are used, the first ones.
+# The maximum number of columns to list. Of the columns in use, the first ones are listed.
 MOST_COLUMNS = 40
 
 
 class ProgressScreen(Watcher):
-    """Tells on standard error how far a comparison is; what it opens, ``stack`` closes."""
+    """Shows the progress of a comparison on standard error; ``stack`` closes what it opens."""
 
     def __init__(self, common: Common, stack: ExitStack) -> None:
         self._common, self._stack = common, stack
@@ -106,7 +106,7 @@ class ProgressScreen(Watcher):
 
 @contextmanager
 def progress(common: Common, contenders: int, folds: int) -> Iterator[Callable[[str], Callable[[], None]]]:
-    """Show how far it is, on standard error: a bar on a terminal, a line for each model elsewhere."""
+    """Show the progress on standard error: a bar on a terminal, otherwise a line for each model."""
     from rich.console import Console
 
     screen = Console(stderr=True)
@@ -127,7 +127,7 @@ def progress(common: Common, contenders: int, folds: int) -> Iterator[Callable[[
         begun = iter(range(contenders + 1))
 
         def advance(name: str) -> Callable[[], None]:
-            # A model that failed half-way leaves no gap: each begins where the ones before would have ended.
+            # Each model starts where the ones before should have ended, so that a failed model leaves no gap.
             bar.update(task, completed=next(begun) * folds, description=names.get(name, name))
             return lambda: bar.advance(task)
 
@@ -200,7 +200,7 @@ def _column(column: Column, target: str, common: Common) -> tuple[str, str, str,
 
 
 def _family(family: str, common: Common) -> str:
-    """A family of numbers brings its own words."""
+    """Return the words of a numeric family, which defines its own."""
     if family in WORDS:
         return common.say(WORDS[family])
     return common.say(family_of(family).words.read_as)
@@ -208,7 +208,7 @@ def _family(family: str, common: Common) -> str:
 
 def _standings(found: Comparison, common: Common) -> Any:
     say, has_cost = common.say, found.best.cost is not None
-    # Where the cost decides, Brier's score makes room for it; the report and --json have both.
+    # If models are ranked by cost, it replaces the Brier score here. The report and --json have both.
     keys = ["model", *(["cost"] if has_cost else []), "error", "log_loss"]
     keys += [*([] if has_cost else ["brier"]), "auc", "p", "cpu", "size"]
     rows = []
@@ -243,7 +243,7 @@ def _close(measure: Measure) -> str:
 
 @dataclass(frozen=True)
 class CompareRequest:
-    """What was typed."""
+    """The arguments of the command."""
 
     data: str
     target: str
@@ -279,7 +279,7 @@ def reading_flags(reading: Reading) -> list[str]:
 
 
 def typed(request: CompareRequest) -> str:
-    """Return the command itself, every choice spelt out."""
+    """Return the command itself, with every choice explicit."""
     words = ["bayeskit", "compare", request.data, "--target", request.target, *reading_flags(request.reading)]
     words += [part for name in request.drop for part in ("--drop", name)]
     words += [part for name in request.keep for part in ("--keep", name)]

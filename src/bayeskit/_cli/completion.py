@@ -33,14 +33,14 @@ end
 
 complete --command %(prog_name)s --no-files --arguments "(%(complete_func)s)"
 """
-# Of the first line of a table; more is no header.
+# The maximum length of the first line of a table. A longer line is not a header.
 _LONGEST = 1 << 18
-# A network of more bytes takes longer to read than one waits for a key.
+# A larger network file takes too long to read while the user waits.
 _LARGEST = 1 << 20
 
 
 def mend_scripts() -> None:
-    """Mend the scripts that Typer has for shells; where it keeps them elsewhere by now, they stay as they are."""
+    """Fix Typer's scripts for shells. If a newer Typer stores them elsewhere, they stay unchanged."""
     with suppress(ImportError):
         mend(getattr(import_module("typer._completion_shared"), "_completion_scripts", {}))
 
@@ -150,7 +150,7 @@ def nodes(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def header(path: str, sep: str | None = None) -> list[str]:
-    """Return the first line of a table in cells; nothing where it cannot be read."""
+    """Return the cells of the first line of a table; none if it cannot be read."""
     try:
         with open(path, "rb") as file:
             line = file.readline(_LONGEST)
@@ -174,7 +174,7 @@ def _argument(ctx: typer.Context, name: str) -> str:
     found = ctx.params.get(name)
     if found is None and ctx.args:
         names = [each.name for each in ctx.command.params if each.param_type_name == "argument"]
-        # A line that is being typed need not give every argument yet.
+        # A line that is still being typed may lack arguments.
         found = dict(zip(names, ctx.args, strict=False)).get(name)
     return str(found or "")
 

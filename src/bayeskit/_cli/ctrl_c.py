@@ -1,4 +1,4 @@
-"""Handles Ctrl-C: at any time, repeated if a library swallows it, until the first file has changed."""
+"""Ctrl-C handling: at any time, sent again if a library swallows it, until the first file is replaced."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import sys
 from types import FrameType
 from typing import Any
 
-# Cleaning up after Ctrl-C takes less; an interrupt that was not handled by then is sent again.
+# Cleaning up after Ctrl-C takes less time than this. An interrupt that is not handled by then is sent again.
 PATIENCE = 0.5
-# So often it is tried whether an import has ended that must not be interrupted.
+# The interval for checking whether an import that must not be interrupted has ended.
 MOMENT = 0.1
 
 
 class Press:
-    """Whether Ctrl-C was pressed, whether it must wait, whether the command has ended for it or no longer can."""
+    """Whether Ctrl-C was pressed, whether it must wait, and whether it can still stop the command."""
 
     made = False
     waits = False
@@ -22,7 +22,7 @@ class Press:
 
 
 def listen() -> None:
-    """Handle Ctrl-C, unless it is to be ignored, as under nohup."""
+    """Install the handler of Ctrl-C, unless it is ignored, as under nohup."""
     import signal
 
     sys.unraisablehook = _unraisable
@@ -31,7 +31,7 @@ def listen() -> None:
 
 
 def leave_quietly() -> None:
-    """Let Ctrl-C end the process at once: all is done, and Python would print a traceback of its cleaning up."""
+    """Make Ctrl-C end the process at once: the work is done, and Python would print a traceback while cleaning up."""
     import signal
 
     if signal.getsignal(signal.SIGINT) is pressed:
@@ -45,7 +45,7 @@ def pass_the_last_stop() -> None:
     """
     _stop_if_pressed()
     Press.too_late = True
-    _stop_if_pressed()  # it may have come between the two lines
+    _stop_if_pressed()  # Ctrl-C may have been pressed between the two lines
 
 
 def _stop_if_pressed() -> None:
@@ -54,7 +54,7 @@ def _stop_if_pressed() -> None:
 
 
 def pressed(number: int, frame: FrameType | None) -> None:
-    """Take the signal."""
+    """Handle the signal."""
     import _thread
 
     if Press.too_late:
@@ -98,7 +98,7 @@ def _insist(main_thread: int) -> None:
 
     while not (Press.heard or Press.too_late):
         time.sleep(MOMENT if Press.waits else PATIENCE)
-        # A search over networks hears it in its own way, and ends with the best so far.
+        # A search over networks handles it itself and returns the best network so far.
         if not Press.heard and signal.getsignal(signal.SIGINT) is pressed:
             if hasattr(signal, "pthread_kill"):
                 signal.pthread_kill(main_thread, signal.SIGINT)  # it also ends a wait

@@ -64,7 +64,7 @@ def set_debugging(wanted: bool) -> bool:
 class Command(TyperCommand):
     """A command that reports typing errors with our messages."""
 
-    allow_extra_args = True  # they are refused here
+    allow_extra_args = True  # they are reported as errors here
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         rest = _parsed(super().parse_args, self, ctx, args)
@@ -87,7 +87,7 @@ class Group(TyperGroup):
 
 
 class CommandGroup(Group):
-    """The root of the commands: whatever one of them raises ends here."""
+    """The root of the commands, which handles all their errors."""
 
     def main(
         self,
@@ -126,7 +126,7 @@ def _refusal(ctx: Any, what: Message) -> UsageError:
 
 
 def _mistake(error: Any, command: Any, ctx: Any, typed: Sequence[str]) -> Message | None:
-    # Newer releases of Typer have a Click of their own, so a class of errors is known by its name.
+    # Newer releases of Typer include their own Click, so identify an error class by its name.
     kinds = [kind.__name__ for kind in type(error).__mro__]
     if "NoSuchOption" in kinds:
         return _no_such("option", error.option_name, error.possibilities or ())
@@ -203,7 +203,7 @@ def guarded(run: Callable[[], Any]) -> int:
             Press.made and not Press.too_late
         ):  # a library left half imported by it, or what another made of it
             code = INTERRUPTED
-        elif type(error).__name__ == "NoArgsIsHelpError":  # a name alone asks for the list of commands
+        elif type(error).__name__ == "NoArgsIsHelpError":  # without a command, show the list of commands
             typer.echo(str(error))
             return DONE
         else:
@@ -234,7 +234,7 @@ def is_foreseen(error: BaseException) -> bool:
 
 
 def one_line(error: BaseException) -> str:
-    """Return what went wrong, and what to do, in one line.
+    """Return what went wrong and what to do, in one line.
 
     Examples
     --------
@@ -270,12 +270,12 @@ def _message_of(error: Any) -> str | Message:
 
 
 def _is_usage(error: BaseException) -> bool:
-    # Newer releases of Typer have a Click of their own, so its class has no one name.
+    # Newer releases of Typer include their own Click, so the class differs.
     return hasattr(error, "format_message") and hasattr(error, "exit_code")
 
 
 def _give_up_output() -> None:
-    """Let nothing more be written to standard output: the interpreter would fail on it again when it ends."""
+    """Discard all further standard output: otherwise the interpreter would fail again at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

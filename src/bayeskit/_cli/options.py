@@ -25,12 +25,12 @@ from bayeskit.errors import UsageError
 
 
 class FileUse(Enum):
-    """What a command does with the file that an option or argument names; `spread` guards what is read."""
+    """Whether a command reads or writes the file of an option or argument; `spread` protects files that are read."""
 
     read = "read"
     written = "written"
     changed = "changed"
-    """It may be written onto, since the command changes it in its place."""
+    """The file may also be the output, because the command changes it in place."""
 
 
 class Lang(StrEnum):
@@ -93,7 +93,7 @@ class Common:
         return text_in(self.lang.value, template).format(**values)
 
     def listed(self, names: Iterable[object]) -> str:
-        """Return names in a row."""
+        """Return names as one text, separated by commas."""
         return text_in(self.lang.value, ", ").join(map(str, names))
 
 
@@ -161,7 +161,7 @@ def spread(function: Callable[..., None]) -> Callable[..., None]:
         for name, parameter in given.items()
         if name not in groups
     ]
-    # A command's own options come first in its help, those that all commands share last.
+    # In the help, a command's own options come first and those shared by all commands last.
     parameters += [parameter for group in groups.values() for parameter in _parameters_of(group)]
 
     files = {parameter.name: _file(parameter) for parameter in parameters}
@@ -182,7 +182,7 @@ def spread(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _file(parameter: inspect.Parameter) -> tuple[FileUse, str] | None:
-    """Return what is done with the file that a parameter names, and what the parameter is called."""
+    """Return what is done with the file of a parameter, and the name of the parameter."""
     metadata = getattr(parameter.annotation, "__metadata__", ())
     use = next((each for each in metadata if isinstance(each, FileUse)), None)
     shown = next((each for each in metadata if hasattr(each, "metavar")), None)

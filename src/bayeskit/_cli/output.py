@@ -54,7 +54,7 @@ def noting_compilation(text: str) -> Iterator[None]:
                 note(text)
 
         def on_end(self, event: object) -> None:
-            """The end of a compilation is no news."""
+            """Ignore the end of a compilation."""
 
     with event.install_listener("numba:compile", Once()):
         yield

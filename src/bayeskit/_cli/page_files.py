@@ -1,4 +1,4 @@
-"""Writes explanations as text, LaTeX, JSON or self-contained HTML."""
+"""Output of explanations as text, LaTeX, JSON or self-contained HTML."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayeskit._visible import json_text
 
 
 class Form(StrEnum):
-    """How the page is written."""
+    """The format of the page."""
 
     text = "text"
     html = "html"
@@ -30,7 +30,7 @@ Cost = Annotated[
 
 
 def write_page(page: Any, title: str, form: Form, output: str | None) -> None:
-    """Write an explanation or a list of questions; text on the screen is drawn by Rich where the page is a table."""
+    """Write an explanation or a list of questions. On the screen, Rich draws a page that is a table."""
     from bayeskit._cli.output import console
     from bayeskit._cli.row_writing import opened_text
     from bayeskit._display_table import as_rich

@@ -1,4 +1,4 @@
-"""Writes files atomically, and rows as CSV or JSON."""
+"""Atomic writing of files, and of rows as CSV or JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bayeskit.errors import BayeskitError, UsageError
 
 @contextmanager
 def replaced(path: str) -> Iterator[Path]:
-    """Yield the path of a temporary file, which replaces a file once the block has ended well, without Ctrl-C."""
+    """Yield the path of a temporary file, which replaces a file if the block ends without an error or Ctrl-C."""
     with replacing(path, pass_the_last_stop) as temporary:
         try:
             yield temporary
@@ -29,7 +29,7 @@ def replaced(path: str) -> Iterator[Path]:
 
 @contextmanager
 def opened_text(path: str | None) -> Iterator[TextIO]:
-    """Open a file for text, to be replaced in the end; standard output where there is none."""
+    """Open a text file that is replaced at the end, or standard output without a path."""
     if path is None or path == "-":
         yield cast(TextIO, _Screen(sys.stdout)) if sys.stdout.isatty() else sys.stdout
         return
@@ -39,7 +39,7 @@ def opened_text(path: str | None) -> Iterator[TextIO]:
 
 
 class _Screen:
-    """Standard output where it is a terminal: cells are shown there; in a pipe or a file they stay as they are."""
+    """Standard output if it is a terminal, where control characters are made visible. Pipes and files get raw cells."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -66,7 +66,7 @@ class RowWriter:
 
     def write(self, rows: Iterable[Sequence[Any]]) -> None:
         if self.form == "csv":
-            # The header waits for the first rows: if they cannot be computed, nothing is written at all.
+            # Write the header with the first rows: if they cannot be computed, nothing is written.
             self._write_csv(rows if self.began else [self.header, *rows])
             self.began = True
             return
@@ -97,7 +97,7 @@ class RowWriter:
             self._write_csv([self.header])
 
 
-# What a spreadsheet takes for the beginning of a formula; full-width signs too, where that is how people type.
+# Characters that begin a formula in a spreadsheet, including full-width ones, which some people type.
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 

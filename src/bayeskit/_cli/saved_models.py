@@ -1,4 +1,4 @@
-"""Loads saved models for commands: a classifier, or a network used to predict one of its nodes."""
+"""Saved models for commands: a classifier, or a network used to predict one of its nodes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class SavedPredictor:
 
 
 def learned_columns(model: Any) -> tuple[Variable, ...]:
-    """Return a variable for each column that a model was learned from; several texts are one attribute of it."""
+    """Return a variable for each training column of a model. Several text columns are one attribute."""
     schema = model.schema_
     known = {v.name: v for v in schema.attributes}
     return tuple(known.get(name) or replace(schema.block, name=name) for name in model.feature_names_in_)
@@ -101,7 +101,7 @@ def existing(path: str) -> Path:
             else Message(" Check the path.")
         )
         raise DataError("There is no file {path!r}.{meant}", path=path, meant=meant)
-    if not place.is_file():  # it is read more than once, and the second time there would be nothing in it
+    if not place.is_file():  # the file is read more than once, which is impossible for a pipe
         raise DataError(
             "{path!r} is a pipe or a device. Save what it holds to a file, and name that.", path=path
         )
@@ -140,7 +140,7 @@ def open_classifier(path: str) -> Any:
 
 
 def open_model(path: str, target: str | None = None) -> SavedPredictor:
-    """Open whatever predicts: a saved classifier, or a network and the node to be predicted."""
+    """Open a saved classifier, or a network and the node to predict."""
     if Path(path).is_dir() or is_classifier(path) or not _is_network(path):
         model = open_classifier(path)
         if target is not None and target != str(model.schema_.target.name):
@@ -190,7 +190,7 @@ def _network_model(path: str, target: str | None) -> SavedPredictor:
 
 
 def need_network_suffix(path: str) -> None:
-    """Raise an error for a name without a known format, before an hour's work is done for it."""
+    """Raise an error for a file name without a known format, before any work is done."""
     from bayeskit._io.networks.registry import FORMATS
 
     known = [end for form in FORMATS.values() if form.write is not None for end in form.suffixes]

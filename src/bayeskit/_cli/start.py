@@ -9,8 +9,8 @@ from bayeskit._cli.ctrl_c import Press, leave_quietly, listen
 
 INTERRUPTED = 130
 INTERRUPTION = "Interrupted: no file was changed."
-# Compiling makes millions of small objects, most of which stay: looking through them at every 700th, as Python does
-# by default, takes an eighth of the time of a command that compiles much.
+# Compiling creates millions of small objects, most of which stay alive. Garbage collection at every 700th, Python's
+# default, takes an eighth of the time of a command that compiles a lot.
 COLLECT_AFTER = 50_000
 
 
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def _print_interruption() -> None:
-    # These need no module that may be imported by half.
+    # These need no module that may be only partly imported.
     from bayeskit._cli.language import in_requested_language
     from bayeskit._messages import Message
 

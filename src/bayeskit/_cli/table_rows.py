@@ -1,4 +1,4 @@
-"""Reads the rows of a table for commands: applies flags, and spools standard input.
+"""The rows of a table for commands, with their options; standard input is spooled.
 
 A file of costs is such a table: its first column names the actions, the others the classes. A table whose numbers are
 cut is written anew.
@@ -25,7 +25,7 @@ from bayeskit._data.file_set import open_files
 from bayeskit._messages import Message, did_you_mean
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SourceNote
 
-# A wider table takes minutes to read; it is rather a matrix than a table.
+# A wider table takes minutes to read, and is probably a matrix.
 MOST_COLUMNS = 4_096
 
 
@@ -64,7 +64,7 @@ def _spooled(path: str) -> Iterator[str]:
             shutil.copyfileobj(pipe, copy)
         try:
             yield file
-        except BayeskitError as error:  # users do not know the copy
+        except BayeskitError as error:  # name the original, because users do not know the copy
             error.rename(repr(file), shown)
             raise
 
@@ -117,7 +117,7 @@ CutPoints = dict[str, NDArray[np.float64]]
 
 
 def cut_points(rows: FileRows, target: str | None, method: str, bins: int) -> CutPoints:
-    """Find where each numeric column but the target is cut."""
+    """Return the cut points of each numeric column except the target."""
     from bayeskit import Discretizer
 
     kinds = rows.source.dtypes
@@ -139,7 +139,7 @@ def write_cut(
     from bayeskit._classifiers.discretizer import intervals_of
     from bayeskit._data.reading import interval_labels
 
-    # Dates and the like pass as the text they are.
+    # Dates and similar columns are passed through as text.
     texts = {
         name: "str" for name, kind in rows.source.dtypes.items() if kind not in ("int64", "float64", "bool")
     }

@@ -1,4 +1,4 @@
-"""Checks the textbook pages: printed numbers, exact fractions and the library against each other.
+"""Checks of the textbook pages: printed numbers, exact fractions and the library against each other.
 
 The library computes them without scikit-learn.
 """
@@ -17,13 +17,13 @@ from bayeskit._report.textbook.lesson import Lesson, bundled, melons, shown
 from bayeskit._report.textbook.sheet import Sheet
 from bayeskit.errors import SuspectResult
 
-# What double precision may lose in a few products and one exponential.
+# The rounding error of a few products and one exponential in double precision.
 TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
 class Check:
-    """What was compared on one page."""
+    """The result of comparing one page."""
 
     page: str
     compared: int
@@ -49,7 +49,7 @@ def check(sheet: Sheet, lesson: Lesson | None = None) -> Check:
 
 
 def compared(sheet: Sheet, found: Mapping[str, float]) -> Check:
-    """Compare a page with other numbers of the same names; one that has no partner differs."""
+    """Compare a page with other numbers of the same names. A number without a counterpart is a difference."""
     differing, largest = [], 0.0
     for result in sheet.results:
         if result.as_printed != result.printed:
@@ -167,7 +167,7 @@ def em() -> Numbers:
         coins.set_cpt("coin", [pi, 1 - pi])
         coins.set_cpt("throw", [[1 - p, p], [1 - q, q]])
         with warnings.catch_warnings():
-            # That the second start never parts the coins is what the page shows.
+            # The page shows that the second start never separates the coins.
             warnings.simplefilter("ignore", SuspectResult)
             made = coins.fit(throws, method="em", smoothing="mle", start=coins.copy())
         cells = made.cpt("coin")["B"], made.cpt("throw")["B", 1], made.cpt("throw")["C", 1]

@@ -1,4 +1,4 @@
-"""Parses ``NODE=STATE`` and ``COL=VALUE`` arguments into evidence or a row, and loads network files."""
+"""``NODE=STATE`` and ``COL=VALUE`` arguments as evidence or a row, and network files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def open_network(path: str, format: str | None = None, normalize: bool = False) -> Any:
-    """Read a network, or take the one that a saved classifier is."""
+    """Read a network, or convert a saved classifier into one."""
     existing(path)
     if format is None and is_classifier(path):
         from bayeskit import load
@@ -39,7 +39,7 @@ def open_network(path: str, format: str | None = None, normalize: bool = False) 
 
 
 def named(network: BayesianNetwork | MarkovNetwork, name: str) -> Any:
-    """Return the name of a node as the network has it: a file of numbers names its nodes 0, 1, 2."""
+    """Return the name of a node in the network. In some files, nodes have integer names: 0, 1, 2."""
     variables = variables_of(network)
     if name not in variables:
         raise SettingError("There is no node {name!r}. {hint}", name=name, hint=did_you_mean(name, variables))
@@ -47,7 +47,7 @@ def named(network: BayesianNetwork | MarkovNetwork, name: str) -> Any:
 
 
 def split(text: str, known: Iterable[object], option: str) -> tuple[str, bool, str]:
-    """Part ``NODE=STATE`` or ``NODE!=STATE``: the node, whether it is that state, the state.
+    """Split ``NODE=STATE`` or ``NODE!=STATE`` into the node, whether it equals the state, and the state.
 
     Names may hold the sign themselves, so the longest known name before one is taken.
 
@@ -110,7 +110,7 @@ def number_of(name: str, text: str, option: str) -> float:
 
 
 def row_of(estimator: CountClassifier, rows: FileRows, number: int) -> Any:
-    """Return a row of a table, its columns those that the model has learned."""
+    """Return one row of a table, with the columns of the model."""
     if not hasattr(estimator, "feature_names_in_"):
         target = str(estimator.schema_.target.name)
         return list(rows.without([target] if target in rows.names else None).row(number).values())
@@ -120,7 +120,7 @@ def row_of(estimator: CountClassifier, rows: FileRows, number: int) -> Any:
 
 
 def row_by_hand(estimator: CountClassifier, given: Sequence[str]) -> dict[str, Any]:
-    """Read ``COL=VALUE``: what is not given is missing."""
+    """Read ``COL=VALUE`` arguments as a row. Columns that are not given are missing."""
     if not hasattr(estimator, "feature_names_in_"):
         raise UsageError("This model was learned from columns without names, so none can be set by name.")
     variables = {str(v.name): v for v in learned_columns(estimator)}

@@ -1,1 +1,1 @@
-"""Compares models on the same folds and selects one."""
+"""Comparison of models on the same folds, and selection of one."""

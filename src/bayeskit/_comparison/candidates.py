@@ -1,4 +1,4 @@
-"""The candidate models of a comparison: those known by name, those that suit a table, and users' own."""
+"""The candidate models of a comparison: by name, by suitability for a table, and users' own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bayeskit._messages import Joined, did_you_mean
 from bayeskit._schema import Name
 from bayeskit.errors import SettingError
 
-# Name → class, and what sets it apart from the class's defaults.
+# Name → class, and the parameters that differ from its defaults.
 MODELS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "nb": ("NaiveBayes", {}),
     "spode": ("SPODE", {}),
@@ -29,7 +29,7 @@ MODELS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 
 
-# Key → model, and what of its parameters sets it apart. A comparison knows more models than there are classes.
+# Key → model, and its parameters. There are more models than classes.
 OURS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "nb": ("nb", {}),
     "kernel": ("nb", {"numeric": "kernel"}),
@@ -46,21 +46,22 @@ OURS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "spode": ("spode", {}),
     "net": ("net", {}),
 }
-# One super-parent is never much better than the average over all of them, and takes long to choose; so does the
-# search for a network where there are many columns. Trees and the log-linear model are members of AutoBayes. Words are
-# learned where a column is free text, whatever the other columns are.
+# Models that must be named. A single super-parent is never much better than the average over all, and takes long to
+# choose. The search for a network takes long with many columns. Trees and the log-linear model are members of
+# AutoBayes. The text model is added automatically if a column is free text.
 ONLY_BY_NAME = ("spode", "net", "trees", "loglinear", "text")
 TEXT = "text"
 BASELINES = ("majority", "logistic", "forest", "boosting")
-# Counts of all pairs, or triples, of values may take this many bytes: at 216 MB TAN took six seconds for 2,400 rows.
+# The maximum size in bytes of the counts of all pairs or triples of values. At 216 MB, TAN took six seconds for 2,400
+# rows.
 MOST_PAIRS, MOST_TRIPLES = 100e6, 100e6
-# Models that are one graph over their attributes, and the network, in which the class is one of them.
+# Models that are one graph over the attributes.
 STRUCTURED = ("spode", "tan", "kdb", "skdb")
 NETWORK = "net"
 _COUNT_PAIRS = ("tan", "aode", "a2de", "kdb", "skdb")
-# Where a number is cut into intervals, there are about so many.
+# The assumed number of intervals of a numeric attribute.
 INTERVALS = 10
-# HistGradientBoosting takes no category with more states; such a column is one of numbers to it.
+# HistGradientBoosting does not accept categories with more states, so such a column is treated as numeric.
 MOST_STATES = 255
 
 
@@ -78,13 +79,13 @@ ModelsLike: TypeAlias = str | Estimator | Iterable[str | Estimator] | Mapping[st
 
 @dataclass(frozen=True)
 class TableShape:
-    """What of a table decides which models suit it.
+    """The properties of a table that determine which models suit it.
 
     Attributes
     ----------
-    numeric, categorical : places of the attributes in the matrix of the baselines
-    states : how many values each categorical attribute has
-    classes : how many classes there are
+    numeric, categorical : indices of the attributes in the matrix of the baselines
+    states : the number of values of each categorical attribute
+    classes : the number of classes
     """
 
     numeric: tuple[int, ...]
@@ -93,7 +94,7 @@ class TableShape:
     classes: int
 
     def bytes_of(self, order: int) -> float:
-        """Return about how many bytes the counts of all pairs (2) or triples (3) of values take."""
+        """Return the approximate size in bytes of the counts of all pairs (2) or triples (3) of values."""
         values = float(sum(self.states) + INTERVALS * len(self.numeric))
         return 8.0 * self.classes * values**order / (1 if order == 2 else 6)
 
@@ -103,7 +104,7 @@ class TableShape:
         return self.bytes_of(2) <= MOST_PAIRS
 
     def uncounted_pairs(self, pick: str) -> int | None:
-        """Return the bytes of the counts of all pairs, where they are too many to look for arcs that a model has not.
+        """Return the size of the counts of all pairs if it is too large to draw arcs for a model without any, or None.
 
         Examples
         --------
@@ -116,7 +117,7 @@ class TableShape:
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """What a user named: keys of our models, and estimators of the user's own by name."""
+    """The requested models: keys of our models, and the user's own estimators by name."""
 
     keys: tuple[str, ...] = ()
     own: Mapping[str, Any] = field(default_factory=dict)
@@ -199,7 +200,7 @@ def _is_fitted(estimator: object) -> bool:
 
 
 def suitable(shape: TableShape) -> tuple[list[str], dict[str, str]]:
-    """Return the keys of our models that suit a table, and how large the counts of others would be.
+    """Return the keys of our models that suit a table, and the sizes of the counts that others would need.
 
     Examples
     --------
@@ -221,7 +222,7 @@ def suitable(shape: TableShape) -> tuple[list[str], dict[str, str]]:
 
 
 def make_model(name: str, parameters: Mapping[str, Any]) -> Any:
-    """Make a model of ours that has learned nothing yet.
+    """Return one of our models, unfitted.
 
     Examples
     --------
@@ -247,7 +248,7 @@ def make_model(name: str, parameters: Mapping[str, Any]) -> Any:
 
 
 def ours(key: str, states: Mapping[Name, Sequence[Any]] | None = None) -> Contender:
-    """Return one of our models; ``states`` are those that columns declare.
+    """Return one of our models; ``states`` are the declared states of columns.
 
     Examples
     --------
@@ -262,20 +263,20 @@ def ours(key: str, states: Mapping[Name, Sequence[Any]] | None = None) -> Conten
 
 
 def of_texts(texts: Sequence[Name]) -> Contender:
-    """Return the model that learns the words of some columns, and the other columns beside them."""
+    """Return the model that learns the words of some columns, together with the other columns."""
     parameters = {"text": list(texts)} if texts else {}
     return Contender(repr(make_model(TEXT, {})), lambda: make_model(TEXT, parameters), reads_texts=True)
 
 
 def own(name: str, estimator: Estimator) -> Contender:
-    """Return an estimator of the user's own; each fold gets a copy that has learned nothing."""
+    """Return a user's own estimator. Each fold gets an unfitted copy."""
     from sklearn.base import clone
 
     return Contender(name, lambda: clone(estimator, safe=False), "own")
 
 
 def baseline(key: str, shape: TableShape, seed: int) -> Contender:
-    """Return one of the models of scikit-learn that ours are measured by."""
+    """Return one of the scikit-learn baselines."""
     make = {
         "majority": majority,
         "logistic": lambda: logistic(shape.numeric, shape.categorical),
@@ -294,7 +295,7 @@ def majority() -> Any:
 
 
 def logistic(numeric: Sequence[int], categorical: Sequence[int]) -> Any:
-    """Return logistic regression: numbers standardised, missing ones the median, a column for each category."""
+    """Return logistic regression, with standardised numbers, the median for missing ones, and one-hot categories."""
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LogisticRegression
@@ -308,7 +309,7 @@ def logistic(numeric: Sequence[int], categorical: Sequence[int]) -> Any:
 
 
 def forest(seed: int) -> Any:
-    """Return a random forest; missing numbers are the median."""
+    """Return a random forest, with the median for missing numbers."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
@@ -317,12 +318,12 @@ def forest(seed: int) -> Any:
 
 
 def boosting(categorical: Sequence[int], states: Sequence[int], seed: int) -> Any:
-    """Return gradient boosting over histograms; missing numbers are a side of a split.
+    """Return histogram gradient boosting, which handles missing numbers itself.
 
     Parameters
     ----------
-    categorical : places of the categories in the matrix
-    states : how many each of them has
+    categorical : indices of the categories in the matrix
+    states : the number of states of each
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
 

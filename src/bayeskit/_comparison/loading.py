@@ -1,4 +1,4 @@
-"""Loads the table of a comparison: its rows, its classes, and which columns are used."""
+"""Loading of the table of a comparison: its rows, its classes, and the columns to use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bayeskit._data.file_rows import FileRows
     from bayeskit.typing import LabelsLike, RowSource
 
-# A column of more different numbers is measured, not a class.
+# A numeric column with more distinct values is a measurement, not a class.
 MOST_CLASSES = 100
 
 
@@ -35,22 +35,22 @@ class ComparisonSource(Protocol):
 
     @property
     def shown(self) -> str | Message:
-        """What messages call them."""
+        """The name of the rows in messages."""
 
     @property
     def names(self) -> tuple[Name, ...]: ...
 
     @property
     def dates(self) -> Sequence[Name]:
-        """Columns that hold dates or times by their type, and cannot be read as anything else."""
+        """Columns whose type is date or time, which cannot be read as anything else."""
 
     def read(self, names: Sequence[Name], kinds: Mapping[Name, str]) -> Columns:
-        """Read some columns, some as "str" or "float64": numbers have NaN, texts None where missing."""
+        """Read some columns, some as "str" or "float64". Missing cells are NaN in numbers and None in text."""
 
     def as_given(self, columns: Columns, rows: NDArray[np.intp]) -> Any:
-        """Return rows as any scikit-learn estimator takes them: a frame, or an array where columns have no names.
+        """Return rows as scikit-learn estimators accept them: a frame, or an array if columns have no names.
 
-        ``columns`` holds these rows of the columns that are used, as they were read.
+        ``columns`` holds these rows of the columns in use.
         """
 
     def declared(self, names: Sequence[Name]) -> dict[Name, Sequence[Label]]:
@@ -198,7 +198,7 @@ def open_rows(
 
 
 def _free_name(names: Sequence[Name]) -> str:
-    """Return what the class is called where it has no name: "y", if no column is called so."""
+    """Return a name for a class without one: "y", or another name if a column is called "y"."""
     return next(name for k in range(len(names) + 1) if (name := f"y{k or ''}") not in names)
 
 
@@ -208,15 +208,15 @@ class LabelledRows:
 
     Attributes
     ----------
-    target : what the class is called
-    columns : the attributes that are used
+    target : the name of the class
+    columns : the attributes in use
     y : the classes
     numbers : the number of each row in its table, from 1
-    n_learned : how many rows come from the first table
-    left_out : {column: why} of the others
-    order : all columns but the target
-    hints : {column: (kind, cell)} of those that look measured, and are read as names
-    states : {column: states} of those that declare theirs
+    n_learned : the number of rows from the first table
+    left_out : {column: why} of the columns that are left out
+    order : all columns except the target
+    hints : {column: (kind, cell)} of columns that look numeric but are read as categories
+    states : {column: states} of columns with declared states
     texts : the attributes that are free text
     """
 
@@ -355,7 +355,7 @@ def _check_classes(y: NDArray[Any], target: Name, shown: str | Message) -> None:
             shown=shown,
             what=what,
         )
-    # Whole numbers have become integers by now, so that what is still a float has fractions.
+    # Integral floats were converted to integers before, so a column of floats has fractions.
     if y.dtype.kind == "f" or (len(labels) > MOST_CLASSES and len(labels) * 2 > len(y)):
         raise DataError(
             "Column {target!r} of {shown} has {n:,} different values in {n_y:,} rows: it is measured, or "

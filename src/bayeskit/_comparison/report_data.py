@@ -1,4 +1,4 @@
-"""Collects what the report shows besides the table: the chosen model, its arcs, three explained rows."""
+"""The content of the report besides the table: the chosen model, its arcs, three explained rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def findings_of(
     next_lines: Sequence[str],
     loss_path: str | None,
 ) -> Findings:
-    """Gather what the page shows."""
+    """Collect the content of the report."""
     counts, structure, kind = _arcs(run, comparison)
     return Findings(
         comparison,
@@ -45,15 +45,15 @@ def findings_of(
 
 
 def versions(with_baselines: bool) -> dict[str, str]:
-    """Return what had a part in the numbers."""
+    """Return the versions of the packages that were used."""
     found = {"bayeskit": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
     return {**found, "scikit-learn": version("scikit-learn")} if with_baselines else found
 
 
 def _arcs(run: ComparisonRun, comparison: Comparison) -> tuple[Any, Mapping[Name, Sequence[Name]], str]:
-    """Return a model whose counts tell how much attributes tell, the arcs to draw, and whose they are.
+    """Return a model for the information of attributes, the arcs to draw, and the origin of the arcs.
 
-    There is no such model of texts alone.
+    If all attributes are text, there is no such model.
     """
     pick = comparison.pick
     if run.first is None:
@@ -71,12 +71,12 @@ def _arcs(run: ComparisonRun, comparison: Comparison) -> tuple[Any, Mapping[Name
 
 
 def _of_one_value(schema: Schema) -> tuple[Name, ...]:
-    """Return the attributes in which no count can see a dependence: numbers that were not cut have one interval."""
+    """Return the attributes with a single value, such as numbers that were not cut: they show no dependence."""
     return tuple(v.name for v in schema.categorical if v.cuts is not None and v.size < 2)
 
 
 def _three_rows(run: ComparisonRun, comparison: Comparison) -> tuple[RowShown, ...]:
-    """Explain the surest row that was right, the most doubtful one, and the worst mistake."""
+    """Explain three rows: the most certain correct one, the least certain one, and the worst mistake."""
     held = comparison.held
     top, said = held.posterior.max(axis=1), held.posterior.argmax(axis=1)
     of_truth = held.posterior[np.arange(len(said)), held.truth]

@@ -1,4 +1,4 @@
-"""Runs a comparison: every model on the same folds, with a paired test against the best."""
+"""A comparison: every model on the same folds, with a paired test against the best."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from bayeskit._report.comparison_report.comparison_page import Findings
     from bayeskit.typing import LabelsLike, RowSource
 
-# Loops are compiled on this many rows, so that compiling counts for no model's time.
+# Kernels are compiled on this many rows first, so that compilation is not part of any model's time.
 WARM = 500
 # Posteriors of all models are stored up to this many bytes; beyond that the winner predicts again.
 MOST_KEPT = 400_000_000
@@ -175,7 +175,7 @@ def compare(
     >>> found.pick, round(found.best.error.value, 3), [standing.name for standing in found.standings]
     ('smooth', 0.353, ['smooth', 'flat prior'])
     """
-    words_of(lang)  # refuses another one
+    words_of(lang)  # raises an error for an unknown language
     if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or folds < 2:
         raise SettingError(
             "{setting}={value!r} must be a whole number, at least {least}.",
@@ -245,7 +245,7 @@ class ComparisonRun:
 
         self.loaded, self.target, self.settings = loaded, loaded.target, settings
         self.classes = np.unique(loaded.y)
-        # Of texts alone there is nothing that naive Bayes of columns could tell.
+        # If all attributes are text, there are no columns for naive Bayes.
         self.first: NaiveBayes | None = None
         if loaded.tabular:
             self.first = NaiveBayes(states=loaded.states or None).fit(
@@ -363,7 +363,7 @@ class ComparisonRun:
         judged, kept, scored, failed = self.judged, _PosteriorStore(), {}, []
         standings: list[ModelStanding] = []
         for key, contender in self.contenders.items():
-            # What others wrote may fail in any way, and should not take the other models' results along.
+            # A user's own estimator may raise any error, which must not discard the results of the other models.
             foreseen = Exception if contender.kind == "own" else (BayeskitError, ValueError, MemoryError)
             try:
                 trial = self.try_one(contender, begun(contender.name))
@@ -466,7 +466,7 @@ class ComparisonRun:
 
 
 class _PosteriorStore:
-    """Posteriors by model, as long as there is room."""
+    """The posteriors of models, stored up to a memory limit."""
 
     def __init__(self) -> None:
         self.held: dict[str, Floats] = {}

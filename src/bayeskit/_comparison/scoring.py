@@ -1,4 +1,4 @@
-"""Scores posteriors against the true classes, per row and over folds, and tests differences."""
+"""Scores of posteriors against the true classes, per row and over folds, and tests of differences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bayeskit._report.comparison_report.comparison import Measure
 from bayeskit.typing import Floats
 
 Places = NDArray[np.intp]
-# A difference between models that chance alone makes at least this often is no difference.
+# The significance level: a difference with a larger p-value does not count.
 LEVEL = 0.05
 
 
@@ -28,7 +28,7 @@ class RowScores:
 
     @property
     def decisive(self) -> Floats:
-        """What decides between models: the cost if there is a loss, else the error."""
+        """The score that ranks models: the cost if there is a loss, otherwise the error."""
         return self.error if self.cost is None else self.cost
 
 
@@ -39,9 +39,9 @@ def row_scores(posterior: Floats, truth: Places, costs: Floats | None) -> RowSco
     ----------
     posterior : array of shape (n, K)
     truth : array of shape (n,)
-        The places of the classes.
+        The indices of the true classes.
     costs : array of shape (actions, K), optional
-        In each row the action of least risk is taken, and costs what it does under the truth.
+        Each row has the cost, under its true class, of the action with the lowest risk.
 
     Examples
     --------
@@ -61,8 +61,8 @@ def row_scores(posterior: Floats, truth: Places, costs: Floats | None) -> RowSco
 def area_under_curve(posterior: Floats, truth: Places) -> float:
     """Return the AUC of each class against the rest, the mean over classes that have rows on both sides.
 
-    The share of pairs (a row of the class, a row that is not) of which the first has the higher posterior; a tie
-    counts half. NaN where no class has both.
+    For one class, this is the share of pairs (a row of the class, another row) in which the first has the higher
+    posterior. A tie counts half. NaN if no class has rows on both sides.
 
     Examples
     --------
@@ -119,12 +119,12 @@ def _deviation(values: Sequence[float]) -> float | None:
 
 
 def corrected_t_test(differences: ArrayLike, test_share: float) -> float:
-    r"""Return the p of no difference, given the differences in each fold: the corrected resampled t-test.
+    r"""Return the p-value of the corrected resampled t-test, given the difference in each fold.
 
     .. math:: t = \bar d \Big/ \sqrt{\Big(\frac1k + \frac{n_\text{test}}{n_\text{train}}\Big) s_d^2}
 
-    The plain test takes the folds for independent, and finds differences where there are none: they learn from
-    almost the same rows.
+    The plain t-test assumes that the folds are independent. Their training rows are almost the same, so it finds
+    differences where there are none.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def corrected_t_test(differences: ArrayLike, test_share: float) -> float:
 
 
 def paired_test(differences: ArrayLike) -> float:
-    """Return the p of no difference, given the differences in each row of one test set: the paired z-test.
+    """Return the p-value of the paired z-test, given the difference in each row of one test set.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def paired_test(differences: ArrayLike) -> float:
 
     d = np.asarray(differences, dtype=np.float64)
     if (d == d[0]).all():
-        # Rows are right or wrong, so the same difference in each of a few is no wonder: the sign test, 2·2⁻ⁿ.
+        # Errors are 0 or 1, so a few rows may all have the same difference by chance. Use the sign test, 2·2⁻ⁿ.
         return 1.0 if d[0] == 0.0 else 2.0 ** (1 - len(d))
     return _two_sided(float(d.mean()), float(d.var(ddof=1) / len(d)), lambda z: float(norm.sf(z)))
 
@@ -170,5 +170,5 @@ def paired_test(differences: ArrayLike) -> float:
 def _two_sided(mean: float, spread: float, tail: Callable[[float], float]) -> float:
     if mean == 0.0:
         return 1.0
-    # The same difference in every fold, to the last digit, is no luck.
+    # Exactly the same difference in every fold is not chance.
     return min(1.0, 2.0 * tail(abs(mean) / spread**0.5)) if spread > 0.0 else 0.0

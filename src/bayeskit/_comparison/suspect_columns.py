@@ -1,4 +1,4 @@
-"""Detects columns that do not generalise: identifiers, constants, dates, and copies of the target."""
+"""Detection of columns that do not generalise: identifiers, constants, dates, and copies of the target."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Values = NDArray[Any]
-# In a table of fewer rows anything may be different in every row, or equal to the target, by chance.
+# With fewer rows, a column may differ in every row, or equal the target, by chance.
 FEWEST = 10
-# A text that differs in so large a part of the rows names the row, and is no category.
+# A text column in which more than this share of the values is distinct is an identifier, not a category.
 MOSTLY = 0.9
 
 _CLOCK = r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
@@ -30,7 +30,7 @@ _NAMED_ID = re.compile(
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _MEASURED = re.compile(r"[-+]?\d+(?:[.,]\d+)?\s*([^\d\s.,;:/-]{1,6})")
-# Fewer different values may be names that look like numbers, such as sizes.
+# Fewer distinct values may be categories that look like numbers, such as sizes.
 MANY_NAMES = 20
 
 
@@ -40,9 +40,9 @@ def reason(name: str, values: Values, target: Values) -> str | None:
     Parameters
     ----------
     values : array of shape (n,)
-        Numbers with NaN, or texts with None, where missing.
+        Numbers, with NaN for missing, or texts, with None for missing.
     target : array of shape (n,)
-        No cell of it is missing.
+        The classes, without missing cells.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def _is_identifier(name: str, known: Values, distinct: set[Any]) -> bool:
     numbers = known.astype(np.float64)
     if (numbers % 1 != 0).any():
         return False
-    # Whole numbers that all differ may be measured, too; those that count the rows are not.
+    # Distinct integers may be measurements, but consecutive ones number the rows.
     steps = np.diff(numbers)
     counts_rows = numbers.max() - numbers.min() == n - 1
     return named or counts_rows or (n >= 50 and bool((steps > 0).all() or (steps < 0).all()))

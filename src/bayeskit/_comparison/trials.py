@@ -1,4 +1,4 @@
-"""Evaluates one model in each fold: its held-out posteriors, its time, its size."""
+"""The evaluation of one model in each fold: its held-out posteriors, its time, its size."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from bayeskit.typing import Floats
 Columns = dict[Name, NDArray[Any]]
 Rows = NDArray[np.intp]
 Folds = Sequence[tuple[Rows, Rows]]
-# No probability counts as less: the convention of scikit-learn's log_loss.
+# Probabilities are clipped at this value, as in scikit-learn's log_loss.
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
-# A table of fewer cells is learned in plain Python before its loops could be compiled.
+# For tables with fewer cells, plain Python is faster than compiling kernels.
 SMALL = 20_000
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A model by name, how to make it, and whose it is.
+    """A model of a comparison: its name, how to make it, and its origin.
 
-    One of ours takes columns by name, one of the user's own the rows as they were given, a baseline a matrix of
-    numbers. One of ours gets columns of free text only if it can read them.
+    Our models get columns by name, a user's own model gets the rows as given, and a baseline gets a matrix of numbers.
+    Our models get columns of free text only if they can read them.
     """
 
     name: str
@@ -67,13 +67,13 @@ def try_model(
     Parameters
     ----------
     take : callable
-        Returns some rows as the model takes them.
-    folds : list of (train, test), places of rows
+        Returns some rows in the form that the model accepts.
+    folds : list of (train, test), indices of rows
     target : column name, optional
-        What our models call the class.
+        The name of the class, for our models.
     most_warm : int, optional
-        The most rows on which loops are compiled; by default all of the first fold. A small table needs none
-        compiled.
+        The maximum number of rows for compiling kernels. By default, all rows of the first fold. A small table needs no
+        compiled kernels.
     after_fold : called after each fold
     """
     found, seconds = np.zeros((len(y), len(classes))), 0.0
@@ -106,7 +106,7 @@ def _warm_up(
     fold: tuple[Rows, Rows],
     most: int | None,
 ) -> None:
-    """Compile the loops: that is done once in a lifetime, and is not the model's time."""
+    """Compile the kernels. This is done once per installation and is not part of the model's time."""
     train, test = fold
     if len(train) * len(take(train[:1])) > SMALL:
         train = train if most is None else train[:: max(1, len(train) // most)]
@@ -115,7 +115,7 @@ def _warm_up(
 
 
 def _check_answer(name: str, model: Any, answer: Any, classes: NDArray[Any], n: int) -> None:
-    """Raise an error if the output of a user's own estimator is no posterior."""
+    """Raise an error if the output of a user's own estimator is not a posterior."""
     known = getattr(model, "classes_", None)
     if known is None or not set(np.asarray(known).tolist()) <= set(classes.tolist()):
         raise SettingError(
@@ -144,7 +144,7 @@ def _check_answer(name: str, model: Any, answer: Any, classes: NDArray[Any], n: 
 
 
 def _one_thread() -> AbstractContextManager[Any]:
-    """Hold OpenMP to one thread: those that wait for work on a busy machine burn the CPU time that is measured."""
+    """Limit OpenMP to one thread: on a busy machine, waiting threads would use CPU time, which is measured."""
     from importlib import import_module
 
     limits: AbstractContextManager[Any] = import_module("threadpoolctl").threadpool_limits(1)
@@ -152,7 +152,7 @@ def _one_thread() -> AbstractContextManager[Any]:
 
 
 def as_matrix(columns: Columns, numeric: set[Name]) -> Floats:
-    """Make the matrix for the baselines: numbers unchanged, categories as codes, missing as one of the codes.
+    """Return the matrix for the baselines: numbers unchanged, categories as codes, with a code for missing.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def as_matrix(columns: Columns, numeric: set[Name]) -> Floats:
 
 
 def folds_of(y: NDArray[Any], most: int = 5, seed: int = 0, *, keep: bool = False) -> Folds:
-    """Return (train, test) of each fold. There are at most five, and no more than the rarest class has rows.
+    """Return (train, test) of each fold: at most ``most`` folds, and at most as many as the rarest class has rows.
 
     With ``keep`` the requested number is used, and a rare class is absent from some folds.
     """
@@ -189,7 +189,7 @@ def folds_of(y: NDArray[Any], most: int = 5, seed: int = 0, *, keep: bool = Fals
 
 
 def size_of(model: Any, ours: bool) -> int | None:
-    """Return how many bytes a model takes: ours in its file, any other as a pickle; None where it has none.
+    """Return the size of a model in bytes: of its file for ours, of its pickle for others, or None without a pickle.
 
     Examples
     --------
@@ -208,13 +208,13 @@ def size_of(model: Any, ours: bool) -> int | None:
         pickle.PicklingError,
         AttributeError,
         TypeError,
-    ):  # of a class that was defined in a function, say
+    ):  # for example, a class defined in a function
         return None
     return counter.bytes
 
 
 class _Counter:
-    """A file that keeps nothing but its length: a forest need not be in memory twice."""
+    """A file that only records its length, so that a forest need not be in memory twice."""
 
     def __init__(self) -> None:
         self.bytes = 0

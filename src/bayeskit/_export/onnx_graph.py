@@ -12,15 +12,15 @@ from bayeskit._export.scorer import LARGEST, Scorer, kind_of, need
 from bayeskit._schema import Variable
 from bayeskit.errors import ColumnError, NotSupported
 
-# Names as sklearn-onnx has them.
+# The output names of sklearn-onnx.
 LABEL, PROBABILITY = "output_label", "output_probability"
-# What onnxruntime has known since 1.18: reductions of ScatterElements came with operator set 18.
+# Supported by onnxruntime since 1.18. The reductions of ScatterElements need operator set 18.
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 9
 INT64, DOUBLE, BOOL, STRING = 7, 11, 9, 8
 
 
 class Graph:
-    """Nodes and constants, each with a name of its own; ``t`` is always the name of a tensor."""
+    """Nodes and constants, each with a unique name; ``t`` is always the name of a tensor."""
 
     def __init__(self, taken: tuple[str, ...]) -> None:
         self.onnx = need("onnx", "onnx", "to_onnx")
@@ -47,7 +47,7 @@ class Graph:
         return name
 
     def constant(self, values: ArrayLike, dtype: Any = np.float64) -> str:
-        """Add a constant, once."""
+        """Add a constant, unless it exists already, and return its name."""
         array = np.asarray(values, dtype=dtype)
         content: Any = array.tobytes() if array.dtype != object else tuple(array.ravel().tolist())
         key = (str(array.dtype), array.shape, content)
@@ -101,7 +101,7 @@ class Columns:
         self._made: dict[tuple[str, int], str] = {}
 
     def inputs(self) -> list[Any]:
-        """Return the declarations of all columns, in which text is text and all else double."""
+        """Return the declarations of all columns: strings for text, doubles for all others."""
         kinds = [*self.kinds, *["number"] * len(self.scorer.numbers)]
         make = self.graph.onnx.helper.make_tensor_value_info
         types = [STRING if kind == "text" else DOUBLE for kind in kinds]
@@ -118,7 +118,7 @@ class Columns:
         return self._once("missing", column, lambda: self.graph.node("IsNaN", name))
 
     def number(self, column: int) -> str:
-        """A number that is held to what can be squared, 0 where it is missing: shape (n, 1)."""
+        """Return a number, clipped so that it can be squared, or 0 if it is missing: shape (n, 1)."""
 
         def make() -> str:
             graph, name = self.graph, self.scorer.numbers[column]

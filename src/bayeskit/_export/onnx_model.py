@@ -67,7 +67,7 @@ def _metadata(scorer: Scorer) -> dict[str, str]:
 
 
 class _Answer:
-    """Turns scores into posteriors and the most probable class; also what a calibration calls."""
+    """Turns scores into posteriors and the most probable class, and implements the calibrations."""
 
     def __init__(self, graph: Graph, scorer: Scorer, scores: str) -> None:
         self.graph, self.scorer = graph, scorer
@@ -90,7 +90,7 @@ class _Answer:
         return [make(LABEL, of, [None]), make(PROBABILITY, DOUBLE, [None, self.scorer.n_classes])]
 
     def temper(self, t: float) -> tuple[str, str]:
-        """What the best class is the largest of, and shares to be normalised."""
+        """Return the scores whose maximum is the best class, and the shares to normalise."""
         away = self.graph.node("Sub", self.scores, self.graph.largest(self.scores, 1))
         powered = away if t == 1.0 else self.graph.node("Div", away, self.graph.constant([[t]]))
         return self.scores, self.graph.node("Exp", powered)
@@ -108,7 +108,7 @@ class _Answer:
         return held, held
 
     def _bent(self, p: str, curve: Curve) -> str:
-        """A curve of straight lines, level at both ends: slope·(p − x) + y of the piece that p lies in."""
+        """Return a piecewise linear curve, constant at both ends: slope·(p − x) + y of the piece that contains p."""
         graph, (x, y) = self.graph, (np.array(curve[0]), np.array(curve[1]))
         piece = graph.sum_over(graph.node("Cast", graph.node("Greater", p, graph.constant([x])), to=INT64), 1)
         slope = np.concatenate([[0.0], np.diff(y) / np.diff(x), [0.0]])

@@ -1,4 +1,4 @@
-"""Scores as ONNX: each is a tensor of shape (n, K), or (1, K) where all rows are alike."""
+"""Scores as ONNX: each is a tensor of shape (n, K), or (1, K) if it is the same for all rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bayeskit._export.onnx_graph import DOUBLE, INT64, Columns, Graph
 from bayeskit._export.scorer import LOG_ZERO
 from bayeskit.typing import Floats
 
-# Less than any score: e to it is 0.
+# Lower than any score, so that its exponential is 0.
 _NEVER = -1.7e308
 
 
@@ -91,7 +91,7 @@ class OnnxWriter:
         return self.graph.node("Equal", self.columns.code(j), self.graph.whole([score.sizes[j]]))
 
     def _forest(self, score: Marginal) -> str:
-        """Pass sums from children to parents; of attribute j, work holds what its children say of each value."""
+        """Pass messages from children to parents; work[j] holds the messages to each value of attribute j."""
         graph, terms = self.graph, []
         work: dict[int, list[str]] = {}
         for family in score.families:
@@ -108,13 +108,13 @@ class OnnxWriter:
         return graph.total(terms)
 
     def _mixed(self, shares: str, best: str, each: str, axis: int) -> str:
-        """best + log Σ P·e over an axis; where that is log 0, a finite number instead."""
+        """Return best + log Σ P·e over an axis, with a finite number instead of log 0."""
         total = self.graph.sum_over(self.graph.node("Mul", shares, each), axis)
         log = self.graph.node("Max", self.graph.node("Log", total), self.graph.constant([LOG_ZERO]))
         return self.graph.node("Add", best, log)
 
     def _to_present(self, score: Marginal, family: Family, weights: tuple[str, str]) -> str:
-        """What a missing attribute says where it has no parent, or one that is present: shape (n, K)."""
+        """Return the message of a missing attribute without a parent, or with a present one: shape (n, K)."""
         graph, best = self.graph, self.graph.node("Squeeze", weights[0], self.graph.whole([1]))
         shares = np.exp(family.table[..., list(score.values[family.child]), :])
         asked = self._hole(score, family.child)
@@ -129,7 +129,7 @@ class OnnxWriter:
         return graph.node("Where", graph.unsqueeze(asked, 1), mixed, graph.constant([[0.0]]))
 
     def _to_missing(self, score: Marginal, family: Family, weights: tuple[str, str] | None) -> str:
-        """What an attribute says of each value of its missing parent: shape (n, values, K)."""
+        """Return the message of an attribute to each value of its missing parent: shape (n, values, K)."""
         graph, j = self.graph, family.child
         table = family.table[list(score.values[family.parents[0]])]
         present = self._cells(np.swapaxes(table, 0, 1), [self.columns.code(j)])
@@ -142,7 +142,7 @@ class OnnxWriter:
     # -- sums over joint states ----------------------------------------------------------------
 
     def _expansion(self, score: Marginal) -> str:
-        """Sum over the joint states of what is needed: a row becomes as many rows as there are of them."""
+        """Sum over the joint states of the needed attributes. A row is repeated for each joint state."""
         graph = self.graph
         members = sorted({j for family in score.families for j in (*family.parents, family.child)})
         codes = {j: self.columns.code(j) for j in members}
@@ -167,9 +167,9 @@ class OnnxWriter:
         return self._log_sum_by(graph.total(logs), row, n_states)
 
     def _summed(self, score: Marginal) -> dict[int, str]:
-        """Whether each attribute with children is missing, and is to be summed over: shape (n,)."""
+        """Return for each attribute with children whether it is missing and must be summed over: shape (n,)."""
         graph, needed = self.graph, dict[int, str]()
-        # Children before parents; then those that are nobody's child.
+        # Children before parents, then attributes that are not a child.
         for j in (*(family.child for family in score.families), *score.children):
             if j in needed or j not in score.values or j not in score.children:
                 continue
@@ -195,12 +195,12 @@ class OnnxWriter:
         return {j: graph.node("And", flag, fits) for j, flag in needed.items()}
 
     def _repeated(self, times: str) -> tuple[str, str]:
-        """Repeat each row so many times: the row of each copy, and the how-manieth of its row it is."""
+        """Repeat each row this many times. Return the row of each copy, and the index of the copy within its row."""
         graph, axis = self.graph, self.graph.whole(0)
         ends = graph.node("CumSum", times, axis)
         starts = graph.node("Sub", ends, times)
         total = graph.node("ReduceSum", times, keepdims=1)
-        # A mark where each row but the first begins; their running sum is the number of the row.
+        # Mark the start of each row except the first. The running sum is the index of the row.
         zeros = graph.node("Expand", graph.whole([0]), total)
         later = graph.node("Slice", starts, graph.whole([1]), graph.whole([2**62]), graph.whole([0]))
         ones = graph.node("Expand", graph.whole([1]), graph.node("Shape", later))
@@ -245,7 +245,7 @@ class OnnxWriter:
         return graph.node("Where", known, graph.log_sum(heard, 1), score.otherwise.write(self))
 
     def _contexts(self, score: Average, cells: str, width: int) -> str:
-        """The number of the context of each attribute, or of each two, that of none being the last: shape (n, m)."""
+        """Return the context index of each attribute or pair, or the last index if there is none: shape (n, m)."""
         graph, n = self.graph, len(score.contexts)
         if score.order == 1:
             of_cell = np.full(width, n)
@@ -260,9 +260,9 @@ class OnnxWriter:
         return graph.gather(graph.whole(of_cells.ravel()), place)
 
     def _normals(self, normals: Normals, context: str) -> str:
-        """The sum of the log-densities of the numbers that are there, in each context: shape (n, m, K)."""
+        """Return the sum of the log-densities of the present numbers in each context: shape (n, m, K)."""
         graph = self.graph
-        # The context of none has densities of nothing.
+        # The last context ("none") has no densities.
         parts = (np.concatenate([part, np.zeros((1, *part.shape[1:]))]) for part in
                  (normals.norm, normals.mean, normals.low, normals.scale))  # fmt: skip
         norm, mean, low, scale = (graph.gather(graph.constant(part), context) for part in parts)

@@ -1,4 +1,4 @@
-"""Everything that answers need, without Python: columns, codes, the formula of a model, and its calibration."""
+"""A fitted model prepared for export: columns, codes, the formula of the model, and its calibration."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from bayeskit._schema import Label, Name, Variable, first_twice
 from bayeskit.errors import ColumnError, NotSupported, UsageError
 from bayeskit.typing import Floats
 
-# log 0 where there is no infinity, and what is less is impossible. No sum of others comes near it: numbers are held
-# to ±LARGEST first.
+# LOG_ZERO replaces log 0 in languages without infinity, and scores below IMPOSSIBLE are impossible. No other sum comes
+# near it, because numbers are clipped to ±LARGEST.
 LOG_ZERO, IMPOSSIBLE, LARGEST = -1e300, -1e299, 1e100
 
 Kind = Literal["text", "number", "truth"]
@@ -27,7 +27,7 @@ Kind = Literal["text", "number", "truth"]
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """A fitted model, ready to be written.
+    """A fitted model, ready for export.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Scorer:
         The numeric attributes, or the columns of a block.
     unseen : "ignore", "smooth" or "error"
     log_prior : array of shape (K,)
-        The answer where every class is impossible.
+        The log-posterior of rows for which every class is impossible.
     score : Score
     calibration : Calibration, optional
     """
@@ -63,11 +63,11 @@ class Scorer:
         return (*(str(v.name) for v in self.categorical), *self.numbers)
 
     def log_zero(self, table: Floats) -> Floats:
-        """Return a table with a finite number in the place of log 0."""
+        """Return a table with a finite number instead of log 0."""
         return np.maximum(table, LOG_ZERO)
 
     def need_no_error(self, what: str) -> None:
-        """Refuse ``unseen="error"`` where nothing can raise an error."""
+        """Raise an error for ``unseen="error"`` in a language that cannot raise errors."""
         if self.unseen == "error":
             raise NotSupported(
                 '{what} cannot stop at an unseen value, as unseen="error" asks. Fit with unseen="ignore" or "smooth".',
@@ -83,7 +83,7 @@ def scorer_of(
     unseen: Unseen,
     calibration: Calibration | None,
 ) -> Scorer:
-    """Return a model as a formula; ``columns`` names the columns of a block, ``classes`` the labels to answer."""
+    """Return a model as a formula; ``columns`` are the names of a block's columns, ``classes`` the labels."""
     schema = model.schema
     target = replace(schema.target, states=tuple(classes))
     numbers = columns if schema.block is not None else tuple(v.name for v in schema.numeric)
@@ -98,7 +98,7 @@ def scorer_of(
 
 
 def kind_of(variable: Variable, where: str | Message) -> Kind:
-    """Tell what the states of a variable are; refuse those that have no literal there.
+    """Return the kind of a variable's states. Raise an error if they have no literal in the target language.
 
     >>> kind_of(Variable("sky", "categorical", ("blue", "red")), "SQL")
     'text'
@@ -122,7 +122,7 @@ def kind_of(variable: Variable, where: str | Message) -> Kind:
 
 
 def need(package: str, extra: str, verb: str) -> Any:
-    """Import a package of an extra, or say how to install it."""
+    """Import a package of an extra. If it is missing, raise an error that says how to install it."""
     try:
         return import_module(package)
     except ImportError:

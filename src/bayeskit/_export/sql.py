@@ -14,9 +14,9 @@ from bayeskit._schema import first_twice
 from bayeskit.errors import NotSupported, SettingError
 
 PREDICTION = "prediction"
-# Columns of one query: SQLite stops at 2,000, PostgreSQL at 1,664.
+# The maximum number of columns of one query: SQLite allows 2,000, PostgreSQL 1,664.
 _MOST_COLUMNS = {"sqlite": 2_000, "postgres": 1_600}
-# Rows of one INSERT.
+# The number of rows of one INSERT.
 _INSERTED = 1_000
 
 
@@ -77,7 +77,7 @@ def _check_keys(keys: tuple[str, ...], answers: list[str]) -> None:
 
 
 def _scores(writer: SqlWriter, score: Score) -> list[Sql]:
-    """Return the score of each class; where nothing is impossible, against the first, which has 0."""
+    """Return the score of each class. If nothing is impossible, it is relative to the first class, which has 0."""
     if score.is_possible and writer.scorer.n_classes > 1:
         return [writer.dialect.number(0.0), *score.write(_typed(OddsWriter(writer)))]
     return score.write(_typed(writer))
@@ -88,7 +88,7 @@ def _typed(writer: Writer[list[Sql]]) -> Writer[list[Sql]]:
 
 
 class _Answer:
-    """Turns scores into posteriors and the most probable class; also what a calibration calls."""
+    """Turns scores into posteriors and the most probable class, and implements the calibrations."""
 
     def __init__(self, writer: SqlWriter, scores: list[Sql]) -> None:
         self.writer, self.words, self.stages = writer, writer.dialect, writer.stages
@@ -98,7 +98,7 @@ class _Answer:
             self._mend_impossible()
 
     def _mend_impossible(self) -> None:
-        """Give rows in which every class is impossible the prior."""
+        """Use the prior for rows in which every class is impossible."""
         limit = self.words.number(IMPOSSIBLE).text
         guard = f"{self.best.text} < {limit}"
         prior = [
@@ -144,7 +144,7 @@ class _Answer:
         return self._chosen(held, best), self._normalised(held)
 
     def _bent(self, p: Sql, curve: Curve) -> Sql:
-        """Return a curve of straight lines, level at both ends."""
+        """Return a piecewise linear curve, constant at both ends."""
         at, share = curve
         arms = [f"WHEN {p.text} <= {self.words.number(at[0]).text} THEN {self.words.number(share[0]).text}"]
         for x, y, end, to in zip(at, share, at[1:], share[1:], strict=False):
@@ -170,7 +170,7 @@ class _Answer:
 def _assemble(
     stages: Stages, words: Dialect, source: str, outputs: list[tuple[Sql, str]], row: Sql | None
 ) -> str:
-    """Put the queries together; each carries on only those columns that are still needed."""
+    """Combine the queries. Each selects only the columns that are still needed."""
     n = max([1, len(stages.columns), *(sql.stage for sql, _ in outputs), *(s + 1 for s in stages.sides)])
     columns = [dict(stages.columns[s]) if s < len(stages.columns) else {} for s in range(n)]
     kept = _kept(
@@ -193,7 +193,7 @@ def _assemble(
 
 
 def _kept(stages: Stages, columns: list[dict[str, Sql]], last: frozenset[str]) -> list[frozenset[str]]:
-    """Return the columns that each query must have, so that those after it find what they need."""
+    """Return the columns that each query must select for the queries after it."""
     kept, needed = [], last
     for s in range(len(columns) - 1, -1, -1):
         if s + 1 in stages.sides:
@@ -218,7 +218,7 @@ def _check_width(n: int, words: Dialect) -> None:
 
 
 def _script(writer: SqlWriter, select: str) -> SqlScript:
-    """Write the statements that make the tables."""
+    """Return the script with the statements that create the tables."""
     words, statements = writer.dialect, []
     for table in writer.tables:
         typed = [f"{name} {words.integer} NOT NULL" for name in table.keys]
@@ -233,6 +233,6 @@ def _script(writer: SqlWriter, select: str) -> SqlScript:
             names = ", ".join((*table.keys, *table.numbers))
             statements.append(f"INSERT INTO {table.name} ({names}) VALUES {values}")
         if words.name == "postgres":
-            # It takes a table of unknown size for a large one, and compiles the query for seconds.
+            # Otherwise it assumes that a table of unknown size is large, and compiles the query for seconds.
             statements.append(f"ANALYZE {table.name}")
     return SqlScript(tuple(statements), select)

@@ -1,7 +1,7 @@
-"""Scores whose tables are joined: averages over contexts, and sums over what is missing.
+"""Scores whose tables are joined: averages over contexts, and sums over missing attributes.
 
-Each is a few queries beside the main ones. They read the codes and numbers of a row by its number, and give it K
-columns.
+Each score is a few queries in addition to the main ones. They read the codes and numbers of each row by its row
+number, and add K columns.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from bayeskit._export.sql_text import Sql, made
 from bayeskit._export.sql_writer import Side, SqlWriter, TableOfLogs
 from bayeskit.typing import Floats
 
-# Tables joined in one query: SQLite allows 64.
+# The maximum number of tables joined in one query. SQLite allows 64.
 _JOINED = 30
 # The code of a missing value that is summed over.
 _SUMMED = -1
-# The logarithm of a number of states that nothing sums over.
+# A logarithm of the number of joint states that is above every limit.
 _TOO_MANY = 1e6
 
 
@@ -34,7 +34,7 @@ def _add_table(
     numbers: Sequence[str],
     rows: Sequence[tuple[float, ...]],
 ) -> str:
-    """Add a table whose name tells its content, and return the name."""
+    """Add a table whose name contains a digest of its content, and return the name."""
     digest = sha256(repr((keys, numbers, rows)).encode()).hexdigest()[:16]
     name = writer.dialect.identifier(f"bayeskit_{what}_{digest}")
     writer.tables.append(TableOfLogs(name, tuple(keys), tuple(numbers), rows))
@@ -91,7 +91,7 @@ def add_average(writer: SqlWriter, score: Average) -> list[Sql]:
 
 
 def _log_rows(score: Average) -> list[tuple[float, ...]]:
-    """The cells that say something, and those of the contexts themselves."""
+    """Return the cells that are not zero, and those of the contexts themselves."""
     speaks = (score.logs != 0.0).any(axis=2)
     speaks[np.arange(len(speaks)), score.contexts[:, 0]] = True
     places = np.argwhere(speaks)
@@ -100,7 +100,7 @@ def _log_rows(score: Average) -> list[tuple[float, ...]]:
 
 
 def _normal_terms(writer: SqlWriter, normals: Normals, values: list[Sql], origin: str, held: str) -> str:
-    """The query of the log-densities of numbers, in each context that holds."""
+    """Return the query of the log-densities of numbers, in each context that holds."""
     letters = {"norm": "dn", "mean": "dm", "low": "dl", "scale": "ds"}
     columns = [name for letter in letters.values() for name in _classes(writer, letter)]
     n, m = normals.norm.shape[:2]
@@ -131,9 +131,9 @@ def _log_sums(
     *,
     has_all: bool,
 ) -> list[Sql]:
-    """Add log Σ exp of the rows of ``sums`` that have the same number to a stage; NULL where there are none."""
+    """Add log Σ exp of the rows of ``sums`` with the same row number to a stage; NULL if there are none."""
     words, sums, best, total = writer.dialect, names["sums"], names["best"], names["total"]
-    # A window, not a join with the maxima: SQLite takes these for a few, and would go through all for each row.
+    # Use a window instead of a join with the maxima: SQLite assumes that these are few, and would scan all per row.
     top = ", ".join(f"d{c}, MAX(d{c}) OVER (PARTITION BY r) AS m{c}" for c in range(writer.scorer.n_classes))
     queries.append((best, f"SELECT r, {top} FROM {sums}", False))
     provides = [writer.stages.name() for _ in range(writer.scorer.n_classes)]
@@ -143,7 +143,7 @@ def _log_sums(
         logs.append(f"MAX(m{c}) + {words.function('ln', Sql(f'SUM({shares})')).text} AS {name}")
     queries.append((total, f"SELECT r, {', '.join(logs)} FROM {best} GROUP BY r", False))
     before = f"q{stage - 1}"
-    # Where each row has a sum the sums come first, for the same reason.
+    # If each row has a sum, the sums come first, for the same reason.
     both = f"{total} LEFT JOIN {before}" if has_all else f"{before} LEFT JOIN {total}"
     tables = f"{both} ON {total}.r = {writer.row.text}"
     return writer.stages.add(stage, Side(queries, reads, tables, tuple(provides)))
@@ -153,9 +153,9 @@ def _log_sums(
 
 
 class _Rows(NamedTuple):
-    """A query whose rows are those of a stage, or more: its name, and its columns.
+    """A query over the rows of a stage, which may be repeated: its name and its columns.
 
-    ``number`` is that of the row, ``codes`` are those of each attribute.
+    ``number`` is the row number, and ``codes`` are the codes of each attribute.
     """
 
     origin: str
@@ -169,7 +169,7 @@ class _Rows(NamedTuple):
 def add_expansion(writer: SqlWriter, score: Marginal) -> list[Sql]:
     """Return the log of a sum over the joint states of the missing attributes that are needed.
 
-    A row becomes as many rows as there are joint states; each looks up every family.
+    A row is repeated for each joint state, and each copy looks up every family.
     """
     summed = _summed_codes(writer, score)
     flags = {
@@ -194,7 +194,7 @@ def _add_states(
     writer: SqlWriter, score: Marginal, flags: dict[int, str], rows: _Rows, own: str,
     queries: list[tuple[str, str, bool]],
 ) -> _Rows:  # fmt: skip
-    """Add queries with a row for each state of what is summed over; ``flags`` are NULL where nothing is."""
+    """Add queries with a row for each state of the attributes to sum over; ``flags`` are NULL for other attributes."""
     cells = [(j, code) for j in flags for code in score.values[j]]
     states = _add_table(writer, "states", ("place", "code"), (), cells)
     places = list(flags)
@@ -214,7 +214,7 @@ def _add_states(
 def _add_families(
     writer: SqlWriter, score: Marginal, rows: _Rows, own: str, queries: list[tuple[str, str, bool]]
 ) -> None:
-    """Add queries that look up every family, and add their logarithms up."""
+    """Add queries that look up every family and sum the logarithms."""
     words, families, numbers = writer.dialect, score.families, _classes(writer, "d")
     cells = [row for f, family in enumerate(families) for row in _family_rows(f, family)]
     table = _add_table(writer, "families", ("family", "cell"), numbers, cells)
@@ -237,9 +237,9 @@ def _add_families(
 
 
 def _summed_codes(writer: SqlWriter, score: Marginal) -> dict[int, Sql]:
-    """The codes of attributes with children, −1 where they are missing and are to be summed over."""
+    """Return the codes of attributes with children, or −1 if they are missing and must be summed over."""
     bind, needed = writer.stages.bind, dict[int, Sql]()
-    # Children before parents; then those that are nobody's child.
+    # Children before parents, then attributes that are not a child.
     for j in (*(family.child for family in score.families), *score.children):
         _bind_needed(writer, score, j, needed)
     if not needed:
@@ -263,7 +263,7 @@ def _summed_codes(writer: SqlWriter, score: Marginal) -> dict[int, Sql]:
 
 
 def _bind_needed(writer: SqlWriter, score: Marginal, j: int, needed: dict[int, Sql]) -> None:
-    """Bind whether an attribute is missing and has a child that is present or needed."""
+    """Bind a column for whether an attribute is missing and has a child that is present or needed."""
     if j in needed or j not in score.values or j not in score.children:
         return
     parts, uses = [], [writer.code(j)]
@@ -283,7 +283,7 @@ def _bind_needed(writer: SqlWriter, score: Marginal, j: int, needed: dict[int, S
 
 
 def _cell(family: Family, codes: dict[int, str]) -> str:
-    """The number of a cell in the table of a family, by Horner's rule."""
+    """Return the index of a cell in the table of a family, by Horner's rule."""
     text = codes[(*family.parents, family.child)[0]]
     for j, size in zip((*family.parents, family.child)[1:], family.table.shape[1:-1], strict=True):
         text = f"({text}) * {size} + {codes[j]}"

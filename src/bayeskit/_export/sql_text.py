@@ -1,4 +1,4 @@
-"""The words of SQL in each dialect: names, values and functions, as sqlglot writes them."""
+"""SQL in each dialect: names, values and functions, as sqlglot writes them."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from bayeskit._messages import Joined
 from bayeskit._schema import Label
 from bayeskit.errors import SettingError
 
-# Those that are compared with Python in the tests; sqlglot knows more.
+# The dialects whose results the tests compare with Python. sqlglot supports more.
 TESTED = ("duckdb", "sqlite", "postgres")
 _ALIASES = {"postgresql": "postgres"}
-# e⁻⁷⁰⁰ is nothing beside 1, and PostgreSQL refuses what is smaller still.
+# e⁻⁷⁰⁰ is negligible relative to 1, and PostgreSQL raises an error for smaller exponents.
 _LEAST_EXPONENT = -700.0
 
 
 @dataclass(frozen=True)
 class Sql:
-    """A piece of SQL: a number of each row.
+    """An SQL expression: a number for each row.
 
     Attributes
     ----------
     text : str
     stage : int
-        The first query in which every column that it needs is there.
+        The first query in which all the columns that it uses are available.
     uses : names of these columns
     value : float, optional
-        The number, where it is the same in each row.
+        The number, if it is the same in all rows.
     """
 
     text: str
@@ -40,13 +40,13 @@ class Sql:
 
 
 def made(text: str, *parts: Sql) -> Sql:
-    """Return SQL that is made of others."""
+    """Return an expression that is composed of others."""
     uses = frozenset[str]().union(*(part.uses for part in parts))
     return Sql(text, max((part.stage for part in parts), default=0), uses)
 
 
 class Dialect:
-    """What differs between databases."""
+    """The differences between databases."""
 
     def __init__(self, name: object) -> None:
         self._sqlglot = need("sqlglot", "sql", "to_sql")
@@ -62,7 +62,7 @@ class Dialect:
         self.name = called
         self.double = self._sqlglot.exp.DataType.build("double").sql(dialect=called)
         self.integer = self._sqlglot.exp.DataType.build("bigint").sql(dialect=called)
-        # Where a literal such as 1e0 is a double; elsewhere it is a decimal number until it is cast.
+        # In these, a literal such as 1e0 is a double. In others it is a decimal number and must be cast.
         self._has_doubles = called in ("duckdb", "sqlite")
 
     def identifier(self, name: str) -> str:
@@ -89,13 +89,13 @@ class Dialect:
         return Sql(text, value=value)
 
     def as_double(self, text: str) -> str:
-        """Return a column as a number, NULL where it is missing."""
+        """Return a column as a number, or NULL if it is missing."""
         cast = f"CAST({text} AS {self.double})"
         # SQLite has no NaN. In others NaN equals itself.
         return cast if self.name == "sqlite" else f"NULLIF({cast}, CAST('NaN' AS {self.double}))"
 
     def held(self, text: str) -> str:
-        """Return a number that is held to what can be squared."""
+        """Return a number, clipped so that it can be squared."""
         low, high = self.number(-LARGEST).text, self.number(LARGEST).text
         return f"CASE WHEN {text} > {high} THEN {high} WHEN {text} < {low} THEN {low} ELSE {text} END"
 
@@ -111,7 +111,7 @@ class Dialect:
         return made(call.sql(dialect=self.name), of)
 
     def exp(self, of: Sql) -> Sql:
-        """Return eˣ of x ≤ 0, and 0 where that is all that is left."""
+        """Return eˣ for x ≤ 0, or 0 if it would underflow."""
         least, zero = self.number(_LEAST_EXPONENT).text, self.number(0.0).text
         return made(f"CASE WHEN {of.text} < {least} THEN {zero} ELSE {self.function('exp', of).text} END", of)
 
@@ -138,7 +138,7 @@ class Dialect:
         return made(f"({a.text} - {b.text})", a, b)
 
     def case(self, of: Sql, cases: Iterable[tuple[str, Sql]], otherwise: Sql) -> Sql:
-        """Return what belongs to a value; what is the same as otherwise is not written."""
+        """Return a CASE expression. Cases that equal ``otherwise`` are omitted."""
         kept = [(value, then) for value, then in cases if then.text != otherwise.text]
         if not kept:
             return otherwise
@@ -153,10 +153,10 @@ class Dialect:
         return made(text, of, then, otherwise)
 
     def cte(self, name: str, query: str, *, shared: bool) -> str:
-        """Return a part of WITH. Queries that others use twice are kept, and none is copied into its users.
+        """Return a common table expression. Queries that are used twice are materialised, and none is inlined.
 
-        SQLite and PostgreSQL would copy its expressions to every place that names them, and each copy would be
-        computed; DuckDB would keep rows that are used once.
+        SQLite and PostgreSQL would copy its expressions to every use and compute each copy. DuckDB would materialise
+        rows that are used only once.
         """
         if self.name == "duckdb":
             return f"{name} AS {'' if shared else 'NOT '}MATERIALIZED ({query})"
@@ -164,7 +164,7 @@ class Dialect:
 
 
 def literal(value: float) -> str:
-    """Write a double with all its digits; without an exponent DuckDB would take it for a decimal number.
+    """Return a double with all its digits. Without an exponent, DuckDB would treat it as a decimal number.
 
     >>> literal(0.1), literal(-3.0), literal(1e-300)
     ('0.1e0', '-3.0e0', '1e-300')

@@ -26,18 +26,18 @@ from bayeskit._export.sql_text import Dialect, Sql, made
 from bayeskit._schema import Variable
 from bayeskit.typing import Floats
 
-# What the table is called in the first query.
+# The alias of the table in the first query.
 SOURCE = "src"
 
 
 class Side(NamedTuple):
-    """Queries beside the stages: they read a stage, and the next one joins their result.
+    """Additional queries that read a stage, and whose result the next stage joins.
 
     Attributes
     ----------
     queries : list of (name, text, whether several read it)
     reads : names of columns of the stage before
-    tables : the text of the join, with the stage before in it
+    tables : the text of the join, which includes the stage before
     provides : names of the columns that the join adds
     """
 
@@ -49,25 +49,25 @@ class Side(NamedTuple):
 
 @dataclass(eq=False)
 class Stages:
-    """Queries q0, q1, …, each over the one before: what each adds to its columns, and what it joins."""
+    """Queries q0, q1, …, each over the one before, with the columns that each adds and the queries that it joins."""
 
     columns: list[list[tuple[str, Sql]]] = field(default_factory=list)
     sides: dict[int, Side] = field(default_factory=dict)
     count: int = 0
 
     def free(self, stage: int) -> int:
-        """Return the first stage from this one on that joins nothing yet."""
+        """Return the first stage, from this one on, that joins nothing yet."""
         while stage in self.sides:
             stage += 1
         return stage
 
     def add(self, stage: int, side: Side) -> list[Sql]:
-        """Let a stage join other queries; return the columns that this adds."""
+        """Make a stage join other queries, and return the columns that this adds."""
         self.sides[stage] = side
         return [Sql(name, stage + 1, frozenset([name])) for name in side.provides]
 
     def name(self) -> str:
-        """Return a name that nothing else has."""
+        """Return a unique name."""
         self.count += 1
         return f"v{self.count}"
 
@@ -81,7 +81,7 @@ class Stages:
 
 
 class TableOfLogs(NamedTuple):
-    """A table of a script: whole numbers that are its key, then doubles."""
+    """A table of a script: integer key columns, then doubles."""
 
     name: str
     keys: tuple[str, ...]
@@ -116,7 +116,7 @@ class SqlWriter:
         return f"{SOURCE}.{self.dialect.identifier(str(name))}"
 
     def value(self, column: int) -> Sql:
-        """A numeric attribute, NULL where it is missing."""
+        """Return a numeric attribute, or NULL if it is missing."""
 
         def make() -> Sql:
             cast = self.dialect.as_double(self._raw(self.scorer.numbers[column]))
@@ -143,11 +143,11 @@ class SqlWriter:
         return known if missing.text == unseen.text else self.dialect.if_null(raw, missing, known)
 
     def _source(self, variable: Variable) -> str:
-        """The column of an attribute with states, as it is compared with them."""
+        """Return the column of a categorical attribute, in the form in which it is compared with its states."""
         raw = self._raw(variable.name)
         if variable.dense:
             return f"TRUNC({self.dialect.as_double(raw)})"
-        # NaN is missing, not unseen; where these are the same, it need not be told apart.
+        # NaN is missing, not unseen. If both are treated alike, they need not be distinguished.
         is_number = kind_of(variable, "SQL") == "number"
         return self.dialect.as_double(raw) if is_number and self.scorer.unseen == "smooth" else raw
 
@@ -188,7 +188,7 @@ class SqlWriter:
         return self.totals([term.write(self) for term in score.flat()])
 
     def totals(self, terms: Sequence[Sequence[Sql]]) -> list[Sql]:
-        """Add terms up, class by class."""
+        """Sum terms class by class."""
         return [self.dialect.total(parts) for parts in zip(*terms, strict=True)]
 
     def product(self, score: Product) -> list[Sql]:
@@ -207,7 +207,7 @@ class SqlWriter:
             away = away if low.value == 0.0 else made(f"({away.text} - {low.text})", away, low)
             z = self.dialect.product([away, scale])
             plain = mean.value is not None and low.value is not None and scale.value is not None
-            # It is used twice, squared: look-ups are done once.
+            # It is used twice because it is squared, so bind it to a column.
             found.append(z if plain else self.stages.bind(z))
         return found
 
@@ -248,10 +248,10 @@ class SqlWriter:
     # -- sums over a forest --------------------------------------------------------------------
 
     def messages(self, score: Marginal) -> list[list[Sql]]:
-        """What missing attributes with children add: children before parents, sums pass upwards.
+        """Return the terms of missing attributes with children, passing messages from children to parents.
 
-        Of an attribute j that is missing, column e holds exp(work − best) for each of its values, where work is the
-        logarithm of what its children say of the value. A leaf that is missing says nothing.
+        For a missing attribute j, column e holds exp(work − best) for each of its values, where work is the logarithm
+        of the messages from its children. A missing leaf has no message.
         """
         k, found = self.scorer.n_classes, []
         work: dict[int, list[list[Sql]]] = {}
@@ -273,7 +273,7 @@ class SqlWriter:
         return f"{self.code(j).text} = {score.sizes[j]}"
 
     def _weights(self, score: Marginal, j: int, work: list[list[Sql]]) -> tuple[list[Sql], list[list[Sql]]]:
-        """The greatest work of each class, and exp(work − greatest) of each value and class."""
+        """Return the maximum of work in each class, and exp(work − maximum) of each value and class."""
         guard, code = self._hole(score, j), self.code(j)
         bound = [[self.stages.bind(_only_if(guard, code, x)) for x in row] for row in work]
         best = [self.stages.bind(self.dialect.greatest(column)) for column in zip(*bound, strict=True)]
@@ -286,7 +286,7 @@ class SqlWriter:
         ]
 
     def _mixed(self, table: Floats, weights: tuple[list[Sql], list[list[Sql]]], c: int) -> Sql:
-        """best + log Σ_w P(w)·e_w of one class; ``table`` has log P of the values."""
+        """Return best + log Σ_w P(w)·e_w of one class; ``table`` has log P of the values."""
         best, each = weights
         shares = np.exp(table)
         terms = [
@@ -306,7 +306,7 @@ class SqlWriter:
     def _to_present(
         self, score: Marginal, family: Family, weights: tuple[list[Sql], list[list[Sql]]]
     ) -> list[Sql]:
-        """What a missing attribute says where it has no parent, or one that is present."""
+        """Return the message of a missing attribute without a parent, or with a present one."""
         j, nothing = family.child, self.dialect.number(0.0)
         values, guard, code = list(score.values[j]), self._hole(score, j), self.code(j)
         found = []
@@ -327,7 +327,7 @@ class SqlWriter:
     def _to_missing(
         self, score: Marginal, family: Family, weights: tuple[list[Sql], list[list[Sql]]] | None
     ) -> list[list[Sql]]:
-        """What an attribute says of each value of its missing parent, class by class."""
+        """Return the message of an attribute to each value of its missing parent, class by class."""
         j, found = family.child, []
         for u in score.values[family.parents[0]]:
             row = self.look_up(LookUp((j,), family.table[u]))
@@ -346,12 +346,12 @@ class SqlWriter:
 
 
 def _only_if(guard: str, code: Sql, of: Sql) -> Sql:
-    """Compute where it is needed: few rows have holes."""
+    """Compute an expression only if needed, because few rows have missing values."""
     return made(f"CASE WHEN {guard} THEN {of.text} END", code, of)
 
 
 class OddsWriter:
-    """Writes differences from the first class, K − 1 expressions: tables are subtracted before they are written."""
+    """Writes differences from the first class, K − 1 expressions. Tables are subtracted in advance."""
 
     def __init__(self, plain: SqlWriter) -> None:
         self.plain = plain

@@ -29,7 +29,7 @@ WORDS = WordList(
         "words": "{n:,} words",
     }
 )
-# So many values of an attribute are spelt out.
+# The maximum number of values of an attribute to list.
 MOST_VALUES = 6
 
 

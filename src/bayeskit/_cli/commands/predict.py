@@ -62,7 +62,7 @@ def predict(
     header += ["action", "risk"] if decides else []
     by_answer: Counter[str] = Counter()
     with opened(data, reading) as rows:
-        known = predictor.columns_of(rows)  # refuses a table that does not fit before anything is written
+        known = predictor.columns_of(rows)  # raises an error before anything is written
         with opened_text(output) as stream:
             writer = RowWriter(stream, header, form, spreadsheet)
             first = 1

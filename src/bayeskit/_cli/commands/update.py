@@ -63,7 +63,7 @@ def change(
     output: str | None,
     batch: str | None,
 ) -> None:
-    """Add rows to a saved model or a store, or take them away, all of them or none."""
+    """Add rows to a saved model or a store, or remove them: all or none."""
     from bayeskit._classifiers.tally_store import is_store
     from bayeskit._cli.row_writing import replaced
     from bayeskit._cli.saved_models import open_classifier
@@ -99,7 +99,7 @@ def _change_store(
     output: str | None,
     batch: str | None,
 ) -> None:
-    """Make a change of a store, once."""
+    """Make a change to a store exactly once."""
     from bayeskit._classifiers.tally_store import TallyStore
     from bayeskit._cli.output import print_json, show
     from bayeskit._cli.table_rows import opened
@@ -128,7 +128,7 @@ def _change_store(
 
 
 def _as_learned(estimator: CountClassifier, rows: FileRows) -> Any:
-    """Return the columns that the model has learned and its target, each read as it was then."""
+    """Return the columns of the model and its target, each read as in training."""
     from bayeskit._cli.saved_models import kinds_of, learned_columns
 
     schema = estimator.schema_
@@ -139,7 +139,7 @@ def _as_learned(estimator: CountClassifier, rows: FileRows) -> Any:
     names = [str(name) for name in estimator.feature_names_in_]
     rows.need(*names)
     kinds = kinds_of((*learned_columns(estimator), schema.target))
-    # A class that is new may be a word where the others are numbers, so only words are insisted on.
+    # A new class may be a word even if the others are numbers, so only text is enforced.
     return rows.read_as([*names, target], {k: v for k, v in kinds.items() if k != target or v == "str"})
 
 

@@ -40,7 +40,7 @@ def warmup(common: Common) -> None:
 
 
 def steps() -> Iterator[tuple[str, Callable[[], object]]]:
-    """Give what uses the loops: every model on a small table, and the questions to a network."""
+    """Yield tasks that use the kernels: every model on a small table, and queries to a network."""
     from bayeskit import datasets, learn_network
     from bayeskit._comparison.candidates import MODELS, make_model
     from bayeskit._networks.examples import wet_grass
@@ -49,7 +49,7 @@ def steps() -> Iterator[tuple[str, Callable[[], object]]]:
     columns = {name: table.columns[name] for name in table.attributes}
 
     def model(name: str) -> None:
-        # No column of the table looks like free text, so one is named.
+        # No column of the table looks like free text, so name one.
         settings: dict[str, Any] = {"text": table.attributes[0]} if name == "text" else {}
         fitted = make_model(name, settings).fit({**columns, table.target: table.y}, target=table.target)
         fitted.predict_proba(columns)

@@ -19,7 +19,7 @@ class DemoSection:
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     right: int = 1
-    """The columns from this one on hold numbers."""
+    """The first column that contains numbers."""
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ def _telling(model: Any, vocabulary: NDArray[Any]) -> dict[str, list[str]]:
 
     logs = model.feature_log_prob_
     lift = logs - np.log(np.exp(logs).mean(axis=0))
-    # A rare word may have a large lift by chance: it is multiplied by the word's own share.
+    # A rare word may have a large lift by chance, so multiply it by the word's share.
     weight = lift * np.exp(logs)
     best = np.argsort(-weight, axis=1)[:, :MOST_WORDS]
     return {

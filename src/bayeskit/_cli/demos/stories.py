@@ -70,7 +70,7 @@ TEXTS = ("sms", "news")
 
 
 def story_of(table: str) -> Story:
-    """Return the story of a table; one with a right to refuse where none was written."""
+    """Return the story of a table, or a general one with a reject option."""
     return STORIES.get(table, _ANY)
 
 
@@ -88,7 +88,7 @@ def known_names() -> tuple[str, ...]:
 
 
 def table_name(name: str) -> str | None:
-    """Return the table that a name means, None where there is none.
+    """Return the table with this name, or None.
 
     Examples
     --------

@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 
     from bayeskit._classifiers.count_classifier import CountClassifier
 
-# So many rows (all the mushrooms) make a comparison of seconds; a larger table is sampled.
+# With this many rows (all the mushrooms) a comparison takes seconds. A larger table is sampled.
 MOST_ROWS = 8_200
-# The row shown is one about which the model is fairly, not quite, sure: there the cost of mistakes decides.
+# The explained row is one for which the model is fairly but not completely certain, so that the costs matter.
 SURE = 0.75
 
 
 @dataclass(frozen=True)
 class ColumnNote:
-    """What was understood of one column."""
+    """How one column was read."""
 
     name: str
     family: str
@@ -240,7 +240,7 @@ def cross_validate(
     folds: Folds,
     classes: NDArray[Any],
 ) -> Score:
-    """Score one model on rows that it has not learned."""
+    """Score one model on held-out rows."""
 
     def take(rows: Rows) -> Any:
         ours = contender.kind == "ours"
@@ -275,7 +275,7 @@ def _column_notes(model: CountClassifier, columns: Columns) -> tuple[ColumnNote,
 
 
 def _telling_row(posterior: NDArray[np.float64], classes: NDArray[Any], story: Story) -> int:
-    """Return the row whose most probable class is nearest to fairly sure."""
+    """Return the row whose highest posterior is closest to the target certainty."""
     distance = np.abs(posterior.max(axis=1) - SURE)
     if story.likely in classes.tolist():
         likely = posterior.argmax(axis=1) == classes.tolist().index(story.likely)
@@ -325,7 +325,7 @@ def _section(screen: Console, title: str) -> None:
 
 
 def _family(family: str, words: WordList, lang: str) -> str:
-    """A family of numbers brings its own words."""
+    """Return the words of a numeric family, which defines its own."""
     return words[family] if family in words else text_in(lang, family_of(family).words.read_as)
 
 
@@ -356,7 +356,7 @@ def _name(score: Score, words: WordList) -> str:
 
 
 def winner(scores: Sequence[Score], words: WordList, separator: str = ", ") -> str:
-    """Write which models err least, which has the best probabilities, and the rank of ours."""
+    """Return which models have the lowest error, which has the best probabilities, and the rank of ours."""
     least = min(s.error for s in scores)
     best = sorted((s for s in scores if s.error == least), key=lambda s: s.log_loss)
     names = [_name(s, words) for s in best]

@@ -35,7 +35,7 @@ def sample(
 
     form = form_of(output, common.as_json, spreadsheet)
     network = open_network(net)
-    # Codes rather than rows: these would come as a frame of pandas, which takes longer to import than to draw.
+    # Draw codes instead of rows, which would be a pandas frame: importing pandas takes longer than drawing.
     drawn = network.sample(n, random_state, read_given(network, given), as_codes=True)
     columns: list[list[Any]] = []
     for j, variable in enumerate(variables_of(network).values()):

@@ -24,7 +24,7 @@ WORDS = WordList(
         "drawn": "Drawn to {path}.",
     }
 )
-# So many states of a node are spelt out.
+# The maximum number of states of a node to list.
 MOST_STATES = 6
 
 
