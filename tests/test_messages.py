@@ -90,7 +90,10 @@ _CHINESE = {
     "datasets/_dataset.py",
     "_networks/examples.py",
     *(f"_report/textbook/{page}.py" for page in ("em_page", "lihang", "melon3", "melon8", "sheet", "spam")),
-    *(f"_report/textbook/{page}.py" for page in ("structure_page", "lesson", "table_pages", "dependence_pages")),
+    *(
+        f"_report/textbook/{page}.py"
+        for page in ("structure_page", "lesson", "table_pages", "dependence_pages", "estimate_pages")
+    ),
     "_report/charts/legend.py",
 }
 

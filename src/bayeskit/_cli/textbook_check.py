@@ -323,7 +323,7 @@ def joint_of(lesson: Lesson, alpha: int, form: Callable[[Any], Any] | None = Non
     return {shown(c): found[shown(c)] for c in lesson.classes}
 
 
-def _spec(alpha: int) -> Any:
+def _spec(alpha: Any) -> Any:
     from bayeskit._fitting.model import ModelSpec
     from bayeskit.priors import as_smoothing
 
@@ -367,23 +367,128 @@ def _array(cells: Sequence[Any], column: Sequence[Any]) -> Any:
     return np.array([None if cell is None else shown(cell) for cell in cells], object)
 
 
+def bayes_estimate() -> Numbers:
+    """Tables under Dirichlet priors: their means, and their modes."""
+    from bayeskit.priors import MAP, MLE, Dirichlet
+
+    found = {"MLE": _heads(MLE())}
+    for a in (1, 2, 10):
+        found |= {f"a = {a}: MAP": _heads(MAP(Dirichlet(a))), f"a = {a}: mean": _heads(Dirichlet(a))}
+    return found
+
+
+def _heads(prior: Any) -> float:
+    from bayeskit._report.textbook.estimate_pages import HEADS, TOSSES
+
+    tosses = {"side": ["heads"] * HEADS + ["tails"] * (TOSSES - HEADS)}
+    lesson = Lesson(tosses, ["coin"] * TOSSES, "coin", {"side": "heads"}, None, "")
+    state = _fitted(tosses, ["coin"] * TOSSES, lesson, _spec(prior))
+    return math.exp(_given(state, tosses, {"side": "heads"}, "coin"))
+
+
+def multinomial() -> Numbers:
+    """Counts of words."""
+    return _joints("x", _words("multinomial"))
+
+
+def bernoulli() -> Numbers:
+    """Words that occur, and words that do not."""
+    return _joints("x", _words("bernoulli"))
+
+
+def _words(family: str, **settings: Any) -> dict[str, float]:
+    from bayeskit._report.textbook.estimate_pages import ASKED, TEXTS, vocabulary
+
+    most = 1 if family == "bernoulli" else math.inf  # whether, or how often
+    rows = [
+        [min(text.split().count(w), most) for w in vocabulary()]
+        for text in (*(text for _, text in TEXTS), ASKED)
+    ]
+    log = _block(rows[:-1], [c for c, _ in TEXTS], rows[-1], block_family=family, **settings)
+    return {c: math.exp(log[c]) for c in ("spam", "ham")}
+
+
+def _block(rows: Any, y: list[str], row: Any, block: bool = True, **settings: Any) -> dict[str, float]:
+    """Return log P(c, x) of a row of numbers; the class is not smoothed."""
+    import numpy as np
+
+    from bayeskit._data.reading import Reading
+    from bayeskit._data.source import Source
+    from bayeskit._data.table import open_table
+    from bayeskit._fitting.fitted_state import FittedState
+    from bayeskit._fitting.model import ModelSpec
+    from bayeskit._schema import Variable
+    from bayeskit.priors import Lidstone
+
+    spec = ModelSpec(class_smoothing=Lidstone(0.0), **settings)
+    reading = Reading(block=True) if block else Reading()
+    state = FittedState(
+        reading, lambda schema: spec, who="y", target=Variable("y", "categorical"), warns=False
+    )
+    state.absorb(Source(np.array(rows, float), np.array(y, object)))
+    log, model = state.joint(open_table(np.array([row], float)))
+    return dict(zip(model.schema.target.states, log[0].tolist(), strict=True))
+
+
+def gaussian2() -> Numbers:
+    """A covariance for each class."""
+    return _joints("x", {c: math.exp(log) for c, log in _covariance(False).items()})
+
+
+def lda() -> Numbers:
+    """One covariance for both classes."""
+    log = _covariance(True)
+    return {"ln odds": log["A"] - log["B"]} | _joints("x", {c: math.exp(value) for c, value in log.items()})
+
+
+def _covariance(shared: bool) -> dict[str, float]:
+    from bayeskit._conditionals.covariance_rule import CovarianceRule
+    from bayeskit._report.textbook.estimate_pages import NEW, POINTS
+
+    rule = CovarianceRule(
+        shared=shared,
+        unbiased=False,
+        shrinkage=0.0,
+        ridge=(0.0, 0.0),
+        mean_rows=0.0,
+        covariance_rows=0.0,
+        student=False,
+    )
+    rows = [point for points in POINTS.values() for point in points]
+    y = [c for c, points in POINTS.items() for _ in points]
+    return _block(rows, y, [float(x) for x in NEW], block=False, covariance=rule)
+
+
+def bic() -> Numbers:
+    """Networks fitted by maximum likelihood, their log-likelihood, and the penalty of a parameter."""
+    from bayeskit._networks.bayesian_network import BayesianNetwork
+    from bayeskit._report.textbook.estimate_pages import PAIRS
+    from bayeskit._structure.criteria import Score
+
+    data = {"a": [a for a, _ in PAIRS], "b": [b for _, b in PAIRS]}
+    found: Numbers = {}
+    for name, parents in (("a, b", []), ("a → b", ["a"])):
+        network = BayesianNetwork({"a": [], "b": parents}, states=[0, 1]).fit(data, smoothing="mle")
+        penalty = Score("bic").penalty(len(PAIRS)) * network.n_parameters
+        found[name] = network.log_likelihood(data) - penalty
+    return found
+
+
+def underflow() -> Numbers:
+    """Four hundred words that are the same one."""
+    from bayeskit._report.textbook.estimate_pages import FACTORS
+
+    log = _block([[4, 36], [5, 35]], ["A", "B"], [FACTORS, 0], block_alpha=0.0)
+    found = {f"ln P({c}, x)": log[c] for c in ("A", "B")}
+    odds = math.exp(log["A"] - log["B"])
+    return found | {"P(A | x)": odds / (1.0 + odds)}
+
+
 LIBRARY: Mapping[str, Callable[..., Numbers]] = {
-    page.__name__: page
+    page.__name__.replace("_", "-"): page
     for page in (
-        spam,
-        melon8,
-        melon3,
-        lihang,
-        grass,
-        structures,
-        em,
-        nb,
-        laplace,
-        risk,
-        mle,
-        spode,
-        tan,
-        aode,
+        *(spam, melon8, melon3, lihang, grass, structures, em, nb, laplace, risk, mle, spode, tan, aode),
+        *(bayes_estimate, bernoulli, multinomial, gaussian2, lda, bic, underflow),
     )
 }
 

@@ -147,6 +147,7 @@ def tan_page(lang: str, lesson: Lesson | None = None) -> Sheet:
                 a=decimal(weights[largest] if largest else Decimal(0), ".6f"),
                 b=decimal(plain_information(lesson, *largest) if largest else Decimal(0), ".6f"),
             ),
+            copied=False,
         ),
         results=[result(f"I({i}; {j} | y)", value) for (i, j), value in weights.items()],
         section=say(

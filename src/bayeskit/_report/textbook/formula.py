@@ -16,7 +16,7 @@ from bayeskit._report.latex.latex_text import escaped, math_width
 from bayeskit._report.textbook.printed_number import Blank, Line, PrintedNumber
 
 _FUNCTIONS = {"P", "p", "N", "R", "I", "L", "H", "E", "n", "g", "ln", "exp", "BIC", "det", "Beta", "Dir", "C"}
-_UPRIGHT = {"ln", "exp", "max", "min", "arg", "det", "BIC", "AIC", "Beta", "Dir"}
+_UPRIGHT = {"ln", "exp", "max", "min", "arg", "det", "BIC", "AIC", "MLE", "MAP", "Beta", "Dir"}
 _GREEK = {
     "α": "alpha", "β": "beta", "δ": "delta", "θ": "theta", "λ": "lambda", "μ": "mu", "π": "pi", "σ": "sigma",
     "Σ": "sum", "Π": "prod", "∂": "partial", "∞": "infty", "Δ": "Delta",
@@ -28,15 +28,15 @@ _RELATIONS = {
 }  # fmt: skip
 _BINARY = {"+": "+", "−": "-", "-": "-", "±": r"\pm"}
 _TOKEN = re.compile(
-    r"(?P<blank> +)|(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![A-Za-z]))|(?P<size>\|[A-Za-z](?:_\w|_\{[^}]*\})?\|)"
-    r"|(?P<name>[A-Za-z](?:_\{[^}]*\}|_\w|\d)?(?![\w])|[αβδθλμπσ](?:_\{[^}]*\}|_\w)?|(?:ln|exp|max|min|arg|det|BIC|AIC"
-    r"|Beta|Dir)(?![A-Za-z])|[∞Δ])"
+    r"(?P<blank> +)|(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![A-Za-z]{2}))|(?P<size>\|[A-Za-z](?:_\w|_\{[^}]*\})?\|)"
+    r"|(?P<name>(?<!['’])[A-Za-z](?:_\{[^}]*\}|_\w|\d)?(?![^\W²³])|[αβδθλμπσ](?:_\{[^}]*\}|_\w)?|(?:ln|exp|max|min|arg|det|BIC|AIC"
+    r"|Beta|Dir|(?:MLE|MAP)(?= =))(?![A-Za-z])|[∞Δ])"
     r"|(?P<sign>[-+−±·×/^()|,;=≈∝<>≤≥≠→←²³ΣΠ∂√!…]|(?<= ):(?= ))|(?P<word>\w+|.)"
 )
 # Words that are one letter.
 _WORDS = {"a", "A", "I"}
 _BEFORE_SIGN = re.compile(r" ?[=←→<>≤≥≈+−·/^|)(,]")
-_AFTER_SIGN = re.compile(r"(?:[=←→<>≤≥≈+−·/^|(]|[(|][^()]*,) ?$")
+_AFTER_SIGN = re.compile(r"\d$|(?:[=←→<>≤≥≈+−·/^|(]|[(|][^()]*,) ?$")
 
 
 @dataclass(frozen=True)
@@ -391,7 +391,7 @@ def _tall(node: Node) -> bool:
 def _name_latex(name: str) -> str:
     base, _, script = name.partition("_")
     if base in _UPRIGHT:
-        return rf"\mathrm{{{base}}}" if base in ("BIC", "AIC", "Beta", "Dir") else rf"\{base}"
+        return rf"\mathrm{{{base}}}" if base[0].isupper() else rf"\{base}"
     if not script and len(base) == 2:
         base, script = base
     made = rf"\{_GREEK[base]}" if base in _GREEK else base

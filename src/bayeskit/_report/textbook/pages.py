@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from bayeskit._report.textbook import (
     dependence_pages,
     em_page,
+    estimate_pages,
     grass,
     lihang,
     melon3,
@@ -36,4 +37,11 @@ PAGES: Mapping[str, Callable[[str], Sheet]] = {
     "structures": structure_page.page,
     "em": em_page.page,
     **OF_TABLES,
+    "bayes-estimate": estimate_pages.prior_page,
+    "bernoulli": estimate_pages.bernoulli_page,
+    "multinomial": estimate_pages.multinomial_page,
+    "gaussian2": estimate_pages.covariance_page,
+    "lda": estimate_pages.discriminant_page,
+    "bic": estimate_pages.bic_page,
+    "underflow": estimate_pages.underflow_page,
 }

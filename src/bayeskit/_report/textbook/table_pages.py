@@ -230,6 +230,7 @@ def risk_page(lang: str, lesson: Lesson | None = None) -> Sheet:
                     r=decimal(risks["0/1"][first], ".6f"),
                     p=decimal(found[first], ".6f"),
                 ),
+                copied=False,
             ),
         ),
         source=say(
@@ -319,6 +320,7 @@ def likelihood_page(lang: str, lesson: Lesson | None = None) -> Sheet:
                     one=exact(1),
                     page="bayeskit textbook bayes-estimate",
                 ),
+                copied=False,
             ),
         ),
         source=say(
