@@ -120,7 +120,7 @@ class DeferredKernel:
         before = [(a, a.copy()) for a in arrays if a.flags.writeable]
         begin = perf_counter()
         try:
-            return self.run_plain(arguments, self._left)
+            return self.run_plain(arguments, self._left / _calls)
         except IndexError:  # compiled code would read or write there
             raise
         except Exception:
@@ -311,6 +311,24 @@ def compiling() -> Iterator[None]:
         yield
     finally:
         _compiling = before
+
+
+# How many calls like the one that is running are to come.
+_calls = 1
+
+
+@contextmanager
+def repeating(calls: int) -> Iterator[None]:
+    """Let the kernels in the block know that each is called about this often: one call then tells what all will cost.
+
+    Otherwise a kernel learns only call by call that its work is worth compiling.
+    """
+    global _calls
+    before, _calls = _calls, max(calls, 1)
+    try:
+        yield
+    finally:
+        _calls = before
 
 
 @cache

@@ -27,6 +27,7 @@ from bayeskit._fitting.forest import MOST_ROWS, joined
 from bayeskit._fitting.leave_one_out import SCORINGS, mean_loss
 from bayeskit._fitting.log_linear import FEW_TO_JUDGE
 from bayeskit._fitting.model import ModelSpec, RowChoice, plan_for
+from bayeskit._fitting.naive import TablesOnly
 from bayeskit._fitting.rows_again import learned_chunks
 from bayeskit._fitting.stack import Member, Stack, log_mix, stack_weights, tempered
 from bayeskit._io.trial import check_held, held_choice, is_loss, is_number
@@ -371,7 +372,7 @@ class AutoBayes(CountClassifier):
     def _choose(self, source: Source) -> dict[str, Any]:
         source.need_many_passes(type(self).__name__)
         end = time.monotonic() + (np.inf if self.time_limit is None else float(self.time_limit))
-        seen = self._count(source, lambda schema: ModelSpec())  # how many rows and which columns there are
+        seen = self._count(source, lambda schema: ModelSpec(form=TablesOnly()))
         if self.choices is not None:
             return self._taken_over(self.choices, seen.schema)
         n_rows, schema = seen.statistics.total, seen.schema

@@ -123,14 +123,20 @@ def count_interactions(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]
     found = Interactions.zero(schema, attributes)
     found.margin[:] = np.bincount(target, chunk.weights, schema.n_classes)
     chunk = in_one_matrix(chunk, schema)
-    weights, axes, layout = (
-        chunk.row_weights,
-        Axes.of(found, schema),
-        (found.tables, found.widths, found.starts),
-    )
+    axes, weights = Axes.of(found, schema), chunk.row_weights
     for rows in blocks(chunk.n_rows):
-        count_tables_of_axes(axes.codes(chunk, rows), target[rows], weights[rows], *layout, found.counts)
+        add_counts(axes.codes(chunk, rows), target[rows], weights[rows], found, found.counts)
     return found
+
+
+def add_counts(
+    codes: NDArray[np.int32], target: NDArray[Any], weights: Floats, layout: Interactions, out: Floats
+) -> None:
+    """Add the weights of rows, given by their codes on all axes, to their cells in ``out``."""
+    weights = weights.view()
+    weights.flags.writeable = False  # as default weights are, so that the loop is compiled for one type alone
+    codes_of_class = target.astype(np.uint32, copy=False)
+    count_tables_of_axes(codes, codes_of_class, weights, layout.tables, layout.widths, layout.starts, out)
 
 
 def take_sample(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> RowSample:

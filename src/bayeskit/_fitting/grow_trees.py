@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayeskit._counting.backend import in_order
 from bayeskit._fitting.cut_points import frequency_cut_points, midpoints
-from bayeskit._numba import kernel
+from bayeskit._numba import kernel, repeating
 from bayeskit._statistics.row_sample import Words, mixed_words
 from bayeskit._statistics.tree_counts import LEAF, LEFT, MISSING, MOST_CODES, RIGHT, STAYS
 from bayeskit.typing import Floats
@@ -412,7 +412,8 @@ def grow_trees(sample: Sample, growth: Growth) -> tuple[NDArray[np.uint8], list[
         return known, _grown(columns, target, draws, sample.n_classes, growth, rng)
 
     bounds = [(t, t + 1) for t in range(growth.n_trees)]
-    found = list(in_order(grown, bounds, growth.n_jobs))
+    with repeating(growth.n_trees):
+        found = list(in_order(grown, bounds, growth.n_jobs))
     return np.stack([ranks for ranks, _ in found]), [tree for _, tree in found]
 
 

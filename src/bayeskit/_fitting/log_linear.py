@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from bayeskit._conditionals.class_prior import ClassPrior, class_factors, log_normalise
 from bayeskit._conditionals.conditional import Conditional
-from bayeskit._conditionals.log_linear import InteractionTerms, LogLinearScore, used_codes
+from bayeskit._conditionals.interaction_terms import InteractionTerms, used_codes
+from bayeskit._conditionals.log_linear import LogLinearScore
 from bayeskit._conditionals.log_linear_weights import (
     FEW_ROWS,
     LEAST_ON_FEW,
@@ -26,7 +27,7 @@ from bayeskit._conditionals.log_linear_weights import (
     is_worse,
 )
 from bayeskit._counting.backend import count
-from bayeskit._counting.count_interactions import Axes, count_interactions
+from bayeskit._counting.count_interactions import Axes, add_counts
 from bayeskit._data.encoded import Chunk
 from bayeskit._fitting.model import ModelForm, ModelSpec, class_prior_of, estimate, weighted_classes
 from bayeskit._fitting.views import Views, coarse_kinds, draw_views, kinds_of
@@ -118,7 +119,7 @@ class LogLinear(ModelForm):
         counts: Any = statistics.parts["interactions"]
         starts, strengths = np.array(self.term_starts, dtype=np.int64), np.array(self.strengths)
         used = used_codes(counts, spec.missing)
-        return InteractionTerms(statistics.schema, counts, starts, strengths, used)
+        return InteractionTerms.of_counts(statistics.schema, counts, starts, strengths, used)
 
     @property
     def kinds(self) -> NDArray[np.int64]:
@@ -138,12 +139,11 @@ class LogLinear(ModelForm):
         found[:first] = terms.some(0, first).left_out(chunk, sample.own).of(slice(0, chunk.n_rows))
         if first < terms.n_terms:
             threes = terms.some(first, terms.n_terms)
-            tables = self.tables[self.term_starts[first] :]
-            fold = folds_of(chunk, schema, _FOLDS)
+            codes, fold = terms.axes.codes(chunk, slice(0, chunk.n_rows)), folds_of(chunk, schema, _FOLDS)
             for rows in (np.flatnonzero(fold == f) for f in range(_FOLDS)):
-                part = chunk.take(rows)
-                counted = count_interactions(part, schema, (self.axes, tables)).counts
-                found[first:, rows] = threes.without(counted).of(part)
+                some, counted = np.take(codes, rows, axis=1), np.zeros_like(threes.counts.counts)
+                add_counts(some, sample.target[rows], sample.weight[rows], threes.counts, counted)
+                found[first:, rows] = threes.without(counted).of_codes(some)
         prior = class_prior_of(statistics, spec).log_left_out(sample.target, sample.own)
         return RowLosses.of(found, prior, sample.target, sample.weight)
 
@@ -227,7 +227,9 @@ def log_out_of_fold(
             others = rows.take(learn)
             form = choose(count(others, schema, Sampling().plan(schema, spec)))
             own = replace(spec, form=form)
-            model = estimate(count(others, schema, form.plan(schema, own)), own)
+            # Moments of numbers are counted for those who ask for them; the answers need only the tables.
+            needed = tuple(p for p in form.plan(schema, own).patterns if p.kind != "moments")
+            model = estimate(count(others, schema, Plan(needed)), own)
             joint = model.joint_chunk(rows.take(judge))
             log_normalise(joint, model.log_prior)
             out[judge] = joint
