@@ -16,7 +16,7 @@ import bayeskit
 from harness import Report, options
 
 QUESTION = "One row at a time: ours against River"
-WIDTH, BETWEEN, N_ROWS = 30, 100, 20_000
+WIDTH, BETWEEN, N_ROWS = 30, 100, 100_000
 
 
 def stream(n: int) -> tuple[list[dict[str, float]], list[int]]:

@@ -10,10 +10,13 @@ import pytest
 from estimators import BLOCK, BY_LETTER, CLASSES, small_labels, small_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from bayeskit import TAN, CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes, TallyStore, load
 from bayeskit._classifiers import streams
+from bayeskit._fitting import row_stream
+from bayeskit._fitting.row_stream import column_names
 from bayeskit._statistics.adwin import Adwin
 from bayeskit.classifiers import DriftMonitor, SlidingWindow
 from bayeskit.errors import (
@@ -124,10 +127,194 @@ def test_fit_discards_rows_that_wait():
 def test_no_more_rows_wait_than_a_thousand(monkeypatch):
     monkeypatch.setattr(streams, "MOST_WAITING", 10)
     model = GaussianNB()
-    for n in range(25):
+    for n in range(9):
         model.learn_one({"a": float(n)}, n % 2)
-    assert model._waiting is not None and len(model._waiting.examples) == 5
-    assert model.statistics_.total == 25 and model._waiting is None
+    assert model._waiting is not None and len(model._waiting.examples) == 9 and model._fitted is None
+    for n in range(9, 25):
+        model.learn_one({"a": float(n)}, n % 2)
+    assert model._waiting is None and model._fitted is not None
+    assert model.statistics_.total == 25
+
+
+@pytest.mark.parametrize("cls", [NaiveBayes, TAN], ids=lambda cls: cls.__name__)
+def test_coded_rows_wait_in_a_bounded_room(monkeypatch, cls):
+    """Added to the sums in place, or, where that cannot be, as a table once enough are there."""
+    monkeypatch.setattr(row_stream, "MOST_WAITING", 8)
+    monkeypatch.setattr(row_stream, "ROWS_ADDED", 4)
+    model = cls().fit({"a": [*"xyxy"]}, [0, 1, 0, 1])
+    for n in range(21):
+        model.learn_one({"a": "xy"[n % 3 == 0]}, n % 2)
+        assert model._stream._records.n < 8
+    assert model.statistics_.total == 25
+
+
+# -- one row is a table of one row ----------------------------------------------------------------
+
+
+def one_by_one(model: Any, rows: list[dict[Any, Any]], rtol: float = 1e-11) -> None:
+    """Compare answers of single rows with those of tables; the former first, from the sums as they stand."""
+    found = [model.predict_proba_one(row) for row in rows]
+    chosen = [model.predict_one(row) for row in rows]
+    table = {name: [row.get(name) for row in rows] for name in column_names(model._fitted)}
+    numeric = {v.name for v in model._fitted.schema.attributes if v.kind == "numeric" or v.cuts is not None}
+    columns = {n: [np.nan if n in numeric and x is None else x for x in cells] for n, cells in table.items()}
+    wanted = model.predict_proba(columns)
+    assert all(list(one) == model.classes_.tolist() for one in found)
+    np.testing.assert_allclose([[*one.values()] for one in found], wanted, rtol=rtol, atol=1e-300)
+    for one, shares, label in zip(found, wanted, chosen, strict=True):
+        assert one[label] == max(one.values()) or shares.max() - one[label] < 1e-9
+    # With nothing learned since, it is the same to the bit.
+    assert [[*model.predict_proba_one(row).values()] for row in rows] == wanted.tolist()
+
+
+SETTINGS: dict[str, Any] = {
+    "plain": NaiveBayes(),
+    "unsmoothed": NaiveBayes(smoothing=0),
+    "unbiased": NaiveBayes(variance="unbiased"),
+    "missing is a state": NaiveBayes(missing="state"),
+    "unseen is smoothed": NaiveBayes(unseen="smooth"),
+    "class prior": NaiveBayes(class_prior="uniform"),
+    "class weights": NaiveBayes(class_weight="balanced"),
+    "poisson": NaiveBayes(families={"u": "poisson"}),
+    "kernel": NaiveBayes(families={"u": "kernel"}),
+    "calibrated": NaiveBayes(calibration="temperature"),
+    "one by one": BY_LETTER["A"](),
+    "a tree of intervals": TAN(),
+}
+
+
+def some_rows(n: int, seed: int = 3) -> tuple[list[dict[str, Any]], list[str]]:
+    rng = np.random.default_rng(seed)
+    rows, labels = [], []
+    for _ in range(n):
+        c = int(rng.integers(0, 3))
+        row = {
+            "a": "xyz"[(c + int(rng.integers(0, 2))) % 3],
+            "b": int(rng.integers(0, 4)),
+            "u": float(rng.poisson(2 + c)),
+            "v": float(rng.normal(c)),
+        }
+        rows.append({k: x for k, x in row.items() if rng.random() > 0.1})
+        labels.append("pqr"[c])
+    return rows, labels
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", SETTINGS)
+def test_one_row_is_a_table_of_one_row(name):
+    rows, labels = some_rows(120)
+    model = clone(SETTINGS[name]).partial_fit(_columns(rows[:40]), labels[:40])
+    asked = [*rows[:8], {}, {"a": "x"}, {"v": 0.3}, {"a": "new", "v": 100.0}, {"v": np.float64(0.5), "u": 2}]
+    for start in range(40, 120, 20):
+        for row, label in zip(rows[start : start + 20], labels[start : start + 20], strict=True):
+            model.learn_one(row, label)
+        one_by_one(model, asked)
+    assert model.statistics_.total == 120
+    table = clone(SETTINGS[name]).partial_fit(_columns(rows[:40]), labels[:40])
+    table.partial_fit(_columns(rows[40:]), labels[40:])
+    same(model, table, _columns(rows))
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        name: [row.get(name, np.nan if name in "uv" else None) for row in rows]
+        for name in ("a", "b", "u", "v")
+    }
+
+
+@given(data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_any_history_of_rows_is_that_of_tables(data):
+    """Rows of any weight learned one by one between other verbs; numbers of any size, constant, absent."""
+    number = st.one_of(
+        st.none(),
+        st.sampled_from([0.0, 1.0, 1e8, 1e8 + 1, 1e200, -1e200, 1e-200, 5e-324]),
+        st.floats(-3, 3, width=32),
+    )
+    row = st.fixed_dictionaries({}, optional={"u": number, "v": number, "a": st.sampled_from("xyz")})
+    weight = st.sampled_from([1, 1, 1, 2, 0.25, 0.3])
+    rows = [({"u": 1.0, "v": 2.0, "a": "x"}, 0, 1), ({"u": 2.0, "v": 2.0, "a": "y"}, 1, 1)]
+    model = GaussianNB() if data.draw(st.booleans()) else NaiveBayes()
+    if isinstance(model, GaussianNB):
+        row = st.fixed_dictionaries({}, optional={"u": number, "v": number})
+        rows = [({"u": 1.0, "v": 2.0}, 0, 1), ({"u": 2.0, "v": 2.0}, 1, 1)]
+    table = type(model)()
+
+    def batch(examples: list[Any]) -> tuple[Any, ...]:
+        names = [n for n in ("u", "v", "a") if n in rows[0][0]]
+        columns = {n: [r.get(n, None) for r, _, _ in examples] for n in names}
+        columns = {
+            n: [np.nan if x is None and n != "a" else x for x in cells] for n, cells in columns.items()
+        }
+        return columns, [c for _, c, _ in examples], [w for _, _, w in examples]
+
+    def learn(examples: list[Any]) -> None:
+        for r, c, w in examples:
+            model.learn_one(r, c, w)
+        columns, labels, weights = batch(examples)
+        table.partial_fit(columns, labels, sample_weight=weights)
+
+    learn(rows)
+    for _ in range(data.draw(st.integers(1, 4))):
+        new = data.draw(st.lists(st.tuples(row, st.integers(0, 2), weight), min_size=1, max_size=6))
+        learn(new)
+        rows += new
+        asked = data.draw(row)
+        one = batch([(asked, 0, 1)])[0]
+        wanted = table.predict_proba(one)[0]
+        np.testing.assert_allclose([*model.predict_proba_one(asked).values()], wanted, rtol=1e-8, atol=1e-9)
+        verb = data.draw(st.sampled_from(["none", "fade", "forget", "read", "pickle"]))
+        if verb == "fade":
+            model.fade(0.5), table.fade(0.5)
+            rows = [(r, c, w * 0.5) for r, c, w in rows]
+        elif verb == "forget" and len(rows) > 4:
+            r, c, w = rows.pop()
+            model.forget_one(r, c, w)
+            columns, labels, weights = batch([(r, c, w)])
+            table.forget(columns, labels, weights)
+        elif verb == "read":
+            assert model.statistics_.total == pytest.approx(table.statistics_.total)
+        elif verb == "pickle":
+            model = pickle.loads(pickle.dumps(model))
+    np.testing.assert_allclose(model.statistics_.class_counts, table.statistics_.class_counts, rtol=1e-12)
+
+
+def test_copies_of_a_stream_are_apart():
+    rows, labels = some_rows(60)
+    model = NaiveBayes()
+    for row, label in zip(rows, labels, strict=True):
+        model.learn_one(row, label)
+    model.predict_one(rows[0])
+    model.learn_one(rows[0], labels[0])
+    other = model + NaiveBayes().fit(_columns(rows), labels)
+    model.learn_one(rows[1], labels[1])
+    other.learn_one(rows[2], labels[2])
+    assert model.statistics_.total == 62 and other.statistics_.total == 122
+    other.predict_proba_one(rows[0])
+    again = pickle.loads(pickle.dumps(model))
+    again.learn_one(rows[3], labels[3])
+    assert again.statistics_.total == 63 and model.statistics_.total == 62
+
+
+def test_numbers_and_labels_of_numpy_are_those_of_python():
+    model, plain = NaiveBayes(), NaiveBayes()
+    for n in range(40):
+        model.learn_one({"u": np.float64(n % 7), "b": np.int64(n % 3)}, np.int64(n % 2))
+        plain.learn_one({"u": float(n % 7), "b": n % 3}, n % 2)
+        if n > 20:
+            asked = model.predict_proba_one({"u": np.float32(2), "b": 1})
+            assert asked == plain.predict_proba_one({"u": 2.0, "b": 1})
+            assert all(type(label) is int for label in asked)
+    assert model._stream is not None
+
+
+def test_an_infinite_number_is_refused_in_a_question():
+    model = GaussianNB().fit({"u": [1.0, 2.0, 3.0]}, [0, 1, 1])
+    with refuses(InfiniteValue, "u"):
+        model.predict_one({"u": np.inf})
+    model.learn_one({"u": 2.0}, 0)
+    with refuses(InfiniteValue, "u"):
+        model.predict_proba_one({"u": -np.inf})
 
 
 # -- absent and new keys --------------------------------------------------------------------------

@@ -94,6 +94,17 @@ def classifiers() -> None:
                 use(clone(model), X, w)
 
 
+def streams() -> None:
+    """Rows one by one, whole and with holes, of numbers near their pivot and far from it."""
+    for holes in (0.0, 0.2):
+        columns = mixed(holes)
+        rows = [{name: cells[i] for name, cells in columns.items()} for i in range(N)]
+        model = NaiveBayes().fit(columns, Y)
+        for i, row in enumerate(rows):
+            model.learn_one({**row, "n0": row["n0"] + 1e3 * (i > N // 2)}, int(Y[i]), 1.0 + 0.25 * (i % 3))
+            model.predict_one(row)
+
+
 def sparse_rows() -> None:
     for cls in (BernoulliNB, MultinomialNB, ComplementNB):
         for w in (None, RNG.uniform(0.5, 2.0, N)):
@@ -210,7 +221,7 @@ def corners() -> None:
 def test_every_kernel_gives_the_same_bits_both_ways():
     with both_ways() as ran:
         for work in (
-            classifiers, sparse_rows, unlabelled, mixtures, network_questions, searches, corners,
+            classifiers, sparse_rows, streams, unlabelled, mixtures, network_questions, searches, corners,
         ):  # fmt: skip
             work()
     assert sorted(name for name, one in kernels().items() if one.py_func.__code__ not in ran) == []

@@ -36,7 +36,8 @@ from bayeskit._classifiers.streams import (
     WaitingRows,
     count_waiting,
     learn_one,
-    one_row_table,
+    predict_one,
+    predict_proba_one,
     take_away,
 )
 from bayeskit._conditionals.class_prior import choose, log_normalise, normalise
@@ -56,6 +57,7 @@ from bayeskit._fitting.leave_one_out import (
     mean_loss,
 )
 from bayeskit._fitting.model import Model, ModelSpec, RowChoice
+from bayeskit._fitting.row_stream import RowStream
 from bayeskit._messages import Joined, listed
 from bayeskit._random_state import generator_of
 from bayeskit._schema import Label, Name, Schema, Variable
@@ -107,8 +109,9 @@ class CountClassifier(BaseClassifier):
     _is_tempered = True
     _fitted: FittedState | None = None
     _lazy: LazyState | None = None
-    # Rows of a stream that were learned and are counted before the next question.
+    # Rows of a stream that were learned and are counted before the next question: as they came, and coded.
     _waiting: WaitingRows | None = None
+    _stream: RowStream | None = None
     calibration: str | None = None
     n_jobs: int | None = None
 
@@ -258,7 +261,7 @@ class CountClassifier(BaseClassifier):
         if self.semi_supervised:
             source = all_labelled(self, source)
         require_y(self, source)
-        if self._waiting is not None:
+        if self._waiting is not None or self._stream is not None:
             count_waiting(self)
         fitted = self._fitted
         if fitted is None:
@@ -345,12 +348,11 @@ class CountClassifier(BaseClassifier):
 
     def predict_one(self, row: Mapping[Any, Any]) -> Any:
         """Return the most probable class of one row of a stream. Keys that the model does not know are ignored."""
-        return self.predict(one_row_table(self, row)).tolist()[0]
+        return predict_one(self, row)
 
     def predict_proba_one(self, row: Mapping[Any, Any]) -> dict[Any, float]:
         """Return {class: P(c | x)} of one row of a stream. Keys that the model does not know are ignored."""
-        shares = self.predict_proba(one_row_table(self, row))[0]
-        return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
+        return predict_proba_one(self, row)
 
     def to_river(self) -> Any:
         """Return this model as a classifier of River (``pip install bayeskit[river]``). It learns in a copy."""
@@ -458,7 +460,7 @@ class CountClassifier(BaseClassifier):
                 self._hold_more(opened, judged)
                 self._calibrate(opened, judged)
         fitted = self._new_fitted(variable)
-        for name in ("_fitted", "_waiting", "feature_names_in_", "n_features_in_"):
+        for name in ("_fitted", "_waiting", "_stream", "feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
         self._lazy = LazyState(opened, fitted, refresh, max_memory)
         self._class_dtype = None if y is None else np.asarray(y).dtype
@@ -536,22 +538,12 @@ class CountClassifier(BaseClassifier):
     def predict_proba(self, X: TableLike) -> Floats:
         """Return P(c | x) of each row: shape (n, K); rows are finite and sum to one."""
         joint, model = self._joint(X)
-        if "calibration" in self._held:
-            warn_of_impossible(log_normalise(joint, model.log_prior))
-            return np.exp(self._calibrated(joint, model.schema))
-        warn_of_impossible(normalise(joint, model.log_prior))
-        return joint
+        return self._posterior(joint, model.log_prior, model.schema)
 
     def predict(self, X: TableLike) -> NDArray[Any]:
         """Return the most probable class of each row. Ties go to the first class."""
         joint, model = self._joint(X)
-        codes = np.empty(len(joint), dtype=np.intp)
-        if "calibration" in self._held:
-            warn_of_impossible(log_normalise(joint, model.log_prior))
-            choose(self._calibrated(joint, model.schema), model.log_prior, codes)
-        else:
-            warn_of_impossible(choose(joint, model.log_prior, codes))
-        return self._labels(model.schema)[codes]
+        return self._labels(model.schema)[self._chosen(joint, model.log_prior, model.schema)]
 
     def log_evidence(self, X: TableLike) -> Floats:
         """Return log P(x) = log Σ_c P(c, x) of each row: how likely the row itself is."""
@@ -796,13 +788,31 @@ class CountClassifier(BaseClassifier):
         table = self._open(X)
         if self._lazy is not None:
             return self._lazy.joint(table)
-        if self._waiting is not None:
+        if self._waiting is not None or self._stream is not None:
             count_waiting(self)
         if self._fitted is None:
             raise not_fitted(self)
         if table.block is not None:
             refuse_sparse(self, X)
         return self._fitted.joint(table)
+
+    def _posterior(self, joint: Floats, log_prior: Floats, schema: Schema) -> Floats:
+        """Return P(c | x) for log P(c, x), which is overwritten: shape (n, K)."""
+        if "calibration" in self._held:
+            warn_of_impossible(log_normalise(joint, log_prior))
+            return np.exp(self._calibrated(joint, schema))
+        warn_of_impossible(normalise(joint, log_prior))
+        return joint
+
+    def _chosen(self, joint: Floats, log_prior: Floats, schema: Schema) -> NDArray[np.intp]:
+        """Return the codes of the most probable classes for log P(c, x), which may be overwritten."""
+        codes = np.empty(len(joint), dtype=np.intp)
+        if "calibration" in self._held:
+            warn_of_impossible(log_normalise(joint, log_prior))
+            choose(self._calibrated(joint, schema), log_prior, codes)
+        else:
+            warn_of_impossible(choose(joint, log_prior, codes))
+        return codes
 
     def _calibrated(self, log_share: Floats, schema: Schema) -> Floats:
         calibration = from_held(self._held)
@@ -889,7 +899,7 @@ class CountClassifier(BaseClassifier):
             raise UsageError(
                 "A lazy model has nothing to {verb}: change its source, then call refresh().", verb=verb
             )
-        if self._waiting is not None:
+        if self._waiting is not None or self._stream is not None:
             count_waiting(self)
         if self._fitted is None:
             raise not_fitted(self)
@@ -907,7 +917,7 @@ class CountClassifier(BaseClassifier):
         )
 
     def _adopt(self, fitted: FittedState, y: LabelsLike | None) -> None:
-        for name in ("_lazy", "_waiting"):
+        for name in ("_lazy", "_waiting", "_stream"):
             self.__dict__.pop(name, None)
         self._fitted = fitted
         dtype = getattr(y, "dtype", None)
@@ -930,7 +940,7 @@ class CountClassifier(BaseClassifier):
         state = copy(self._require("copy"))
         state.tally = copy(state.tally)
         for name, value in self.__dict__.items():
-            if name not in new.__dict__:
+            if name not in new.__dict__ and name not in ("_waiting", "_stream"):
                 new.__dict__[name] = value
         new._fitted = state
         return new

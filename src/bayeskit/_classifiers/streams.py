@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from bayeskit._data.row_cells import Row
 from bayeskit._data.table import open_table
+from bayeskit._fitting.row_stream import MOST_WAITING, RowStream, column_names
 from bayeskit._schema import Label, Name
 from bayeskit._statistics.adwin import Adwin
 from bayeskit.errors import ColumnError, DataTypeError, SettingError
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit._classifiers.count_classifier import CountClassifier
     from bayeskit._data.reading import Reading
     from bayeskit._fitting.fitted_state import FittedState
 
-# So many rows wait at most: memory stays bounded, and counting them together costs little for each.
-MOST_WAITING = 1_000
 # What a probability is raised to before its logarithm is taken.
 LEAST_PROBABILITY = 1e-15
 
-Row = Mapping[Any, Any]
 # A row, its class, its weight.
 Example = tuple[Row, Any, Any]
 Classifier = TypeVar("Classifier", bound="CountClassifier")
@@ -52,7 +52,7 @@ class WaitingRows:
             schema = fitted.schema
             self._sure_label = partial(_is_among, schema.target.codes)
             if schema.block is not None:
-                self._sure = dict.fromkeys(_column_names(fitted), _is_count)
+                self._sure = dict.fromkeys(column_names(fitted), _is_count)
             else:
                 for variable in schema.attributes:
                     of_numbers = variable.kind == "numeric" or variable.cuts is not None
@@ -119,14 +119,32 @@ def _has_type(kind: type, value: Any) -> bool:
 def learn_one(model: CountClassifier, row: Row, label: Any, weight: Any) -> None:
     """Add one row: now, or before the next question."""
     check_row(row)
-    waiting = model._waiting
-    if waiting is None:
-        waiting = model._waiting = WaitingRows(model._reading(), model._fitted)
-    if not waiting.take(row, label, weight):
-        count_waiting(model)
-        count(model, [(row, label, weight)])
-    elif len(waiting.examples) >= MOST_WAITING:
-        count_waiting(model)
+    coded = _coded(model)
+    if coded is not None:
+        if coded.learn(row, label, weight):
+            return
+    else:
+        waiting = model._waiting
+        if waiting is None:
+            waiting = model._waiting = WaitingRows(model._reading(), model._fitted)
+        if waiting.take(row, label, weight):
+            if len(waiting.examples) >= MOST_WAITING:
+                count_waiting(model)
+            return
+    count_waiting(model)
+    count(model, [(row, label, weight)])
+
+
+def _coded(model: CountClassifier) -> RowStream | None:
+    """Return the stream of coded rows; None where rows are learned as tables."""
+    fitted = model._fitted
+    if fitted is None:
+        return None
+    stream = model._stream
+    if stream is None or not stream.holds_for(fitted):
+        count_waiting(model)  # in a block, or what was learned before someone changed the counts
+        stream = model._stream = _new_stream(model, fitted)
+    return stream if stream.learns else None
 
 
 def count_waiting(model: CountClassifier) -> None:
@@ -138,6 +156,9 @@ def count_waiting(model: CountClassifier) -> None:
         except BaseException:
             model._waiting = waiting
             raise
+    stream = model._stream
+    if stream is not None:
+        stream.settle()
 
 
 def count(model: CountClassifier, examples: list[Example]) -> None:
@@ -148,7 +169,7 @@ def count(model: CountClassifier, examples: list[Example]) -> None:
         empty = 0.0 if model._reading().block else None
         table = _by_columns(names, [row for row, _, _ in examples], dict.fromkeys(names, empty))
     else:
-        known = set(_column_names(fitted))
+        known = set(column_names(fitted))
         strange = [row for row, _, _ in examples if not row.keys() <= known]
         new = {name: value for row in strange for name, value in row.items() if name not in known}
         before = copy(fitted), copy(fitted.tally)
@@ -177,9 +198,48 @@ def take_away(model: CountClassifier, examples: list[Example]) -> None:
     model.forget(_table(fitted, [row for row, _, _ in examples]), labels, weights)
 
 
-def one_row_table(model: CountClassifier, row: Row) -> Any:
-    """Return a table of one row; keys that the model does not know say nothing."""
+def predict_one(model: CountClassifier, row: Row) -> Any:
+    """Return the most probable class of one row."""
+    found = _joint_of(model, row)
+    if found is None:
+        return model.predict(_one_row_table(model, row)).tolist()[0]
+    stream, joint, log_prior = found
+    return stream.labels[model._chosen(joint, log_prior, stream.schema)[0]]
+
+
+def predict_proba_one(model: CountClassifier, row: Row) -> dict[Any, float]:
+    """Return the posterior of each class of one row."""
+    found = _joint_of(model, row)
+    if found is None:
+        shares = model.predict_proba(_one_row_table(model, row))[0]
+        return dict(zip(model.classes_.tolist(), shares.tolist(), strict=True))
+    stream, joint, log_prior = found
+    shares = model._posterior(joint, log_prior, stream.schema)[0]
+    return dict(zip(stream.labels, shares.tolist(), strict=True))
+
+
+def _joint_of(model: CountClassifier, row: Row) -> tuple[RowStream, Floats, Floats] | None:
+    """Return log P(c, x) of shape (1, K), log P(c) and who gave them; None where the row is read as a table."""
     check_row(row)
+    if model._lazy is not None:
+        return None
+    if model._waiting is not None:
+        count_waiting(model)
+    fitted, stream = model._fitted, model._stream
+    if fitted is None:
+        return None
+    if stream is None or not stream.holds_for(fitted):
+        stream = model._stream = _new_stream(model, fitted)
+    found = stream.joint(row)
+    return None if found is None else (stream, *found)
+
+
+def _new_stream(model: CountClassifier, fitted: FittedState) -> RowStream:
+    return RowStream(fitted, model._labels(fitted.schema).tolist())
+
+
+def _one_row_table(model: CountClassifier, row: Row) -> Any:
+    """Return a table of one row; keys that the model does not know say nothing."""
     return _table(model._reader("predict_one"), [row])
 
 
@@ -197,21 +257,13 @@ def _labels_and_weights(examples: list[Example]) -> tuple[list[Any], list[Any] |
     return [label for _, label, _ in examples], None if {*weights} == {1} else weights
 
 
-def _column_names(fitted: FittedState) -> tuple[Name, ...]:
-    """The names of the columns; those of a block without names are their places."""
-    if fitted.named:
-        return tuple(fitted.names)
-    block = fitted.schema.block
-    return tuple(v.name for v in fitted.schema.attributes) if block is None else tuple(range(block.width))
-
-
 @lru_cache(maxsize=64)
 def _cells_in_order(names: tuple[Name, ...]) -> Callable[[Row], tuple[Any, ...]]:
     return itemgetter(*names) if len(names) > 1 else lambda row: (row[names[0]],)
 
 
 def _table(fitted: FittedState, rows: list[Row]) -> Any:
-    names, schema = _column_names(fitted), fitted.schema
+    names, schema = column_names(fitted), fitted.schema
     if not schema.categorical and schema.block is None:
         # Complete rows of numbers need no names: they are in the order learned.
         with suppress(KeyError):
@@ -255,7 +307,7 @@ def _add_columns(model: CountClassifier, fitted: FittedState, new: Mapping[Any, 
             "{name!r} is no column of a model that was learned from columns without names, and none can be added. "
             "The columns are {names}.",
             name=next(iter(new)),
-            names=list(_column_names(fitted))[:12],
+            names=list(column_names(fitted))[:12],
         )
     if fitted.schema.block is not None:
         fitted.widen(tuple(new))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from bayeskit._conditionals.conditional import (
     LatentTables,
     ParameterPosterior,
     Profiles,
+    RowFactor,
     WeightedTerms,
     Workings,
 )
@@ -39,6 +40,9 @@ from bayeskit._statistics.part import never_counted
 from bayeskit._statistics.statistics import Statistics
 from bayeskit.priors import Lidstone, Smoothing, one_more_cell
 from bayeskit.typing import Floats
+
+if TYPE_CHECKING:
+    from bayeskit._counting.running_sums import RunningSums
 
 _U = np.uintp
 
@@ -242,6 +246,11 @@ class TableConditional(DiscreteConditional, Component):
         from bayeskit._conditionals.weighted import WeightedTables
 
         return WeightedTables(self, discrete)
+
+    def following(self, sums: RunningSums) -> RowFactor:
+        from bayeskit._conditionals.following import FollowingTables
+
+        return FollowingTables(sums, self)
 
     def put_terms(self, terms: WeightedTerms) -> None:
         terms.places, terms.log_table = self.offsets, self.log_table

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bayeskit._conditionals.posterior_draws import Draws
     from bayeskit._conditionals.scoring import Score
     from bayeskit._conditionals.word_score import WordScore
+    from bayeskit._counting.running_sums import RunningSums
     from bayeskit._fitting.graph_factors import GraphFactors
     from bayeskit._fitting.stack import StackedPosterior
     from bayeskit._statistics.moments import Moments
@@ -182,6 +183,21 @@ class Workings(Protocol):
         ...
 
 
+class RowFactor(Protocol):
+    """Factors of single rows that follow sums to which rows are added."""
+
+    def refresh(self) -> bool:
+        """Estimate them from the sums as they are now; False where only the whole estimate can."""
+        ...
+
+    def add(self, codes: NDArray[Any], values: Floats, out: Floats) -> bool:
+        """Add log P(these attributes | class) of one row to ``out`` of shape (K,).
+
+        False where only ``add_log_prob`` can; ``out`` is then of no use.
+        """
+        ...
+
+
 class WeightedTerms(Protocol):
     """log P(x_i | c) of every attribute, in the layout of the loop that chooses weights."""
 
@@ -301,6 +317,10 @@ class Conditional(ABC):
     def put_terms(self, terms: WeightedTerms) -> None:
         """Write log P(x_i | c) in the layout of the kernel that learns weights."""
         raise self._refusal("have weights of attributes")
+
+    def following(self, sums: RunningSums) -> RowFactor:
+        """Return the same factors, estimated anew from sums whenever rows were added to these."""
+        raise self._refusal("follow the sums of a stream")
 
     def score(self) -> Score:
         """Return the value of ``add_log_prob`` as a formula for SQL, ONNX and JSON.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite, isnan
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from bayeskit._conditionals.conditional import (
     LatentTables,
     Nodes,
     ParameterPosterior,
+    RowFactor,
     WeightedTerms,
 )
 from bayeskit._conditionals.density import (
@@ -42,6 +43,9 @@ from bayeskit._statistics.moments import Integers, Moments
 from bayeskit._statistics.part import ONE_ROW, never_counted
 from bayeskit.errors import InfiniteValue
 from bayeskit.typing import Floats
+
+if TYPE_CHECKING:
+    from bayeskit._counting.running_sums import RunningSums
 
 
 @kernel
@@ -300,6 +304,11 @@ class Gaussian(CentredDensity):
     def score(self) -> Score:
         mean, low, inverse, norm, _ = self._tables
         return normals(self._places.tolist(), norm, mean, low, inverse)
+
+    def following(self, sums: RunningSums) -> RowFactor:
+        from bayeskit._conditionals.following import FollowingNormals
+
+        return FollowingNormals(sums, self)
 
     def put_terms(self, terms: WeightedTerms) -> None:
         # The term of a constant attribute stays zero.

@@ -1,0 +1,193 @@
+"""Single rows of a stream: coded one by one, added to the sums in place where that can be, scored without a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayeskit._conditionals.class_prior import ClassPrior
+from bayeskit._conditionals.conditional import RowFactor
+from bayeskit._conditionals.following import log_shares
+from bayeskit._counting.running_sums import RowRecords, RunningSums
+from bayeskit._data.row_cells import Row, RowCoder, plain
+from bayeskit._fitting.fitted_state import FittedState
+from bayeskit._fitting.model import Model, class_prior_of
+from bayeskit._schema import Name
+from bayeskit.typing import Floats
+
+# Rows that are added to sums in one call: more would let a question wait, fewer cost a call each.
+ROWS_ADDED = 32
+# Rows that wait where sums are not added to in place: memory stays bounded, and counting costs little for each.
+MOST_WAITING = 1_000
+
+
+def column_names(fitted: FittedState) -> tuple[Name, ...]:
+    """The names of the columns; those of a block without names are their places."""
+    if fitted.named:
+        return tuple(fitted.names)
+    block = fitted.schema.block
+    return tuple(v.name for v in fitted.schema.attributes) if block is None else tuple(range(block.width))
+
+
+class RowStream:
+    """What is derived from a fitted state for single rows. It holds until someone else changes the counts.
+
+    Rows that were learned here are not in the fitted state before :meth:`settle`. ``labels`` are the
+    classes as answers name them.
+    """
+
+    def __init__(self, fitted: FittedState, labels: list[Any]) -> None:
+        assert fitted.spec is not None
+        self._fitted, self._base, self.labels = fitted, fitted.statistics, labels
+        self.schema, self._spec, names = fitted.schema, fitted.spec, column_names(fitted)
+        # Only tables can be read where rows hold texts, or be learned where they are one block.
+        has_texts, is_block = self.schema.vocabulary is not None, self.schema.block is not None
+        self._asked = None if has_texts else RowCoder(self.schema, names, self._spec.unseen)
+        self._learned = None if is_block else RowCoder(self.schema, names, "grow")
+        self._classes = self.schema.target.codes
+        self._running: RunningModel | None = None
+        self._records: RowRecords | None = None
+
+    @property
+    def learns(self) -> bool:
+        """Whether rows can be learned here."""
+        return self._learned is not None
+
+    def holds_for(self, fitted: FittedState | None) -> bool:
+        """Whether the counts are still those that this was derived from."""
+        return fitted is self._fitted and fitted.statistics is self._base
+
+    def learn(self, row: Row, label: Any, weight: Any) -> bool:
+        """Add a row; False if it is for those who read tables."""
+        if self._learned is None:
+            return False
+        cells = self._learned.cells(row)
+        if cells is None or type(weight) not in (int, float) or not 0 < weight < 1e100:
+            return False
+        code = self._code_of(label)
+        if code is None:
+            return False
+        records = self._records
+        if records is None:
+            records = self._begin()
+        records.append(weight, code, *cells)
+        if records.is_full:
+            self._count()
+        return True
+
+    def _code_of(self, label: Any) -> int | None:
+        label = plain(label)
+        if type(label) not in (str, int, bool):
+            return None
+        code = self._classes.get(label)
+        # 1 and True are equal, and labels may tell them apart.
+        return code if code is None or type(self.schema.target.states[code]) is type(label) else None
+
+    def _begin(self) -> RowRecords:
+        self._running = RunningModel.of(self._fitted)
+        most = MOST_WAITING if self._running is None else ROWS_ADDED
+        self._records = RowRecords(self.schema, most)
+        return self._records
+
+    def _count(self) -> None:
+        """Count the rows that wait, in place or as a table."""
+        records = self._records
+        if records is None or not records.n:
+            return
+        if self._running is None or not self._running.add(records.array):
+            self._settle_running()
+            self._absorb(records)
+        records.clear()
+
+    def _absorb(self, records: RowRecords) -> None:
+        fitted = self._fitted
+        assert fitted.tally is not None
+        fitted.tally.absorb(records.table())
+        fitted.complete(fitted.statistics)
+        self._base = fitted.statistics
+        self._running = RunningModel.of(fitted) if self._running is not None else None
+
+    def _settle_running(self) -> None:
+        if self._running is not None and self._running.has_more:
+            self._base = self._running.statistics()
+            self._fitted.complete(self._base)
+
+    def settle(self) -> None:
+        """Put all rows that were learned into the fitted state."""
+        self._count()
+        self._settle_running()
+
+    def joint(self, row: Row) -> tuple[Floats, Floats] | None:
+        """Return log P(c, x) of a row, of shape (1, K), and log P(c); None if only a table can be read."""
+        if self._asked is None:
+            return None
+        if self._records is not None and self._records.n:
+            self._count()
+        if self._running is not None and self._running.has_more:
+            cells = self._asked.cells(row)
+            found = None if cells is None else self._running.joint(*cells)
+            if found is not None:
+                return found, self._running.log_prior
+        self._settle_running()
+        chunk = self._asked.chunk(row, self._fitted.threshold)
+        if chunk is None:
+            return None
+        model = self._fitted.model()
+        return model.joint_chunk(chunk), model.log_prior
+
+
+class RunningModel:
+    """A model whose factors follow sums to which rows are added."""
+
+    def __init__(self, sums: RunningSums, model: Model, prior: ClassPrior) -> None:
+        self._sums = sums
+        self._mass = None if prior.mass is None else np.array(np.broadcast_to(prior.mass, prior.counts.shape))
+        self._factors: list[RowFactor] = [c.following(sums) for c in model.conditionals]
+        self.log_prior = prior.log
+        self._code_dtype = model.schema.code_dtype
+        self._no_codes = np.empty(0, self._code_dtype)
+        self._is_current = self.has_more = False
+
+    @staticmethod
+    def of(fitted: FittedState) -> RunningModel | None:
+        """Return the model of a fitted state; None where some part of it must be estimated as a whole."""
+        statistics, spec = fitted.statistics, fitted.spec
+        assert spec is not None
+        # Class weights follow all counts, and where missing is a state there is one more with the first such cell.
+        if not spec.form.is_naive or spec.class_weight is not None or spec.missing == "state":
+            return None
+        if not RunningSums.takes(statistics):
+            return None
+        model = fitted.model()
+        if not all(conditional.supports("following") for conditional in model.conditionals):
+            return None
+        return RunningModel(RunningSums(statistics), model, class_prior_of(statistics, spec))
+
+    def add(self, records: Floats) -> bool:
+        """Add rows; False if they must be counted as a table."""
+        if not self._sums.add(records):
+            return False
+        self._is_current, self.has_more = False, True
+        return True
+
+    def statistics(self) -> Any:
+        """Return the sums with all rows that were added."""
+        self.has_more = False
+        return self._sums.statistics()
+
+    def joint(self, codes: Any, values: Any) -> Floats | None:
+        """Return log P(c, x) of one row; None where only the estimate of the whole model can tell."""
+        if not self._is_current:
+            for factor in self._factors:
+                if not factor.refresh():
+                    return None
+            if self._mass is not None:
+                log_shares(self._sums.margin, self._mass, self.log_prior)
+            self._is_current = True
+        out = self.log_prior.copy()
+        cells = np.array(codes, self._code_dtype) if codes else self._no_codes, np.array(values, np.float64)
+        for factor in self._factors:
+            if not factor.add(*cells, out):
+                return None
+        return out[None]
