@@ -100,6 +100,7 @@ def calls() -> Iterator[tuple[str, ...]]:
     yield "network", "show", "@net.json", "--svg", "@net.svg"
     yield "network", "sample", "@net.json", "-n", "5", "--json"
     yield "network", "convert", "@net.json", "@net.xdsl"
+    yield "serve", "@m.bayes", "--host", f"h{STEER}"
     yield f"no{STEER}", "@t.csv"
 
 

@@ -517,3 +517,10 @@ def test_rubbish_gives_typed_errors(thing):
     for use in (lambda: decide(thing), lambda: decide([0.5, 0.5], thing), lambda: bayes_rule([1.0], thing)):
         with contextlib.suppress(BayeskitError):
             use()
+
+
+def test_whole_numbers_beyond_any_float_are_no_costs():
+    with refuses(SettingError, "reject"):
+        decide([0.7, 0.3], reject=10**400)
+    with refuses(DataTypeError, "loss"):
+        decide([0.7, 0.3], [[0, 10**400], [1, 0]])

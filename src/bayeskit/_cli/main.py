@@ -25,6 +25,7 @@ from bayeskit._cli.commands.network.query import mpe, query
 from bayeskit._cli.commands.network.sample import sample
 from bayeskit._cli.commands.network.show_network import show
 from bayeskit._cli.commands.predict import predict
+from bayeskit._cli.commands.serve import serve
 from bayeskit._cli.commands.textbook import textbook
 from bayeskit._cli.commands.update import forget, update
 from bayeskit._cli.commands.warmup import warmup
@@ -45,6 +46,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     merge,
     inspect,
     export,
+    serve,
     discretize,
     bayes,
     textbook,

@@ -165,7 +165,7 @@ def prepare(
             label = given.pop()
         table = rename(table, given)
     if reject is not None:
-        if isinstance(reject, bool) or not isinstance(reject, numbers.Real) or not float(reject) > -math.inf:
+        if not _is_cost(reject):
             raise SettingError(
                 "reject: {reject!r} is no cost. Give a number, or None never to reject.", reject=reject
             )
@@ -175,6 +175,15 @@ def prepare(
                 label=label,
             )
     return table, label
+
+
+def _is_cost(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return False
+    try:
+        return float(value) > -math.inf
+    except OverflowError:  # a whole number beyond any float
+        return False
 
 
 def settle(posterior: Floats, table: LossTable, reject: float | None, label: Hashable) -> Decision:

@@ -96,7 +96,7 @@ def as_numbers(values: object, what: str) -> NDArray[Any]:
         if array.dtype.kind not in "biufO":
             raise TypeError(f"dtype {array.dtype}")
         return array if array.dtype.kind == "f" else array.astype(np.float64)
-    except (TypeError, ValueError) as reason:
+    except (TypeError, ValueError, OverflowError) as reason:  # 10**400 is no float
         raise DataTypeError(
             "{what}: cannot be read as an array of numbers ({reason}). "
             "Give an array, a frame or a mapping of numbers.",

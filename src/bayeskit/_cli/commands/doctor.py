@@ -29,7 +29,7 @@ WORDS = WordList(
         "bad": "Something is amiss: {list}.",
     }
 )
-EXTRAS = ("pandas", "polars", "pyarrow", "matplotlib", "networkx", "dask", "pyspark", "rjieba")
+EXTRAS = ("pandas", "polars", "pyarrow", "matplotlib", "networkx", "dask", "pyspark", "rjieba", "uvicorn")
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 

@@ -1,0 +1,1 @@
+"""Serving a fitted model over HTTP."""
