@@ -154,6 +154,11 @@ class BlockValue(DataError):
         """The number of the row, counted from 0."""
         return _row_of(self)
 
+    def with_names(self, names: Sequence[Any]) -> BlockValue:
+        """Return the error with the name of the column, of which a block knows only the place."""
+        known = names[self.column] if type(self.column) is int else self.column
+        return BlockValue(self.block, known, self.row, self.value)
+
 
 def _row_of(error: DataError) -> int:
     place: RowNumber = error.values["place"]

@@ -5,6 +5,7 @@ The third one here counts in dictionaries. It is a test of the seam: a backend i
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 from collections import Counter
 from dataclasses import dataclass, field
@@ -104,6 +105,26 @@ def as_mapping(rows: Rows) -> dict[str, Any]:
     }
 
 
+WITHOUT_DASK = importlib.util.find_spec("dask") is None or importlib.util.find_spec("pandas") is None
+PANDAS = {"text": "object", "whole": "Int64", "bool": "boolean", "float": "float64"}
+
+
+def as_dask(rows: Rows) -> Any:
+    """Three partitions, the second of which has no rows."""
+    import dask
+    import dask.dataframe as dd
+    import pandas as pd
+
+    columns = {
+        name: pd.Series([row[j] for row in rows.rows], dtype=PANDAS[kind])
+        for j, (name, kind) in enumerate(rows.types.items())
+    }
+    whole, cut = pd.DataFrame(columns), (len(rows.rows) + 1) // 2
+    parts = [whole[:cut], whole[:0], whole[cut:]]
+    with dask.config.set({"dataframe.convert-string": False}):
+        return dd.from_delayed([dask.delayed(part) for part in parts], meta=whole[:0], verify_meta=False)
+
+
 # -- a backend of dictionaries ---------------------------------------------------------------------
 
 
@@ -184,8 +205,11 @@ BACKENDS = {
     "threads": (Threads(), as_mapping),
     "duckdb": (DuckDB(), as_relation),
     "dictionaries": (Dictionaries(), as_records),
+    "dask": (next(b for b in backends.BACKENDS if getattr(b, "cluster", "") == "dask"), as_dask),
 }
-every = pytest.mark.parametrize("name", list(BACKENDS))
+if_dask = pytest.mark.skipif(WITHOUT_DASK, reason="Dask is not installed: pip install 'bayeskit[dask]'")
+MARKS = {"dask": [if_dask]}
+every = pytest.mark.parametrize("name", [pytest.param(n, marks=MARKS.get(n, ())) for n in BACKENDS])
 CLASS = Variable("class", "categorical")
 ALL = Reading("all")
 
@@ -488,7 +512,9 @@ def test_without_a_target_all_rows_are_of_one_class(name):
 
 # -- the door --------------------------------------------------------------------------------------
 
-elsewhere = pytest.mark.parametrize("name", ["duckdb", "dictionaries"])
+elsewhere = pytest.mark.parametrize("name", ["duckdb", "dictionaries", pytest.param("dask", marks=if_dask)])
+# A backend that can draw a sample of rows refuses no choice.
+without_rows = pytest.mark.parametrize("name", ["duckdb", "dictionaries"])
 MODELS = [NaiveBayes(), TAN(), AODE(), KDB(k=2), AnDE(n=2), SPODE(super_parent="a"), CategoricalNB()]
 by_name = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 
@@ -553,7 +579,7 @@ def test_a_lazy_model_asks_for_what_a_row_needs(name, with_dictionaries):
     np.testing.assert_array_equal(lazy.statistics_.tables.counts, here.statistics_.tables.counts)
 
 
-@elsewhere
+@without_rows
 @pytest.mark.parametrize(
     ("model", "setting"),
     [

@@ -41,8 +41,9 @@ from bayeskit._classifiers.streams import (
     take_away,
 )
 from bayeskit._conditionals.class_prior import choose, log_normalise, normalise
-from bayeskit._counting.backend import backend_of, thread_count
+from bayeskit._counting.backend import backend_of, rows_for_choices, thread_count
 from bayeskit._data.encoded import Chunk, EncodedTable
+from bayeskit._data.frames import cluster_of
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source, memory_in_bytes
 from bayeskit._data.table import Table
@@ -101,7 +102,7 @@ class CountClassifier(BaseClassifier):
     # What ``_choose`` always chooses: a saved model that does not hold it is none.
     _holds: frozenset[str] = frozenset()
     # Held for display, not for predictions: models that differ only in these can be merged.
-    _not_choices = frozenset({"losses", "scores", "completion"})
+    _not_choices = frozenset({"losses", "scores", "completion", "chosen_from"})
     _wants_hints = False
     # Whether ``_choose_by_counts`` chooses anything.
     _chooses_by_counts = False
@@ -154,7 +155,10 @@ class CountClassifier(BaseClassifier):
 
     def _source(self, X: RowSource, *given: Any, **more: Any) -> Source:
         """Return the rows that a verb was given; what is in memory is opened as this classifier opens rows."""
-        return replace(Source(X, *given, **more), opener=self._open, threads=thread_count(self.n_jobs))
+        source = Source(X, *given, **more)
+        # Workers get what opens rows, and nothing that was learned.
+        opener = clone(self)._open if source.in_partitions else self._open
+        return replace(source, opener=opener, threads=thread_count(self.n_jobs))
 
     def _row_choices(self) -> list[RowChoice]:
         """Return which choices these settings make from rows; counts are not enough for them."""
@@ -221,18 +225,21 @@ class CountClassifier(BaseClassifier):
             X, y, sample_weight, target, columns, exclude, encoding, once=True, max_memory=limit
         )
         require_y(self, source)
-        elsewhere = self._counted_elsewhere(source)
+        rows = self._rows_for_choices(source)
+        elsewhere = backend_of(source) is not None
         labelled, unlabelled = parted(self, source) if self.semi_supervised else (source, None)
-        with numbering(self, source) if self.semi_supervised else nullcontext(), self._holding(labelled):
+        rows = labelled if self.semi_supervised else rows
+        with numbering(self, source) if self.semi_supervised else nullcontext(), self._holding(rows):
             fitted = self._new_fitted(Variable("y" if target is None else target, "categorical"))
             kept: list[EncodedTable] | None = None if unlabelled is None else []
             fitted.absorb(labelled, kept, read_here=not elsewhere)
             fitted.check_classes()
-            self._hold_more(labelled, fitted)
+            self._hold_more(rows, fitted)
             if kept is not None and unlabelled is not None:
                 self._held = {**self._held, "completion": complete(self, fitted, kept, unlabelled)}
             if self.calibration is not None:
-                self._calibrate(labelled, fitted)
+                self._calibrate(rows, fitted)
+            self._note_sample(rows)
             labels = y if y is not None or elsewhere else dtype_of_target(X, target)
             self._adopt(fitted, label_source(labels) if self.semi_supervised else labels)
         return self
@@ -266,12 +273,13 @@ class CountClassifier(BaseClassifier):
         fitted = self._fitted
         if fitted is None:
             self._check_settings()
-            self._counted_elsewhere(source)
-            with self._holding(source):
+            rows = self._rows_for_choices(source)
+            with self._holding(rows):
                 fitted = self._new_fitted(announced(classes, "y" if target is None else target))
                 fitted.absorb(source)
-                self._hold_more(source, fitted)
-                self._calibrate(source, fitted)
+                self._hold_more(rows, fitted)
+                self._calibrate(rows, fitted)
+                self._note_sample(rows)
                 self._adopt(fitted, classes if classes is not None else y)
         else:
             check_announced(classes, fitted)
@@ -451,14 +459,15 @@ class CountClassifier(BaseClassifier):
         y, column = (None, target) if isinstance(target, str) else (target, None)
         opened = self._source(source, y, sample_weight, column, columns, exclude, encoding)
         opened.need_many_passes("A lazy model")
-        self._counted_elsewhere(opened)
+        rows = self._rows_for_choices(opened)
         variable = Variable("y" if column is None else column, "categorical")
-        with self._holding(opened):
+        with self._holding(rows):
             if self.calibration is not None or self._chooses_by_counts:
                 judged = self._new_fitted(variable)
                 judged.absorb(opened)
-                self._hold_more(opened, judged)
-                self._calibrate(opened, judged)
+                self._hold_more(rows, judged)
+                self._calibrate(rows, judged)
+            self._note_sample(rows)
         fitted = self._new_fitted(variable)
         for name in ("_fitted", "_waiting", "_stream", "feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
@@ -479,13 +488,22 @@ class CountClassifier(BaseClassifier):
 
         save_model(self, path)
 
-    def _counted_elsewhere(self, source: Source) -> bool:
-        """Return whether a source is counted where it is; what must be chosen from rows is then refused."""
-        if backend_of(source) is None:
-            return False
+    def _rows_for_choices(self, source: Source) -> Source:
+        """Return what choices are made from: the source itself, or a sample of one on a cluster.
+
+        A source of which no rows can be read is returned, too; what must be chosen from rows is then refused.
+        """
+        rows = rows_for_choices(source)
+        if rows is not None:
+            return rows
         for choice in self._row_choices():
             raise NeedsRows(choice.setting, source.data, choice.way_out)
-        return True
+        return source
+
+    def _note_sample(self, rows: Source) -> None:
+        """Hold how many rows choices were made from, where these were not all."""
+        if rows.sample_note is not None:
+            self._held = {**self._held, "chosen_from": rows.sample_note}
 
     @contextmanager
     def _holding(self, source: Source) -> Iterator[None]:
@@ -531,17 +549,30 @@ class CountClassifier(BaseClassifier):
 
     def predict_log_proba(self, X: TableLike) -> Floats:
         """Return log P(c | x) of each row: shape (n, K)."""
+        if cluster_of(X) is not None:
+            return self._cluster_answer(X, "predict_log_proba")  # type: ignore[no-any-return]
         joint, model = self._joint(X)
         warn_of_impossible(log_normalise(joint, model.log_prior))
         return self._calibrated(joint, model.schema)
 
     def predict_proba(self, X: TableLike) -> Floats:
-        """Return P(c | x) of each row: shape (n, K); rows are finite and sum to one."""
+        """Return P(c | x) of each row: shape (n, K); rows are finite and sum to one.
+
+        For a DataFrame of Dask or Spark the answer is lazy: columns ``p_<class>``, computed on its workers.
+        """
+        if cluster_of(X) is not None:
+            return self._cluster_answer(X, "predict_proba")  # type: ignore[no-any-return]
         joint, model = self._joint(X)
         return self._posterior(joint, model.log_prior, model.schema)
 
     def predict(self, X: TableLike) -> NDArray[Any]:
-        """Return the most probable class of each row. Ties go to the first class."""
+        """Return the most probable class of each row. Ties go to the first class.
+
+        For a DataFrame of Dask or Spark the answer is lazy: a Series of Dask with the same index and divisions, or the
+        Spark DataFrame with a column ``prediction``.
+        """
+        if cluster_of(X) is not None:
+            return self._cluster_answer(X, "predict")  # type: ignore[no-any-return]
         joint, model = self._joint(X)
         return self._labels(model.schema)[self._chosen(joint, model.log_prior, model.schema)]
 
@@ -783,6 +814,11 @@ class CountClassifier(BaseClassifier):
         assert fitted.spec is not None
         encoded = fitted.encode(self._open(X), model.schema, fitted.spec.unseen)
         return np.concatenate([model.log_excess(chunk) for chunk in encoded.chunks()])
+
+    def _cluster_answer(self, X: TableLike, verb: str) -> Any:
+        from bayeskit._classifiers.cluster_answers import cluster_answer
+
+        return cluster_answer(self, X, verb)
 
     def _joint(self, X: TableLike) -> tuple[Floats, Model]:
         table = self._open(X)

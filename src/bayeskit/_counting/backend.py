@@ -18,7 +18,10 @@ from bayeskit._counting.count_scatter import count_coded_scatter, count_scatter
 from bayeskit._counting.count_tables import count_pairs, count_tables, count_triples
 from bayeskit._counting.count_totals import count_totals
 from bayeskit._counting.count_trees import count_trees
+from bayeskit._counting.dask_backend import reduce_on_dask
 from bayeskit._counting.duckdb_backend import DuckDB
+from bayeskit._counting.partitions import Partitions
+from bayeskit._counting.spark_backend import reduce_on_spark
 from bayeskit._data.encode import encode, match_columns
 from bayeskit._data.encoded import CHUNK_ROWS, Chunk, EncodedTable
 from bayeskit._data.reading import Reading
@@ -54,7 +57,8 @@ class Backend(Protocol):
         """Count the terms of a plan (:meth:`~bayeskit.statistics.Plan.terms`) by the codes of a schema.
 
         Columns that the schema does not name are ignored. A term that the backend cannot count raises
-        :class:`~bayeskit.errors.CannotCount` before anything is counted.
+        :class:`~bayeskit.errors.CannotCount` before anything is counted. Values of a block above
+        ``source.threshold`` are read as 1, the others as 0.
         """
         ...
 
@@ -64,8 +68,17 @@ def backend_of(source: Source) -> Backend | None:
     return next((backend for backend in BACKENDS if backend.takes(source)), None)
 
 
-# One line for each backend. Threads are not listed: they count the rows that no other backend takes.
-BACKENDS: list[Backend] = [DuckDB()]
+def rows_for_choices(source: Source) -> Source | None:
+    """Return the source whose rows choices are made from; None if no rows of it can be read.
+
+    A backend with a method ``sample`` gives some rows of what it counts: a source that it still counts as a whole, and
+    that is a sample if iterated.
+    """
+    backend = backend_of(source)
+    if backend is None:
+        return source
+    sample: Callable[[Source], Source] | None = getattr(backend, "sample", None)
+    return None if sample is None else sample(source)
 
 
 COUNTERS: dict[str, Callable[..., Any]] = {
@@ -176,7 +189,7 @@ class Threads:
         found: Schema | None = None
         for rows in source:
             start = reading.schema_of(rows.table, target) if found is None else found
-            encoded = _encoded(rows, start)
+            encoded = _encoded(rows, start, source.threshold)
             names = tuple(v.name for v in encoded.schema.categorical)
             counted = count_rows(encoded, Plan((Pattern("tables", names),)), self.n_jobs).pruned().schema
             found = counted if found is None else found.union(counted)
@@ -188,19 +201,30 @@ class Threads:
         total = Statistics.zero(schema, plan)
         for rows in source:
             # Values without weight may pass: they are removed again.
-            total = total.merge(count_rows(_encoded(rows, schema), plan, self.n_jobs))
+            total = total.merge(count_rows(_encoded(rows, schema, source.threshold), plan, self.n_jobs))
         _refuse_strange(total, schema)
         return total.embed(schema)
 
 
-def _encoded(rows: Rows, schema: Schema) -> EncodedTable:
-    names = tuple(v.name for v in schema.attributes)
-    table = rows.table.select(names) if set(names) < set(rows.table.names) else rows.table
-    table = match_columns(table, schema, names if table.named else None, "The schema")
+# One line for each backend. Threads are not listed: they count the rows that no other backend takes.
+BACKENDS: list[Backend] = [
+    DuckDB(),
+    Partitions("dask", reduce_on_dask, Threads()),
+    Partitions("spark", reduce_on_spark, Threads()),
+]
+
+
+def _encoded(rows: Rows, schema: Schema, threshold: float | None) -> EncodedTable:
+    table, names = rows.table, tuple(v.name for v in schema.attributes)
+    if schema.block is None:
+        table = table.select(names) if set(names) < set(table.names) else table
+    table = match_columns(
+        table, schema, names if table.named and schema.block is None else None, "The schema"
+    )
     y = rows.y
     if y is None and schema.target.size == 1:
         y = np.full(table.n_rows, schema.target.states[0], dtype=object)
-    return encode(table, schema, "grow", y=y, weights=rows.weights, with_target=True)
+    return encode(table, schema, "grow", y=y, weights=rows.weights, with_target=True, threshold=threshold)
 
 
 def _refuse_strange(statistics: Statistics, schema: Schema) -> None:

@@ -42,11 +42,19 @@ def is_frame(data: object) -> bool:
     )
 
 
+def cluster_of(data: object) -> str | None:
+    """Return the name of the engine whose workers hold a frame in partitions, without importing it; None for others."""
+    kind, home = type(data).__name__, type(data).__module__.partition(".")[0]
+    if kind == "DataFrame" and home in ("dask", "dask_expr") and hasattr(data, "partitions"):
+        return "dask"
+    return "spark" if kind == "DataFrame" and home == "pyspark" and hasattr(data, "mapInArrow") else None
+
+
 def lazy_pieces(data: Any) -> Callable[[], Iterator[Any]] | None:
     """Return what reads a frame that is not in memory piece by piece, anew for every pass; None for anything else.
 
-    These are Polars' LazyFrame, a table of Ibis, a Dask DataFrame (one partition at a time) and a dataset of PyArrow.
-    Pieces without rows are left out.
+    These are Polars' LazyFrame, a table of Ibis, a dataset of PyArrow, and a DataFrame of Dask or Spark (one partition
+    at a time). Pieces without rows are left out.
     """
     home = type(data).__module__.partition(".")[0]
     if home == "polars" and hasattr(data, "collect"):
@@ -55,6 +63,8 @@ def lazy_pieces(data: Any) -> Callable[[], Iterator[Any]] | None:
         read = partial(_arrow_pieces, partial(data.to_pyarrow_batches, chunk_size=_PIECE_ROWS))
     elif home in ("dask", "dask_expr") and hasattr(data, "partitions"):
         read = partial(_dask_pieces, data)
+    elif cluster_of(data) == "spark":
+        read = partial(_spark_pieces, data)
     elif home == "pyarrow" and hasattr(data, "to_batches") and hasattr(data, "scanner"):
         read = partial(_arrow_pieces, partial(data.to_batches, batch_size=_PIECE_ROWS))
     else:
@@ -81,6 +91,26 @@ def _dask_pieces(data: Any) -> Iterator[Any]:
         yield data.partitions[k].compute()
 
 
+def _spark_pieces(data: Any) -> Iterator[Any]:
+    import pyarrow
+
+    for row in data.mapInArrow(_in_bytes, "piece binary").toLocalIterator():
+        yield pyarrow.ipc.open_stream(row.piece).read_all()
+
+
+def _in_bytes(batches: Iterator[Any]) -> Iterator[Any]:
+    """Write each batch of a partition as bytes, which Spark passes on as one cell."""
+    import pyarrow
+
+    for batch in batches:
+        sink = pyarrow.BufferOutputStream()
+        with pyarrow.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+        yield pyarrow.record_batch(
+            [pyarrow.array([sink.getvalue().to_pybytes()], pyarrow.binary())], ["piece"]
+        )
+
+
 def open_frame(data: Any) -> Any:
     """Return the narwhals view of a frame."""
     import narwhals.stable.v2 as nw
@@ -95,6 +125,18 @@ def open_frame(data: Any) -> Any:
             kind=type(data).__name__,
             way=way,
         ) from None
+
+
+def take_rows(data: Any, places: NDArray[np.intp]) -> Any:
+    """Return some rows of a frame in memory, as a frame of its library."""
+    return open_frame(data)[places].to_native()
+
+
+def join_rows(pieces: list[Any]) -> Any:
+    """Return the rows of several frames of one library, one after the other."""
+    import narwhals.stable.v2 as nw
+
+    return nw.concat([open_frame(piece) for piece in pieces]).to_native()
 
 
 def readable(series: Any, name: Name) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._data.frames import lazy_pieces
+from bayeskit._data.frames import cluster_of, lazy_pieces
 from bayeskit._data.table import Table, open_table
 from bayeskit._messages import Joined
 from bayeskit._schema import Name
@@ -74,6 +74,29 @@ class Batches:
         return iter(self.make())
 
 
+class ClusterFrame(Batches):
+    """A frame in partitions on workers, where a backend counts it. Iterated, it is read here, partition by partition.
+
+    Parameters
+    ----------
+    frame : DataFrame of Dask or Spark
+    make : callable
+        As for :class:`Batches`: all rows, or the sample that choices are made from.
+    cluster : "dask" or "spark"
+    """
+
+    # How many rows of how many a sample is; None if all rows are read.
+    note: Mapping[str, int] | None = None
+
+    def __init__(self, frame: Any, make: Callable[[], Iterable[Any]], cluster: str) -> None:
+        super().__init__(make)
+        self.frame, self.cluster = frame, cluster
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        return tuple(self.frame.columns)
+
+
 # How the names of tables end; a list of texts does not look so by chance.
 _LIKE_A_PATH = re.compile(r"\.(csv|tsv|txt|tab|data|parquet|pq)(\.gz)?$", re.IGNORECASE)
 
@@ -129,7 +152,8 @@ class Source:
     batch are given out: it returns them, or None where there are none. With ``once`` rows in memory are opened and
     their text is coded once for all passes: they must not change between them. Without ``has_class`` rows have no
     label, and a batch is a table. ``opener`` opens rows in memory. ``quick``: see :meth:`quickly`.
-    ``threads`` and ``max_memory`` limit what reading a file takes.
+    ``threads`` and ``max_memory`` limit what reading a file takes. Values of a block above ``threshold`` are read as 1
+    by a backend, the others as 0.
     """
 
     data: Any
@@ -146,16 +170,47 @@ class Source:
     quick: bool = False
     threads: int | None = None
     max_memory: int | None = None
+    threshold: float | None = None
 
     def __post_init__(self) -> None:
+        cluster = cluster_of(self.data)
+        if cluster is not None:
+            self._refuse_beside(cluster)
         # A frame that is not in memory is read in pieces, as often as needed. Labels beside it would have none.
         pieces = lazy_pieces(self.data) if self.y is None else None
         if pieces is not None:
-            object.__setattr__(self, "data", Batches(pieces))
+            held = Batches(pieces) if cluster is None else ClusterFrame(self.data, pieces, cluster)
+            object.__setattr__(self, "data", held)
+
+    def _refuse_beside(self, cluster: str) -> None:
+        """Raise an error for labels or weights beside a frame in partitions: there is nothing to match rows by."""
+        name = cluster.capitalize()
+        if self.y is not None:
+            raise DataTypeError(
+                "The class of a {name} DataFrame is one of its columns: name it with target=, and leave y out.",
+                name=name,
+            )
+        if not (self.weights is None or isinstance(self.weights, (str, int, float, np.number))):
+            raise DataTypeError(
+                "The row weights of a {name} DataFrame are one of its columns, not a {kind}. "
+                'Name it: sample_weight="...".',
+                name=name,
+                kind=type(self.weights).__name__,
+            )
 
     @property
     def one_shot(self) -> bool:
         return isinstance(self.data, Iterator)
+
+    @property
+    def in_partitions(self) -> bool:
+        """Whether rows are on workers, counted there, and read here where counts are not enough."""
+        return isinstance(self.data, ClusterFrame)
+
+    @property
+    def sample_note(self) -> Mapping[str, int] | None:
+        """How many rows of how many were drawn, where iterating gives a sample of the rows."""
+        return self.data.note if isinstance(self.data, ClusterFrame) else None
 
     @property
     def in_memory(self) -> bool:
@@ -205,7 +260,7 @@ class Source:
                     "With batches each batch carries its own y: pass (X, y) pairs and leave y out."
                 )
             for batch in self.data:
-                yield self._from_batch(batch)
+                yield self.from_batch(batch)
         else:
             yield self._rows if self.once else self._opened()
 
@@ -254,7 +309,8 @@ class Source:
         for batch in self.file.batches():
             yield inner._split(open_table(batch), None, self.weights)
 
-    def _from_batch(self, batch: Any) -> Rows:
+    def from_batch(self, batch: Any) -> Rows:
+        """Separate the class and the weights of a batch from its attributes."""
         if isinstance(batch, tuple) and not self.has_class:
             raise DataTypeError(
                 "A batch was a tuple. Without a class a batch is one table; name a column of weights by sample_weight=."
@@ -282,6 +338,14 @@ class Source:
         if not taken and self.columns is None and self.exclude is None:
             return Rows(table, y, weights)
         return Rows(table.select(self.attributes_of(table.names, taken)), y, weights)
+
+    @property
+    def attribute_names(self) -> tuple[Name, ...]:
+        """The attribute columns of a frame on workers or of a DuckDB relation."""
+        names = self.data.names if self.in_partitions else tuple(self.data.columns)
+        return self.attributes_of(
+            names, [name for name in (self.target, self.weights) if isinstance(name, str)]
+        )
 
     def attributes_of(self, names: tuple[Name, ...], taken: Sequence[Name]) -> tuple[Name, ...]:
         """Return the attribute columns: the requested ones, or all, without the target and the weights."""

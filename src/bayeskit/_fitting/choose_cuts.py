@@ -83,7 +83,7 @@ def choose_cut_points(
     schema: Schema | None = None
     target = Variable("y", "categorical")
     backend = backend_of(source)
-    if backend is not None:
+    if backend is not None and not source.in_partitions:
         return _given_cuts(source, backend.schema(source, reading, target), given, numeric)
     sample = _Sample()
     for rows in source:

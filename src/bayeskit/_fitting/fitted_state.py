@@ -43,9 +43,12 @@ ROWS_LOOKED_AT = 1_000
 
 def _by_name(error: BlockValue, table: Table) -> BlockValue:
     """Return the error with the user's name of a column, which a block identifies by position only."""
-    if not table.named or type(error.column) is not int:
-        return error
-    return BlockValue(error.block, table.names[error.column], error.row, error.value)
+    return error.with_names(table.names) if table.named else error
+
+
+def _columns_of(schema: Schema, source: Source) -> tuple[Name, ...]:
+    """Return the columns that attributes are read from; of a block the source knows them."""
+    return tuple(v.name for v in schema.attributes) if schema.block is None else source.attribute_names
 
 
 class FittedState:
@@ -135,8 +138,9 @@ class FittedState:
     def _absorb_counts(self, backend: Backend, source: Source) -> None:
         """Add the counts of a source that a backend counts in place."""
         if self.tally is None:
+            source = replace(source, threshold=self.threshold)
             schema = backend.schema(source, self.reading, self.target)
-            self.named, self.names = True, tuple(v.name for v in schema.attributes)
+            self.named, self.names = True, _columns_of(schema, source)
             self.spec = self.make_spec(schema)
             statistics = backend.count(source, schema, plan_for(schema, self.spec))
             self.tally = Tally(schema, statistics.plan, self.n_jobs)
@@ -148,8 +152,12 @@ class FittedState:
 
     def _counted(self, backend: Backend, source: Source) -> Statistics:
         """Count a source in place, with the plan of the existing statistics."""
+        source = replace(source, threshold=self.threshold)
         found = backend.schema(source, self.reading, self.target)
-        check_names(tuple(v.name for v in found.attributes), self.names)
+        check_names(_columns_of(found, source), self.names)
+        if found.block is not None:
+            source = replace(source, columns=self.names)
+            return backend.count(source, found, self.statistics.plan)
         schema = Schema(tuple(found[name] for name in self.names), found.target)
         return backend.count(source, schema, self.statistics.plan)
 

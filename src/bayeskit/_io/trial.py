@@ -146,6 +146,13 @@ def is_loss(value: object) -> TypeGuard[float]:
     return isinstance(value, numbers) and not isinstance(value, bool) and not math.isnan(value)
 
 
+@held_choice("chosen_from")
+def _is_share_of_rows(value: object, schema: Schema) -> bool:
+    if not isinstance(value, dict) or set(value) != {"rows", "of", "seed"}:
+        return False
+    return all(type(n) is int and n >= 0 for n in value.values()) and value["rows"] <= value["of"]
+
+
 @held_choice("super_parent")
 def _is_name(value: object, schema: Schema) -> bool:
     return value in schema.position

@@ -324,7 +324,10 @@ def _counted_elsewhere(
 ) -> CountedColumns | None:
     """Return the columns of rows that are counted in place; None if there are rows to read."""
     if statistics is None:
-        backend = backend_of(Source(data))
+        source = Source(data)
+        backend = backend_of(source)
+        if source.in_partitions:  # a search asks for counts hundreds of times: codes are read once
+            return None
         return None if backend is None else counted_columns(backend, data, states, discretize, sample_weight)
     for name, value in (("data", data), ("discretize", discretize), ("sample_weight", sample_weight)):
         if value is not None:
