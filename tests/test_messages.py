@@ -86,7 +86,7 @@ _SAME = re.compile(r"({\w+[^}]*}|[A-Z]*[a-z]?\b|Brier|[^\w{}])*")
 _CHINESE = {
     "_cli/demos/stories.py",
     "_cli/textbook_check.py",
-    "_comparison/suspect_columns.py",
+    "_data/suspect_columns.py",
     "datasets/_dataset.py",
     "_networks/examples.py",
     *(f"_report/textbook/{page}.py" for page in ("em_page", "lihang", "melon3", "melon8", "sheet", "spam")),

@@ -151,6 +151,7 @@ def test_reading_flags(tmp_path: Path) -> None:
     assert found.classes_.tolist() == ["a", "b"]  # the fourth row, of class x, is beyond the limit
     assert found.schema_["zip"].states == ("1", "2")
     assert found.schema_["n"].kind == "numeric"
+    table.write_bytes("色;zip;n;y\n青;1;few;a\n青;2;3;b\n黑;1;4;a\n黑;2;5;x\n".encode("gbk"))
     told = refused("fit", table, "--target", "y", "-o", tmp_path / "m.bayes", "--sep", ";", "--numeric", "n")
     assert "'?'" in told and "--missing" in told
 

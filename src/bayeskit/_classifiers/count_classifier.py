@@ -44,6 +44,7 @@ from bayeskit._conditionals.class_prior import choose, log_normalise, normalise
 from bayeskit._counting.backend import backend_of, rows_for_choices, thread_count
 from bayeskit._data.encoded import Chunk, EncodedTable
 from bayeskit._data.frames import cluster_of
+from bayeskit._data.missing_marks import MarksLike
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source, memory_in_bytes
 from bayeskit._data.table import Table
@@ -79,6 +80,7 @@ from bayeskit.typing import (
 if TYPE_CHECKING:
     from bayeskit._classifiers.picture_data import RegionSettings
     from bayeskit._conditionals.posterior_draws import Draws
+    from bayeskit._data.file_reading import FileReading
     from bayeskit._export.scorer import Scorer
     from bayeskit._export.sql import SqlScript
     from bayeskit._report.charts.class_profile import ClassProfile
@@ -115,6 +117,10 @@ class CountClassifier(BaseClassifier):
     _stream: RowStream | None = None
     calibration: str | None = None
     n_jobs: int | None = None
+    # Whether it learns the words of free text.
+    _reads_texts = False
+    reading_: FileReading | None = None
+    """How the file was read that the model was fitted to; None if it was fitted to other rows."""
 
     # -- hooks ---------------------------------------------------------------------------------
 
@@ -160,6 +166,15 @@ class CountClassifier(BaseClassifier):
         opener = clone(self)._open if source.in_partitions else self._open
         return replace(source, opener=opener, threads=thread_count(self.n_jobs))
 
+    def _source_like(self, *given: Any) -> Source:
+        """Return rows that are added or taken away; a file is read as the one that the model has learned."""
+        source = self._source(*given)
+        return source if self.reading_ is None else replace(source, reading=self.reading_)
+
+    def _examined(self, source: Source, keep: Sequence[Name] = ()) -> Source:
+        """Return the source with the columns that are used; see `bayeskit._data.source.Source.examined`."""
+        return source.examined((keep,) if isinstance(keep, str) else keep, self._reads_texts)
+
     def _row_choices(self) -> list[RowChoice]:
         """Return which choices these settings make from rows; counts are not enough for them."""
         found = []
@@ -192,6 +207,9 @@ class CountClassifier(BaseClassifier):
         columns: Sequence[Name] | None = None,
         exclude: Sequence[Name] | None = None,
         encoding: str | None = None,
+        separator: str | None = None,
+        missing: MarksLike | None = None,
+        keep: Sequence[Name] = (),
         max_memory: int | str | None = None,
     ) -> Self:
         """Fit the model to all rows of a source, discarding any earlier fit.
@@ -215,16 +233,25 @@ class CountClassifier(BaseClassifier):
             The attributes to use, or to leave out.
         encoding : str, optional
             The encoding of a text file. UTF-8, UTF-16 and GB18030 are detected automatically.
+        separator : str, optional
+            What separates the cells of a text file. The usual ones are detected automatically.
+        missing : texts, or {column: texts}, optional
+            Texts of a text file that mean a missing cell. By default, an empty cell and the usual marks (``NA``, ``?``;
+            among numbers also ``-``, ``.``, ``unknown`` and others), never in the target.
+        keep : column names
+            Columns of a file to use that would be left out: identifiers, dates, constants and copies of the target.
+            ``reading_`` says how a file was read and what was left out.
         max_memory : int or str, optional
             What reading a file may take, in bytes or as ``"512MB"``. Counts take as much as they need.
         """
         self._check_settings()
         refuse_sparse(self, X)
-        limit = memory_in_bytes(max_memory)
         source = self._source(
-            X, y, sample_weight, target, columns, exclude, encoding, once=True, max_memory=limit
-        )
+            X, y, sample_weight, target, columns, exclude, encoding, once=True, separator=separator,
+            missing=missing, max_memory=memory_in_bytes(max_memory),
+        )  # fmt: skip
         require_y(self, source)
+        source = self._examined(source, keep)
         rows = self._rows_for_choices(source)
         elsewhere = backend_of(source) is not None
         labelled, unlabelled = parted(self, source) if self.semi_supervised else (source, None)
@@ -242,6 +269,7 @@ class CountClassifier(BaseClassifier):
             self._note_sample(rows)
             labels = y if y is not None or elsewhere else dtype_of_target(X, target)
             self._adopt(fitted, label_source(labels) if self.semi_supervised else labels)
+        self.reading_ = source.reading
         return self
 
     def partial_fit(
@@ -264,7 +292,7 @@ class CountClassifier(BaseClassifier):
                 "A lazy model counts its source itself. Add the rows to the source, then call refresh()."
             )
         refuse_sparse(self, X)
-        source = self._source(X, y, sample_weight, target)
+        source = self._source_like(X, y, sample_weight, target)
         if self.semi_supervised:
             source = all_labelled(self, source)
         require_y(self, source)
@@ -273,6 +301,8 @@ class CountClassifier(BaseClassifier):
         fitted = self._fitted
         if fitted is None:
             self._check_settings()
+            source = self._examined(source)
+            self.reading_ = source.reading
             rows = self._rows_for_choices(source)
             with self._holding(rows):
                 fitted = self._new_fitted(announced(classes, "y" if target is None else target))
@@ -316,7 +346,7 @@ class CountClassifier(BaseClassifier):
         are large enough.)
         """
         fitted = self._require("forget")
-        fitted.forget(self._source(X, y, sample_weight, target))
+        fitted.forget(self._source_like(X, y, sample_weight, target))
         self._renew()
         return self
 
@@ -430,6 +460,9 @@ class CountClassifier(BaseClassifier):
         columns: Sequence[Name] | None = None,
         exclude: Sequence[Name] | None = None,
         encoding: str | None = None,
+        separator: str | None = None,
+        missing: MarksLike | None = None,
+        keep: Sequence[Name] = (),
         refresh: Refresh = "manual",
         max_memory: int = 2**26,
     ) -> Self:
@@ -441,7 +474,7 @@ class CountClassifier(BaseClassifier):
         ----------
         source : frame, array, :class:`bayeskit.Batches` or path
         target : column name, or the labels themselves
-        sample_weight, columns, exclude, encoding
+        sample_weight, columns, exclude, encoding, separator, missing, keep
             As in ``fit``.
         refresh : "manual", "always" or seconds
             When to discard cached counts: when ``refresh()`` is called, before every prediction, or after
@@ -457,8 +490,11 @@ class CountClassifier(BaseClassifier):
             )
         refuse_sparse(self, source)
         y, column = (None, target) if isinstance(target, str) else (target, None)
-        opened = self._source(source, y, sample_weight, column, columns, exclude, encoding)
+        opened = self._source(
+            source, y, sample_weight, column, columns, exclude, encoding, separator=separator, missing=missing
+        )
         opened.need_many_passes("A lazy model")
+        opened = self._examined(opened, keep)
         rows = self._rows_for_choices(opened)
         variable = Variable("y" if column is None else column, "categorical")
         with self._holding(rows):
@@ -471,7 +507,7 @@ class CountClassifier(BaseClassifier):
         fitted = self._new_fitted(variable)
         for name in ("_fitted", "_waiting", "_stream", "feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
-        self._lazy = LazyState(opened, fitted, refresh, max_memory)
+        self._lazy, self.reading_ = LazyState(opened, fitted, refresh, max_memory), opened.reading
         self._class_dtype = None if y is None else np.asarray(y).dtype
         return self
 
@@ -612,7 +648,7 @@ class CountClassifier(BaseClassifier):
             As in ``fit``: all training rows, or some of them. Rows that were not training rows are an error
             if some count would become negative.
         """
-        return np.exp(self._left_out(self._source(X, y, sample_weight, target))[0])
+        return np.exp(self._left_out(self._source_like(X, y, sample_weight, target))[0])
 
     def loo_score(
         self,
@@ -633,7 +669,7 @@ class CountClassifier(BaseClassifier):
             With p the posterior of the true class: the mean of −log p; the share of wrong predictions; the
             root of the mean of (1 − p)²; or the mean squared distance of all posteriors from 0 and 1.
         """
-        return mean_loss(*self._left_out(self._source(X, y, sample_weight, target)), criterion)
+        return mean_loss(*self._left_out(self._source_like(X, y, sample_weight, target)), criterion)
 
     def sample(
         self, n_samples: int, random_state: Seed = None, given_class: Label | None = None

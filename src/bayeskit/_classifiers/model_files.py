@@ -107,6 +107,7 @@ def pack_model(estimator: CountClassifier) -> tuple[dict[str, Any], dict[str, ND
         "hints": to_plain(dict(fitted.hints), "the hints"),
         "held": to_plain(estimator.held_, "what the model holds"),
         "class_dtype": plain_class_dtype(estimator.__dict__.get("_class_dtype")),
+        "reading": None if estimator.reading_ is None else estimator.reading_.plain(),
     }
     return content, arrays
 
@@ -197,6 +198,10 @@ def unpack_model(
         )
     estimator._fitted = fitted
     estimator._class_dtype = class_dtype(content["class_dtype"])
+    if content.get("reading") is not None:  # models of earlier versions do not tell it
+        from bayeskit._data.file_reading import FileReading
+
+        estimator.reading_ = FileReading.from_plain(content["reading"])
     estimator._renew()
     if fitted.named and len(fitted.names) != estimator.n_features_in_:
         raise ModelFormatError(

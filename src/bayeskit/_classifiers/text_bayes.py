@@ -161,6 +161,8 @@ class TextBayes(CountClassifier):
         """b: the number added to log P(y) of each class if a text contains a known word."""
         return dict(self.held_["word_weights"]["bias"])
 
+    _reads_texts = True
+
     # -- hooks ---------------------------------------------------------------------------------
 
     def _open(self, X: TableLike) -> Table:

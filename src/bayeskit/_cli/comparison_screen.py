@@ -13,6 +13,7 @@ from bayeskit._cli.output import console, note, table
 from bayeskit._comparison.candidates import OURS
 from bayeskit._comparison.run import Watcher, unheard
 from bayeskit._conditionals.density import family_of
+from bayeskit._data.suspect_columns import reason_text
 from bayeskit._messages import WordList
 from bayeskit._report.comparison_report.comparison import Column, Comparison, Measure
 from bayeskit._report.comparison_report.verdict import WORDS as NAMES
@@ -44,11 +45,7 @@ WORDS = WordList(
         "bernoulli": "yes or no",
         "words": "words of a text",
         "left_out": "left out: {why}",
-        "identifier": "names the row (--keep to use it)",
-        "constant": "one value only",
-        "copy": "a copy of {target} (--keep to use it)",
-        "date": "dates (--keep to use it)",
-        "dropped": "dropped as asked",
+        "kept": "{why} (--keep to use it)",
         "more": "{n} more columns of categories or numbers",
         "folds": "Models on the same {k} folds: each row is judged by a model that never saw it (± deviation "
         "over folds)",
@@ -191,7 +188,9 @@ def _columns(found: Comparison, common: Common) -> Any:
 def _column(column: Column, target: str, common: Common) -> tuple[str, str, str, str]:
     say = common.say
     if column.left_out is not None:
-        why = say(WORDS[column.left_out], target=target)
+        why = reason_text(column.left_out, target).in_language(common.lang.value)
+        if column.left_out in ("identifier", "copy", "date"):
+            why = say(WORDS["kept"], why=why)
         return column.name, say(WORDS["left_out"], why=why), "", ""
     states = say(WORDS["states"], n=column.states) if column.states else ""
     read_as = common.listed(filter(None, (_family(column.family, common), states)))

@@ -53,7 +53,9 @@ class Reading:
     ] = None
     missing: Annotated[
         list[str] | None,
-        typer.Option("--missing", metavar="TEXT", help="A text that means missing, such as '?'."),
+        typer.Option(
+            "--missing", metavar="TEXT", help="A text that means missing, in place of the usual NA, ?, - …"
+        ),
     ] = None
     categorical: Annotated[
         list[str] | None,
@@ -132,6 +134,12 @@ Spreadsheet = Annotated[
 Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", metavar="COL", autocompletion=columns, help="Leave a column out."),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep", metavar="COL", autocompletion=columns, help="Use a column that would be left out."
+    ),
 ]
 Given = Annotated[
     list[str] | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._data.file_reading import FileReading, read_like
 from bayeskit._data.file_rows import FileRows
 from bayeskit._messages import Joined, Message, did_you_mean
 from bayeskit._schema import Variable
@@ -55,8 +56,20 @@ class SavedPredictor:
                 raise DataError(
                     "{shown} has no column that is a node of the network. Check the names.", shown=rows.shown
                 )
-        rows.need(*names)
-        return rows.read_as(names, {name: kind for name, kind in kinds.items() if name in names})
+        kinds = {name: kind for name, kind in kinds.items() if name in names}
+        return as_learned(rows, self.reading, names, kinds)
+
+    @property
+    def reading(self) -> FileReading | None:
+        """How the table was read that the model has learned, if it was a file."""
+        return getattr(self.estimator, "reading_", None)
+
+
+def as_learned(
+    rows: FileRows, reading: FileReading | None, names: Sequence[str], kinds: Mapping[str, str]
+) -> FileRows:
+    """Return columns of a table as a model has learned them; all that does not fit is told in one error."""
+    return rows.fitting(names, kinds) if reading is None else read_like(rows, reading, names, kinds)
 
 
 def learned_columns(model: Any) -> tuple[Variable, ...]:

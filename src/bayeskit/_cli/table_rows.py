@@ -13,6 +13,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,33 +21,61 @@ from numpy.typing import NDArray
 
 from bayeskit._cli.options import STANDARD_INPUT, Reading
 from bayeskit._cli.row_writing import RowWriter, opened_text
+from bayeskit._data.file_reading import FileReading, screen_file
 from bayeskit._data.file_rows import FileRows
 from bayeskit._data.file_set import open_files
+from bayeskit._data.missing_marks import MissingMarks
 from bayeskit._messages import Message, did_you_mean
-from bayeskit.errors import BayeskitError, ColumnError, DataError, SourceNote
+from bayeskit.errors import BayeskitError, ColumnError, DataError, SourceNote, UsageError
 
 # A wider table takes minutes to read, and is probably a matrix.
 MOST_COLUMNS = 4_096
 
 
 @contextmanager
-def opened(path: str, reading: Reading) -> Iterator[FileRows]:
-    """Open a table; standard input, where the path is ``-``, and pipes are spooled first."""
+def opened(
+    path: str, reading: Reading, target: str | None = None, like: FileReading | None = None
+) -> Iterator[FileRows]:
+    """Open a table; standard input, where the path is ``-``, and pipes are spooled first.
+
+    ``like`` is how the table was read that a model has learned; flags overrule it.
+    """
     with _spooled(path) as file:
         separator = {"tab": "\t", "\\t": "\t"}.get(reading.sep or "", reading.sep)
-        source = open_files(
-            file,
-            encoding=reading.encoding,
-            separator=separator,
-            missing=("", *(reading.missing or ())),
-            most_columns=MOST_COLUMNS,
-        )
+        marks = MissingMarks.of(reading.missing, target)
+        if like is not None:
+            marks = replace(like.next_marks, everywhere=marks.everywhere or like.missing)
+        settings: dict[str, Any] = {
+            "encoding": reading.encoding,
+            "missing": marks,
+            "spellings": {} if like is None else like.spellings,
+            "most_columns": MOST_COLUMNS,
+        }
+        source = open_files(file, separator=separator, **settings)
+        if like is not None and separator is None and source.separator not in (None, like.separator):
+            # A short table may be split in several ways; the one that finds the columns is right.
+            other = open_files(file, separator=like.separator, **settings)
+            source = max(source, other, key=lambda files: len({*like.kinds} & {*files.names}))
         rows = FileRows(source, str(Message(STANDARD_INPUT)) if path == "-" else repr(path), reading.limit)
         kinds = dict.fromkeys(reading.numeric or (), "float64") | dict.fromkeys(
             reading.categorical or (), "str"
         )
         rows.need(*kinds)
         yield rows.read_as(kinds=kinds) if kinds else rows
+
+
+def screened(
+    rows: FileRows, target: str | None, drop: Sequence[str] | None, keep: Sequence[str] | None
+) -> tuple[FileRows, FileReading]:
+    """Return the columns to learn from, and how they are read; what is left out is noted."""
+    both = [name for name in keep or () if name in (drop or ())]
+    if both:
+        raise UsageError(
+            "{name!r} is given with --drop and with --keep. Take one of them back.", name=both[0]
+        )
+    if target is not None and target in (drop or ()):
+        raise UsageError("{target!r} is the --target: it cannot be dropped.", target=target)
+    return screen_file(rows.without(drop), target, tuple(keep or ()))
 
 
 @contextmanager

@@ -7,7 +7,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayeskit._cli.output import note
-from bayeskit._cli.saved_models import existing, is_classifier, kinds_of, learned_columns, variables_of
+from bayeskit._cli.saved_models import (
+    as_learned,
+    existing,
+    is_classifier,
+    kinds_of,
+    learned_columns,
+    variables_of,
+)
 from bayeskit._data.file_rows import FileRows
 from bayeskit._messages import Message, did_you_mean
 from bayeskit._schema import Variable
@@ -115,8 +122,8 @@ def row_of(estimator: CountClassifier, rows: FileRows, number: int) -> Any:
         target = str(estimator.schema_.target.name)
         return list(rows.without([target] if target in rows.names else None).row(number).values())
     names = [str(name) for name in estimator.feature_names_in_]
-    rows.need(*names)
-    return rows.read_as(names, kinds_of(learned_columns(estimator))).row(number)
+    kinds = kinds_of(learned_columns(estimator))
+    return as_learned(rows, estimator.reading_, names, kinds).row(number)
 
 
 def row_by_hand(estimator: CountClassifier, given: Sequence[str]) -> dict[str, Any]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._comparison.suspect_columns import hint, is_present, reason
 from bayeskit._comparison.trials import Columns
 from bayeskit._data.class_labels import as_labels
+from bayeskit._data.file_reading import FileReading, note_columns, note_file, told_reasons
 from bayeskit._data.frames import as_frame
+from bayeskit._data.missing_marks import MarksLike, MissingMarks
 from bayeskit._data.source import names_files
+from bayeskit._data.suspect_columns import ColumnScreening, hint, is_present, screen_columns
 from bayeskit._data.table import Table, open_table
-from bayeskit._data.texts import is_free_text
 from bayeskit._messages import Joined, Message, did_you_mean
 from bayeskit._report.comparison_report.comparison import Table as TableRead
 from bayeskit._schema import Label, Name
@@ -58,6 +59,16 @@ class ComparisonSource(Protocol):
 
     def describe(self, rows: int, unlabelled: int) -> TableRead:
         """Return what was read."""
+
+    @property
+    def noted(self) -> Collection[Name]:
+        """Columns of which it is said elsewhere that they hold words among numbers."""
+
+    def note(self, found: ColumnScreening, target: Name) -> None:
+        """Warn of what a look at the columns found; the result lists those that are left out."""
+
+    def reading(self, left_out: Mapping[Name, str], target: Name) -> FileReading | None:
+        """Return how a file was read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +136,16 @@ class MemorySource:
     def describe(self, rows: int, unlabelled: int) -> TableRead:
         return TableRead(None, rows, unlabelled, None)
 
+    @property
+    def noted(self) -> Collection[Name]:
+        return ()
+
+    def note(self, found: ColumnScreening, target: Name) -> None:
+        note_columns(self.shown, found)
+
+    def reading(self, left_out: Mapping[Name, str], target: Name) -> FileReading | None:
+        return None
+
 
 @dataclass(frozen=True, eq=False)
 class FileTableSource:
@@ -158,13 +179,24 @@ class FileTableSource:
     def describe(self, rows: int, unlabelled: int) -> TableRead:
         return TableRead(self.called, rows, unlabelled, self.rows.source.digest())
 
+    @property
+    def noted(self) -> Collection[Name]:
+        return self.rows.source.mostly_numbers
+
+    def note(self, found: ColumnScreening, target: Name) -> None:
+        used = [name for name in self.rows.names if name not in found.left_out]
+        note_file(self.rows.read_as(used), found, str(target), left_out=False)
+
+    def reading(self, left_out: Mapping[Name, str], target: Name) -> FileReading | None:
+        return FileReading.of(self.rows.source, str(target), ColumnScreening(left_out))
+
 
 def open_rows(
     data: RowSource | FileTableSource,
     target: Name | None,
     y: LabelsLike | None,
     encoding: str | None,
-    missing: Sequence[str],
+    missing: MarksLike,
 ) -> tuple[ComparisonSource, Name]:
     """Open rows in memory or a file, and return them with the name of the class."""
     if isinstance(data, FileTableSource):
@@ -184,7 +216,7 @@ def open_rows(
             raise DataError(
                 'Say which column of {path!r} is the class: target="...", and leave y out.', path=path
             )
-        source = open_files(data, encoding=encoding, missing=("", *missing))
+        source = open_files(data, encoding=encoding, missing=MissingMarks.of(missing, str(target)))
         return FileTableSource(FileRows(source, repr(path)), path), target
     if (target is None) is (y is None):
         raise DataTypeError("Give the classes either as y= or as target=, the name of their column.")
@@ -273,19 +305,21 @@ def load(
     why |= dict.fromkeys(typed, "date")
     names = [name for name in given.names if name not in why]
     if names == [target]:
-        raise _nothing_left(why)
+        raise _nothing_left(why, target)
     columns, y, numbers, table = _read(given, names, {}, target)
     _check_classes(y, target, given.shown)
-    hints = {name: said for name, column in columns.items() if (said := hint(column)) is not None}
-    texts = tuple(
-        n for n, column in columns.items() if column.dtype.kind == "O" and is_free_text(column.tolist())
-    )
-    for name in columns:
-        found = None if name in (*keep, *texts) else reason(str(name), columns[name], y)
-        why |= {name: found} if found else {}
+    hints = {
+        name: said
+        for name, column in columns.items()
+        if name not in given.noted and (said := hint(column)) is not None
+    }
+    found = screen_columns(columns, y, keep)
+    why |= found.left_out
+    texts = found.texts
+    given.note(replace(found, left_out=why), target)
     columns = {name: column for name, column in columns.items() if name not in why}
     if not columns:
-        raise _nothing_left(why)
+        raise _nothing_left(why, target)
     n, judged, states = len(y), None, given.declared([name for name in columns if name not in texts])
     if test is not None:
         columns, y, numbers, judged = _with_test(columns, y, numbers, test, target)
@@ -294,12 +328,10 @@ def load(
     )  # fmt: skip
 
 
-def _nothing_left(why: Mapping[Name, str]) -> DataError:
-    told = Joined(
-        Message("{name!r} ({kind})", name=name, kind=Message(kind)) for name, kind in list(why.items())[:8]
-    )
+def _nothing_left(why: Mapping[Name, str], target: Name) -> DataError:
     return DataError(
-        "No column is left to learn from: {told}. Name with keep= what should be used.", told=told
+        "No column is left to learn from: {told}. Name with keep= what should be used.",
+        told=told_reasons(why, target),
     )
 
 

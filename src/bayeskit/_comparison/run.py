@@ -22,8 +22,8 @@ from bayeskit._comparison.scoring import (
     paired_test,
     row_scores,
 )
-from bayeskit._comparison.suspect_columns import is_present
 from bayeskit._comparison.trials import Contender, Folds, Rows, Trial, as_matrix, folds_of, size_of, try_model
+from bayeskit._data.suspect_columns import is_present
 from bayeskit._decision.loss import read_loss
 from bayeskit._decision.risk import bayes_risk
 from bayeskit._messages import Joined, text_in
@@ -43,6 +43,7 @@ from bayeskit.typing import Floats, LossLike, Seed
 
 if TYPE_CHECKING:
     from bayeskit._comparison.candidates import ModelsLike
+    from bayeskit._data.missing_marks import MarksLike
     from bayeskit._report.comparison_report.comparison_page import Findings
     from bayeskit.typing import LabelsLike, RowSource
 
@@ -112,7 +113,7 @@ def compare(
     random_state: Seed = 0,
     loss: LossLike | Callable[[Sequence[Label]], LossLike] = None,
     encoding: str | None = None,
-    missing: Sequence[str] = (),
+    missing: MarksLike = (),
     lang: str = "en",
     watcher: Watcher | None = None,
 ) -> Comparison:
@@ -149,8 +150,8 @@ def compare(
     loss : {action: {class: cost}}, array of shape (actions, K), or callable, optional
         If given, models are ranked by the cost of their decisions. A callable gets the classes and returns
         one of the other forms.
-    encoding, missing : str, sequence of str, optional
-        For files: the encoding, and the strings that mean a missing cell.
+    encoding, missing : str, texts or {column: texts}, optional
+        For files: the encoding, and the texts that mean a missing cell, in place of the usual ones.
     lang : "en" or "zh"
         The language of the result.
     watcher : Watcher, optional
@@ -318,7 +319,9 @@ class ComparisonRun:
         """Fit a model to all training rows: any of ours, even if it was not part of the comparison."""
         contender = self.contenders[key] if key in self.contenders else self._ours(key)
         if contender.kind == "ours":
-            return contender.make().fit(self._learned(contender.reads_texts), target=self.target)
+            model = contender.make().fit(self._learned(contender.reads_texts), target=self.target)
+            model.reading_ = self.loaded.given.reading(self.loaded.left_out, self.target)
+            return model
         rows = np.arange(self.loaded.n_learned)
         return contender.make().fit(self._take(contender, rows), self.loaded.y[rows])
 

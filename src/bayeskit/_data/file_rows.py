@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,7 @@ from bayeskit._data.file_set import TableFiles
 from bayeskit._data.source import Batches
 from bayeskit._data.table import ColumnBatch
 from bayeskit._data.texts import is_free_text
-from bayeskit._messages import Message, did_you_mean
+from bayeskit._messages import Joined, Message, did_you_mean, listed
 from bayeskit.errors import ColumnError, DataError
 
 Batch = dict[str, NDArray[Any]]
@@ -40,6 +41,17 @@ class FileRows:
     @property
     def names(self) -> tuple[str, ...]:
         return self.source.names
+
+    @property
+    def n_rows(self) -> int:
+        return self.source.rows if self.limit is None else min(self.source.rows, self.limit)
+
+    def sample(self, most: int) -> Mapping[str, NDArray[Any]]:
+        """Return all rows if they are so few; else rows at equal distances, at most so many."""
+        if self.limit is None:
+            return self.source.sample(most)
+        step = -(-self.n_rows // most)
+        return {name: cells[::step] for name, cells in self.columns().items()}
 
     def batches(self) -> Iterator[ColumnBatch]:
         """Read the rows from the beginning, up to the limit."""
@@ -125,24 +137,69 @@ class FileRows:
             number=number,
         )
 
+    def fitting(self, names: Sequence[str], kinds: Mapping[str, str]) -> FileRows:
+        """Return some columns as a model needs them; everything that does not fit it is told in one error."""
+        lacking = [name for name in names if name not in self.names]
+        numeric = [n for n, kind in kinds.items() if kind == "float64" and n in self.names]
+        words = self._words([n for n in numeric if self.source.dtypes[n] not in ("int64", "float64")])
+        if len(lacking) == 1 and not words:
+            self.need(*lacking)
+        problems = []
+        if lacking:
+            problems.append(
+                Message(
+                    "{shown} has no column {names}. Its columns are {columns}.",
+                    shown=self.shown,
+                    names=listed(map(repr, lacking), 12),
+                    columns=listed(map(repr, self.names), 12),
+                )
+            )
+        if words:
+            problems.append(_words_message(self.shown, words))
+        if problems:
+            raise ColumnError("{problems}", problems=Joined(problems, " "))
+        return replace(self, source=self.source.reread(names, {n: k for n, k in kinds.items() if n in names}))
+
     def _refuse_words(self, names: list[str]) -> None:
-        """Find a cell that is not a number in columns that should be numeric."""
+        """Raise an error for cells that are not numbers in columns that should be numeric."""
+        words = self._words(names)
+        if words:
+            raise ColumnError(
+                "{what} If they are names, leave numeric= out.", what=_words_message(self.shown, words)
+            )
+
+    def _words(self, names: list[str]) -> dict[str, str]:
+        """Find a cell that is not a number in each of the columns that have one."""
+        found: dict[str, str] = {}
         if not names:
-            return
+            return found
+        marks = {name: self.source.marks.in_numbers(name) for name in names}
         for batch in self.source.reread(names, dict.fromkeys(names, "str")).batches():
             for name, column in batch.items():
-                word = next((v for v in column.tolist() if v is not None and not _is_number(v)), None)
-                if word is not None:
-                    raise ColumnError(
-                        "Column {name!r} of {shown} is to hold numbers, and holds {word!r}. If that means "
-                        "missing, say missing={word!r}; if it is a name, leave numeric= out.",
-                        name=name,
-                        shown=self.shown,
-                        word=word,
-                    )
+                if name not in found:
+                    cells = (v for v in column.tolist() if v is not None and v.strip() not in marks[name])
+                    word = next((cell for cell in cells if not _is_number(cell)), None)
+                    found |= {} if word is None else {name: word}
+        return found
+
+
+def _words_message(shown: str, words: Mapping[str, str]) -> Message:
+    told = listed((Message("{name!r} ({word!r})", name=n, word=word) for n, word in words.items()), 12)
+    return Message(
+        "{shown} has words where numbers are needed: {told}. If that means missing, say missing={word!r}.",
+        shown=shown,
+        told=told,
+        word=next(iter(words.values())),
+    )
+
+
+# A number in any of the spellings that are understood.
+_SPELLED = re.compile(r"[-+]?[¥￥$£€]?\s*[0-9][0-9.,]*\s*[%％€]?")
 
 
 def _is_number(text: str) -> bool:
+    if _SPELLED.fullmatch(text.strip()):
+        return True
     try:
         float(text)
     except ValueError:

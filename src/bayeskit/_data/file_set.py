@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import math
 import os
 import warnings
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from bayeskit._data.files import FileSource, file_stamp
 from bayeskit._data.formats import Field, Unsure
+from bayeskit._data.missing_marks import MissingMarks
 from bayeskit._data.table import ColumnBatch
 from bayeskit._messages import Joined
 from bayeskit.errors import ColumnError, DataError, SourceNote
@@ -91,6 +96,44 @@ class FileSet:
     def rows(self) -> int:
         return sum(file.rows for file in self.files)
 
+    @property
+    def separator(self) -> str | None:
+        return self.files[0].separator
+
+    @property
+    def spellings(self) -> dict[str, str]:
+        return {name: how for file in self.files for name, how in file.spellings.items()}
+
+    @property
+    def marks(self) -> MissingMarks:
+        return self.files[0].marks
+
+    @property
+    def seen(self) -> dict[str, dict[str, int]]:
+        found: dict[str, Counter[str]] = {}
+        for file in self.files:
+            for name, marks in file.seen.items():
+                found.setdefault(name, Counter()).update(marks)
+        return {name: dict(marks) for name, marks in found.items()}
+
+    @property
+    def taken(self) -> dict[str, tuple[str, ...]]:
+        every = [(name, mark) for file in self.files for name, marks in file.taken.items() for mark in marks]
+        return {name: tuple(dict.fromkeys(m for n, m in every if n == name)) for name, _ in every}
+
+    @property
+    def mostly_numbers(self) -> dict[str, tuple[float, tuple[str, ...]]]:
+        return {name: found for file in self.files for name, found in file.mostly_numbers.items()}
+
+    def sample(self, most: int) -> ColumnBatch:
+        """Return rows at equal distances over all files, at most about so many."""
+        share = min(1.0, most / self.rows)
+        parts = [file.sample(max(1, math.ceil(share * file.rows))) for file in self.files]
+        text = frozenset().union(*(part.text for part in parts))
+        return ColumnBatch(
+            ((name, np.concatenate([part[name] for part in parts])) for name in self.names), text
+        )
+
     def __repr__(self) -> str:
         return f"FileSet({len(self.files)} files: {self.rows:,} rows, {len(self.names)} columns)"
 
@@ -121,7 +164,8 @@ def open_files(
     exclude: Sequence[Hashable] | None = None,
     encoding: str | None = None,
     separator: str | None = None,
-    missing: Sequence[str] = ("",),
+    missing: Sequence[str] | MissingMarks = ("",),
+    spellings: Mapping[str, str] | None = None,
     most_columns: int | None = None,
     quick: bool = False,
     threads: int | None = None,
@@ -135,6 +179,7 @@ def open_files(
         "encoding": encoding,
         "separator": separator,
         "missing": missing,
+        "spellings": spellings,
         "most_columns": most_columns,
         "quick": quick,
         "threads": threads,

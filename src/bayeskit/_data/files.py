@@ -8,7 +8,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,8 @@ import numpy as np
 
 from bayeskit._data.columns import CodedColumn, joined_columns
 from bayeskit._data.formats import LOOKS, Column, Field, Parquet, Text, Unsure, arrow_column
-from bayeskit._data.spelling import note_spellings
+from bayeskit._data.missing_marks import MissingMarks
+from bayeskit._data.spelling import SPELLINGS, note_spellings
 from bayeskit._data.table import ColumnBatch
 from bayeskit._messages import Joined, Message, Term
 from bayeskit.errors import ColumnError, DataError, SettingError
@@ -110,6 +111,9 @@ _LARGE = 4 << 20
 _BYTES_A_CELL = 64
 # DuckDB cannot open a text file with less.
 _LEAST_MEMORY = 64 << 20
+# A column of at least so many cells, of which so large a share are numbers, is said to hold words beside them.
+FEWEST_CELLS, MOSTLY_NUMBERS = 10, 0.9
+NUMBER_TESTS = ("float64", *SPELLINGS)
 _USABLE = ("int64", "float64", "bool", "str")
 # The time to plan a query in DuckDB grows with the square of its size.
 _COLUMNS_AT_ONCE = 128
@@ -136,8 +140,10 @@ class FileSource:
         Of a text file; detected by default (see `bayeskit._data.encodings.detect`).
     separator : str, optional
         One character; detected from the first records by default.
-    missing : sequence of str, default ("",)
+    missing : sequence of str, or MissingMarks, default ("",)
         Texts that mean a missing cell.
+    spellings : {column: how its numbers were spelled before}, optional
+        Decides where a spelling is ambiguous.
     rows_per_batch : int, default 122,880
         The default is DuckDB's own unit of work.
     most_columns : int, optional
@@ -159,6 +165,14 @@ class FileSource:
     text : frozenset of str
         The columns that hold words somewhere, though perhaps not in every batch.
     rows : int
+    seen : {column: {text: cells}}
+        Marks of missing cells that were found, whether they are taken as such or not.
+    taken : {column: texts}
+        The marks that are read as missing.
+    mostly_numbers : {column: (share, texts)}
+        Columns of words of which at least 90 % of the cells are numbers, and some of the other cells.
+    spellings : {column: how its numbers are spelled}, where that is not plain
+    separator : str, or None for a format without one
 
     Examples
     --------
@@ -177,7 +191,8 @@ class FileSource:
         exclude: Sequence[Hashable] | None = None,
         encoding: str | None = None,
         separator: str | None = None,
-        missing: Sequence[str] = ("",),
+        missing: Sequence[str] | MissingMarks = ("",),
+        spellings: Mapping[str, str] | None = None,
         rows_per_batch: int = 122_880,
         most_columns: int | None = None,
         quick: bool = False,
@@ -191,10 +206,11 @@ class FileSource:
         self.path, self.rows_per_batch = Path(path).absolute(), rows_per_batch
         self._most_columns, self._threads, self._max_memory = most_columns, threads, max_memory
         self.shown = shown = repr(os.fspath(path))
-        texts = (missing,) if isinstance(missing, str) else tuple(missing)
+        self.marks = marks = missing if isinstance(missing, MissingMarks) else MissingMarks(())
+        texts = marks.table_wide if marks is missing else _texts(missing)
         self._format: Text | Parquet
         if not _is_parquet(self.path, shown):
-            self._format = Text(self.path, shown, encoding, separator, texts)
+            self._format = Text(self.path, shown, encoding, separator, texts, marks, spellings or {})
         elif encoding is None and separator is None:
             self._format = Parquet(self.path, shown, texts)
         else:
@@ -203,6 +219,7 @@ class FileSource:
             )
         self._stamp = file_stamp(self.path)
         self._quick = quick and bool(self._format.tests) and self._stamp[0] >= _LARGE
+        self.mostly_numbers: dict[str, tuple[float, tuple[str, ...]]] = {}
         self._fields, rows = self._survey(columns, exclude)
         if rows is not None:
             self.rows = rows
@@ -217,6 +234,9 @@ class FileSource:
     def _describe(self) -> None:
         self.names = tuple(field.name for field in self._fields)
         self.dtypes = {field.name: field.kind for field in self._fields}
+        self.seen = {field.name: dict(field.seen) for field in self._fields if field.seen}
+        self.taken = {field.name: field.marks for field in self._fields if field.marks}
+        self.spellings = {field.name: field.spelling for field in self._fields if field.spelling}
         words = [field for field in self._fields if field.kind in ("str", "bool") and not field.empty]
         self.text = frozenset(field.name for field in words)
 
@@ -296,6 +316,22 @@ class FileSource:
         """Return what is known of a column."""
         return next(field for field in self._fields if field.name == name)
 
+    @property
+    def separator(self) -> str | None:
+        return self._format.separator
+
+    def sample(self, most: int) -> ColumnBatch:
+        """Return all rows if they are so few; else rows at equal distances over the whole file, at most so many."""
+        step = -(-self.rows // most)
+        with self._opened() as (connection, table):
+            some = f"(SELECT * FROM (SELECT *, row_number() OVER () AS r FROM {table}) WHERE r % {step} = 0)"
+            query = ", ".join(f"{field.expression} AS o{i}" for i, field in enumerate(self._fields))
+            parts = list(
+                pieces(connection, f"SELECT {query} FROM {some if step > 1 else table}", self._fields, most)
+            )
+        arrays = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return ColumnBatch(zip(self.names, arrays, strict=True), self.text)
+
     def digest(self) -> str:
         """Return the SHA-256 of the file."""
         with open(self.path, "rb") as file:
@@ -346,6 +382,7 @@ class FileSource:
                         n=len(fields),
                         most_columns=self._most_columns,
                     )
+                fields = self._format.marked(fields)
                 tests = [list(self._format.tests) for _ in fields]
                 if self._format.tests:
                     # Most text columns are recognised at once, and need no test over the whole file.
@@ -355,8 +392,14 @@ class FileSource:
                             self._format.expected(field, seen, *count)
                             for field, count in zip(fields, counts, strict=True)
                         ], None
-                    tests = [[kind for kind, n in passed.items() if n == filled] for filled, passed in counts]
+                    tests = [_tests_left(count) for count in counts]
                 rows, counts = _count(connection, table, fields, tests)
+                found = _seen(connection, table, fields, counts)
+                typed = [
+                    self._format.typed_by(field, rows, count, found.get(field.name, ()))
+                    for field, count in zip(fields, counts, strict=True)
+                ]
+                self._note_words(connection, table, typed, counts)
         except ColumnError:
             raise
         except DataError as error:
@@ -365,9 +408,20 @@ class FileSource:
             if not self._format.mend():
                 raise
             return self._survey(columns, exclude)
-        return [
-            self._format.typed(field, rows, *count) for field, count in zip(fields, counts, strict=True)
-        ], rows
+        return typed, rows
+
+    def _note_words(
+        self, connection: DuckDBPyConnection, table: str, fields: list[Field], counts: list[CellCounts]
+    ) -> None:
+        """Find the words in columns that hold almost only numbers."""
+        for field, count in zip(fields, counts, strict=True):
+            share, looks = count.numbers
+            if field.kind == "str" and count.filled >= FEWEST_CELLS and share >= MOSTLY_NUMBERS:
+                cell = field.cell
+                query = f"SELECT DISTINCT trim({cell}) FROM {table} WHERE NOT ({LOOKS[looks].format(cell)}) LIMIT 4"
+                words = sorted(word for (word,) in connection.execute(query).fetchall() if word is not None)
+                if words:
+                    self.mostly_numbers[field.name] = share, tuple(words)
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Any, str]]:
@@ -419,6 +473,10 @@ _WRONG_WIDTH = re.compile(
     r"CSV Error on Line: (?P<line>\d+) \| Original Line: (?P<text>.*) \| "
     r"Expected Number of Columns: (?P<wanted>\d+) Found: (?P<found>\d+)"
 )
+
+
+def _texts(missing: Any) -> tuple[str, ...]:
+    return (missing,) if isinstance(missing, str) else tuple(missing)
 
 
 def _is_parquet(path: Path, shown: str) -> bool:
@@ -497,19 +555,63 @@ def _chosen(
     return kept
 
 
+@dataclass(frozen=True)
+class CellCounts:
+    """Of a column: how many cells are not empty, how many of these are no mark of a missing cell, and how many of the
+    latter pass each test."""
+
+    written: int
+    filled: int
+    passed: dict[str, int]
+
+    @property
+    def numbers(self) -> tuple[float, str]:
+        """The largest share of cells that one way to write numbers explains, and this way."""
+        ways = [
+            (n / self.filled, way) for way, n in self.passed.items() if way in NUMBER_TESTS and self.filled
+        ]
+        return max(ways, default=(0.0, ""))
+
+
+def _tests_left(count: CellCounts) -> list[str]:
+    """Return the tests that all first cells pass, and those of numbers that most of them do."""
+    return [
+        kind
+        for kind, n in count.passed.items()
+        if n == count.filled or (kind in NUMBER_TESTS and n >= 0.5 * count.filled)
+    ]
+
+
 def _count(
     connection: DuckDBPyConnection, table: str, fields: list[Field], tests: list[list[str]]
-) -> tuple[int, list[tuple[int, dict[str, int]]]]:
-    """Return the number of rows and, for each column, how many cells are filled and how many pass each test."""
+) -> tuple[int, list[CellCounts]]:
+    """Return the number of rows, and what is counted in each column."""
     rows, counts = 0, []
     for first in range(0, len(fields), _COLUMNS_AT_ONCE):
         some, kept = fields[first : first + _COLUMNS_AT_ONCE], tests[first : first + _COLUMNS_AT_ONCE]
         counted = ["count(*)"]
         for field, kinds in zip(some, kept, strict=True):
-            counted.append(f"count({field.column})")
+            counted += [f"count({field.column})", f"count({field.cell})"]
             # Not FILTER: each such aggregate holds a buffer for all columns (500 of them took 5 GB).
-            counted += [f"count(CASE WHEN {LOOKS[kind].format(field.column)} THEN 1 END)" for kind in kinds]
+            counted += [f"count(CASE WHEN {LOOKS[kind].format(field.cell)} THEN 1 END)" for kind in kinds]
         [(rows, *answers)] = connection.execute(f"SELECT {', '.join(counted)} FROM {table}").fetchall()
         answer = iter(answers)
-        counts += [(next(answer), {kind: next(answer) for kind in kinds}) for kinds in kept]
+        counts += [CellCounts(next(answer), next(answer), {k: next(answer) for k in kinds}) for kinds in kept]
     return rows, counts
+
+
+def _seen(
+    connection: DuckDBPyConnection, table: str, fields: list[Field], counts: list[CellCounts]
+) -> dict[str, tuple[tuple[str, int], ...]]:
+    """Count the marks of missing cells in the columns that have some."""
+    having = [f for f, count in zip(fields, counts, strict=True) if count.filled < count.written]
+    found: dict[str, tuple[tuple[str, int], ...]] = {}
+    for first in range(0, len(having), _COLUMNS_AT_ONCE):
+        some = having[first : first + _COLUMNS_AT_ONCE]
+        each = ", ".join(
+            f"histogram(CASE WHEN {field.cell} IS NULL THEN trim({field.column}) END)" for field in some
+        )
+        [answers] = connection.execute(f"SELECT {each} FROM {table}").fetchall()
+        for field, answer in zip(some, answers, strict=True):
+            found[field.name] = tuple(sorted(answer.items(), key=lambda pair: (-pair[1], pair[0])))
+    return found

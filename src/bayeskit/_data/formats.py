@@ -8,7 +8,7 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,12 +23,15 @@ from numpy.typing import NDArray
 from bayeskit._data.columns import CodedColumn, narrow, without_labels
 from bayeskit._data.encodings import GZIP_MAGIC, blocks, decoded, is_utf8, resolve, utf8_copy
 from bayeskit._data.frames import factorize_arrow
+from bayeskit._data.missing_marks import MissingMarks
 from bayeskit._data.spelling import SPELLINGS, spelling_of
 from bayeskit._messages import Joined, Message
 from bayeskit.errors import ColumnError, DataError, SettingError, SourceNote
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+    from bayeskit._data.files import CellCounts
 
 SEPARATORS = (",", "\t", ";", "|")
 _HEAD = 1 << 20
@@ -194,7 +197,8 @@ _NEVER = "\ue000\ue001\ue000"
 @dataclass(frozen=True)
 class Field:
     """A column: its name, how SQL calls it, its kind, whether cells are missing, the expression that reads it as that
-    kind, how its numbers are spelled where that is not plain, and whether all its cells are missing."""
+    kind, how its numbers are spelled where that is not plain, whether all its cells are missing, the texts that mean
+    missing, and how often marks of missing cells were seen in it."""
 
     name: str
     column: str
@@ -203,6 +207,20 @@ class Field:
     expression: str = ""
     spelling: str = ""
     empty: bool = False
+    marks: tuple[str, ...] = ()
+    seen: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def cell(self) -> str:
+        """The column as SQL, NULL where its text means missing."""
+        if not self.marks:
+            return self.column
+        texts = ", ".join(map(quoted, self.marks))
+        return f"CASE WHEN trim({self.column}) IN ({texts}) THEN NULL ELSE {self.column} END"
+
+    def with_marks(self, among: Sequence[str]) -> Field:
+        """Return the column with those of the seen marks that mean missing in it."""
+        return replace(self, marks=tuple(mark for mark, _ in self.seen if mark in among))
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -253,13 +271,21 @@ class Text:
     sure = True
 
     def __init__(
-        self, path: Path, shown: str, encoding: str | None, separator: str | None, missing: Sequence[str]
+        self,
+        path: Path,
+        shown: str,
+        encoding: str | None,
+        separator: str | None,
+        missing: Sequence[str],
+        marks: MissingMarks,
+        spellings: Mapping[str, str],
     ) -> None:
         if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
             raise SettingError(
                 'separator={separator!r} must be one character, such as ";" or "\\t".', separator=separator
             )
         self.path, self.shown, self.missing, self.even = path, shown, missing, False
+        self.marks, self.spellings = marks, spellings
         self.encoding = resolve(path, encoding)
         if encoding is not None and is_utf8(self.encoding):
             for _ in decoded(path, self.encoding):  # DuckDB checks this too, but does not report the byte
@@ -303,16 +329,35 @@ class Text:
         # Numbers as names: DuckDB treats "a" and "A" as the same.
         return [Field(name, f"c{place}") for place, name in enumerate(self.names)]
 
+    def marked(self, fields: list[Field]) -> list[Field]:
+        """Return the columns with the marks of missing cells to look for."""
+        return [replace(field, marks=self.marks.suspected(field.name)) for field in fields]
+
+    def typed_by(
+        self, field: Field, rows: int, count: CellCounts, seen: tuple[tuple[str, int], ...]
+    ) -> Field:
+        """Decide the kind by what was counted; what means missing depends on the kind."""
+        field = replace(field, seen=seen, marks=tuple(mark for mark, _ in seen))
+        typed = self.typed(field, rows, count.filled, count.passed)
+        known = field.name in self.marks.numbers and not count.filled
+        if not seen or known or (count.filled and typed.kind not in ("str", "bool")):
+            return typed
+        field = field.with_marks(self.marks.in_words(field.name))
+        filled = count.written - sum(n for mark, n in seen if mark in field.marks)
+        return self.typed(field, rows, filled, count.passed)
+
     def typed(self, field: Field, rows: int, filled: int, passed: dict[str, int]) -> Field:
         """Decide the kind by how many cells are filled, and how many of them look like each kind."""
         field = replace(field, empty=not filled)
         kind = next((each for each in LOOKS if filled and passed.get(each) == filled), "str")
         if kind in SPELLINGS:
-            spelling = spelling_of(filled, passed, self.separator) or ""
+            before = self.spellings.get(field.name, "")
+            known = before if passed.get(before) == filled else None
+            spelling = known or spelling_of(filled, passed, self.separator) or ""
             return self._cast(replace(field, kind="float64", nulls=filled < rows, spelling=spelling))
         if kind == "bool":
             return replace(
-                field, kind=kind, nulls=filled < rows, expression=f"lower({field.column}) = 'true'"
+                field, kind=kind, nulls=filled < rows, expression=f"lower({field.cell}) = 'true'"
             )
         return self._cast(replace(field, kind=kind, nulls=filled < rows))
 
@@ -332,14 +377,15 @@ class Text:
 
     def read_as(self, field: Field, kind: str) -> Field:
         """Read a column as text or as numbers, whatever its cells look like."""
-        return self._cast(replace(field, kind=kind))
+        among = self.marks.in_words(field.name) if kind == "str" else self.marks.in_numbers(field.name)
+        return self._cast(replace(field.with_marks(among), kind=kind))
 
     def _cast(self, field: Field) -> Field:
         """Return a column that is read as its kind; where that is only expected, another cell is an error."""
         field = _cast(field)
         if self.sure or field.kind == "str":
             return field
-        cell = field.column
+        cell = field.cell
         if field.kind == "int64":
             strange = f"{cell} IS NULL OR NOT ({LOOKS['int64'].format(cell)})"
         elif self._has_underscores:  # 1_000 is a number for DuckDB
@@ -383,6 +429,7 @@ class Parquet:
     """A Parquet file."""
 
     tests = ()
+    separator: str | None = None
 
     def __init__(self, path: Path, shown: str, missing: Sequence[str]) -> None:
         self.path, self.shown, self.missing = path, shown, missing
@@ -412,6 +459,16 @@ class Parquet:
             known = None if kind.endswith("]") else _KIND_OF_TYPE.get(re.split(r"[( ]", kind)[0])
             fields.append(Field(name, '"' + column.replace('"', '""') + '"', known or kind))
         return fields
+
+    def marked(self, fields: list[Field]) -> list[Field]:
+        """Its types say which cells are missing: there are no marks to look for."""
+        return fields
+
+    def typed_by(
+        self, field: Field, rows: int, count: CellCounts, seen: tuple[tuple[str, int], ...]
+    ) -> Field:
+        """Decide the kind by what was counted."""
+        return self.typed(field, rows, count.filled, count.passed)
 
     def typed(self, field: Field, rows: int, filled: int, passed: dict[str, int]) -> Field:
         """Decide the kind by the column's type and whether all its cells are filled."""
@@ -487,11 +544,11 @@ def _is_read_alike(field: Field, kind: Any) -> bool:
 
 def _cast(field: Field) -> Field:
     if field.kind == "int64" and not field.nulls:
-        return replace(field, expression=f"CAST({field.column} AS BIGINT)")
+        return replace(field, expression=f"CAST({field.cell} AS BIGINT)")
     if field.kind in ("int64", "float64"):
         plain = SPELLINGS[field.spelling].plain if field.spelling else "{0}"
-        return replace(field, kind="float64", expression=f"CAST({plain.format(field.column)} AS DOUBLE)")
-    return replace(field, expression=field.column)
+        return replace(field, kind="float64", expression=f"CAST({plain.format(field.cell)} AS DOUBLE)")
+    return replace(field, expression=field.cell)
 
 
 def _skip_children(node: tuple[str, int | None], nodes: Iterator[tuple[str, int | None]]) -> str:

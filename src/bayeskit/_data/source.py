@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._data.frames import cluster_of, lazy_pieces
+from bayeskit._data.missing_marks import MarksLike, MissingMarks
 from bayeskit._data.table import Table, open_table
 from bayeskit._messages import Joined
 from bayeskit._schema import Name
@@ -27,6 +28,7 @@ from bayeskit.errors import (
 from bayeskit.typing import LabelsLike, WeightsLike
 
 if TYPE_CHECKING:
+    from bayeskit._data.file_reading import FileReading
     from bayeskit._data.file_set import TableFiles
 
 
@@ -153,7 +155,8 @@ class Source:
     their text is coded once for all passes: they must not change between them. Without ``has_class`` rows have no
     label, and a batch is a table. ``opener`` opens rows in memory. ``quick``: see :meth:`quickly`.
     ``threads`` and ``max_memory`` limit what reading a file takes. Values of a block above ``threshold`` are read as 1
-    by a backend, the others as 0.
+    by a backend, the others as 0. ``separator`` and ``missing`` (texts that mean a missing cell) are for files. With
+    ``reading`` a file is read as another was; its ``left_out`` are no attributes.
     """
 
     data: Any
@@ -171,6 +174,9 @@ class Source:
     threads: int | None = None
     max_memory: int | None = None
     threshold: float | None = None
+    separator: str | None = None
+    missing: MarksLike | None = None
+    reading: FileReading | None = None
 
     def __post_init__(self) -> None:
         cluster = cluster_of(self.data)
@@ -274,19 +280,36 @@ class Source:
     @cached_property
     def file(self) -> TableFiles:
         """The file that a path names, or the files, surveyed once for all passes."""
-        from bayeskit._data.file_set import open_files
-
         if self.has_class and self.target is None and self.y is None:
             raise DataError('Say which column of {data!r} is the class: target="...".', data=str(self.data))
         columns = None
         if self.columns is not None:
             named = (self.target, self.weights if isinstance(self.weights, str) else None)
             columns = [*self.columns, *(n for n in named if n is not None and n not in self.columns)]
+        if self.reading is None:
+            marks = MissingMarks.of(self.missing, None if self.target is None else str(self.target))
+            return self._opened_files(columns, marks, {})
+        reading = self.reading
+        files = self._opened_files(columns, reading.next_marks, reading.spellings)
+        from bayeskit._data.file_rows import FileRows
+
+        names = [name for name in files.names if name in reading.kinds]
+        kinds = {name: kind for name, kind in reading.next_kinds.items() if name in names}
+        return FileRows(files, repr(self._called)).fitting(names, kinds).source if names else files
+
+    def _opened_files(
+        self, columns: Sequence[Name] | None, marks: MissingMarks, spellings: Mapping[str, str]
+    ) -> TableFiles:
+        from bayeskit._data.file_set import open_files
+
         return open_files(
             self.data,
             columns=columns,
             exclude=self.exclude,
             encoding=self.encoding,
+            separator=self.separator,
+            missing=marks,
+            spellings=spellings,
             quick=self.quick,
             threads=self.threads,
             max_memory=self.max_memory,
@@ -299,6 +322,32 @@ class Source:
         """
         unknown = names_files(self.data) and "file" not in self.__dict__ and self.keep is None
         return replace(self, quick=True) if unknown else None
+
+    def examined(self, keep: Sequence[Name] = (), with_texts: bool = True) -> Source:
+        """Return a source whose ``reading`` says how a file is read and which of its columns are left out.
+
+        A file is looked at before anything is learned from it (`bayeskit._data.file_reading.screen_file`); what was
+        found is said by warnings. Rows of any other kind stay as they are, and so do columns that are named.
+        """
+        if not names_files(self.data) or self.target is None or self.reading is not None:
+            return self
+        from bayeskit._data.file_reading import screen_file
+        from bayeskit._data.file_rows import FileRows
+
+        rows, reading = screen_file(
+            FileRows(self.file, repr(self._called)),
+            str(self.target),
+            [str(name) for name in (*keep, *(self.columns or ()))],
+            [self.weights] if isinstance(self.weights, str) else (),
+            with_texts,
+        )
+        source = replace(self, reading=reading)
+        source.__dict__["file"] = rows.source
+        return source
+
+    @property
+    def _called(self) -> str:
+        return ", ".join(map(str, self.data)) if isinstance(self.data, (list, tuple)) else str(self.data)
 
     def reopen(self) -> None:
         """Discard what is known about a file: the next pass examines it again."""

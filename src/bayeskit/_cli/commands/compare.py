@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit._cli.completion import columns, model_lists
-from bayeskit._cli.options import Common, Data, Drop, FileUse, Loss, Reading
+from bayeskit._cli.options import Common, Data, Drop, FileUse, Keep, Loss, Reading
 from bayeskit._messages import WordList
 
 WORDS = WordList(
@@ -30,12 +30,7 @@ def compare(
     reading: Reading,
     common: Common,
     drop: Drop = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep", metavar="COL", autocompletion=columns, help="Use a column that would be left out."
-        ),
-    ] = None,
+    keep: Keep = None,
     models: Annotated[
         str | None,
         typer.Option(
@@ -100,8 +95,8 @@ def compare(
         # The outputs are checked first: an error should come before the work, not after it.
         paper = None if report is None else stack.enter_context(replaced(report))
         store = None if save is None else stack.enter_context(replaced(save))
-        rows = stack.enter_context(opened(data, reading))
-        others = None if test is None else stack.enter_context(opened(test, reading))
+        rows = stack.enter_context(opened(data, reading, target))
+        others = None if test is None else stack.enter_context(opened(test, reading, target))
         stack.enter_context(noting_compilation(common.say(WORDS["compiling"])))
         with ExitStack() as bar:
             found = compare(

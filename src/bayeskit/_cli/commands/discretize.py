@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit._cli.completion import columns
-from bayeskit._cli.options import Common, Data, Drop, MaybeOutput, Reading, Spreadsheet
+from bayeskit._cli.options import Common, Data, Drop, Keep, MaybeOutput, Reading, Spreadsheet
 from bayeskit._messages import WordList
 
 WORDS = WordList(
@@ -48,26 +48,28 @@ def discretize(
     bins: Annotated[int, typer.Option("--bins", help="How many intervals 'frequency' and 'width' make.")] = 5,
     codes: Annotated[bool, typer.Option("--codes", help="Write 0, 1, … in place of '(0.4, 0.6]'.")] = False,
     drop: Drop = None,
+    keep: Keep = None,
     spreadsheet: Spreadsheet = False,
 ) -> None:
     """Cut the numbers of a table into intervals.
 
-    Words stay as they are.
+    Words stay as they are. Columns that name the row, dates, constants and copies of the target are left out, and it
+    is said so.
 
     With -o the cut points are printed; without it the table is.
     """
     from bayeskit._cli.row_writing import form_of
-    from bayeskit._cli.table_rows import cut_points, opened, write_cut
+    from bayeskit._cli.table_rows import cut_points, opened, screened, write_cut
     from bayeskit.errors import UsageError
 
     if method is Method.mdl and target is None:
         raise UsageError("--method mdl cuts where the class changes: say which column that is, --target COL.")
     form = form_of(output, common.as_json, spreadsheet)
-    with opened(data, reading) as rows:
+    with opened(data, reading, target) as rows:
         rows.need(*([target] if target else []))
-        rows = rows.without(drop)
         if target is not None:
             rows.need_two_classes(target)
+        rows, _ = screened(rows, target, drop, keep)
         points = cut_points(rows, target, method.value, bins)
         n = write_cut(rows, points, codes, output, form, spreadsheet)
     if output not in (None, "-"):

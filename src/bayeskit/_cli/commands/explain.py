@@ -85,6 +85,6 @@ def _cells(
     from bayeskit._cli.typed_values import row_by_hand, row_of
 
     if data is not None:
-        with opened(data, reading) as rows:
+        with opened(data, reading, str(estimator.schema_.target.name), estimator.reading_) as rows:
             return row_of(estimator, rows, row or 1)
     return row_by_hand(estimator, values) if values else None

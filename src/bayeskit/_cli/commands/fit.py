@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayeskit._cli.completion import columns, models
-from bayeskit._cli.options import Common, Data, Drop, Output, Reading
+from bayeskit._cli.options import Common, Data, Drop, Keep, Output, Reading
 from bayeskit._messages import WordList
 from bayeskit.errors import SettingError
 
@@ -60,17 +61,19 @@ def fit(
         ),
     ] = None,
     drop: Drop = None,
+    keep: Keep = None,
 ) -> None:
     """Learn a classifier from a table and save it.
 
-    Numbers get a normal density (nb) or intervals (the others), words a table; missing cells are left out of the
-    counts. Where a column is free text, nb becomes TextBayes, which learns its words; a note says so. What --model net
-    finds is a model like any other; 'bayeskit network' shows and asks the network in it.
+    Columns that name the row, dates, constants and copies of the target are left out, and it is said so; --keep uses
+    one all the same. Numbers get a normal density (nb) or intervals (the others), words a table; missing cells are left
+    out of the counts. Where a column is free text, nb becomes TextBayes, which learns its words; a note says so. What
+    --model net finds is a model like any other; 'bayeskit network' shows and asks the network in it.
     """
     from bayeskit._cli.output import note, noting_compilation
     from bayeskit._cli.row_writing import replaced
     from bayeskit._cli.saved_models import refuse_network_suffix
-    from bayeskit._cli.table_rows import opened
+    from bayeskit._cli.table_rows import opened, screened
     from bayeskit._comparison.candidates import make_model
 
     parameters = parameters_of(param, smoothing)
@@ -78,10 +81,10 @@ def fit(
     if model == "net":
         refuse_network_suffix(output)
     # The output is checked first: an error should come before the work, not after it.
-    with replaced(output) as temporary, opened(data, reading) as rows:
+    with replaced(output) as temporary, opened(data, reading, target) as rows:
         rows.need(target)
-        rows = rows.without(drop)
         rows.need_two_classes(target)
+        rows, read = screened(rows, target, drop, keep)
         texts = rows.free_texts({target, *(reading.categorical or ())})
         if texts and "text" not in parameters:
             estimator, rows = _with_texts(model, parameters, texts, rows, common)
@@ -89,6 +92,8 @@ def fit(
             # A search over networks needs all rows at once.
             by_batch = model != "net"
             estimator.fit(rows.for_learning() if by_batch else rows.columns(), target=target)
+        used = {*rows.names}
+        estimator.reading_ = replace(read, kinds={n: kind for n, kind in read.kinds.items() if n in used})
         estimator.save(temporary)
     _print_result(estimator, estimator.statistics_.class_counts.tolist(), rows.shown, common, output)
     if data != "-" and not common.as_json:

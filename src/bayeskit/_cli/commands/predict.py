@@ -61,7 +61,7 @@ def predict(
     header += [f"P({label})" for label in predictor.classes] if proba else []
     header += ["action", "risk"] if decides else []
     by_answer: Counter[str] = Counter()
-    with opened(data, reading) as rows:
+    with opened(data, reading, predictor.target, predictor.reading) as rows:
         known = predictor.columns_of(rows)  # raises an error before anything is written
         with opened_text(output) as stream:
             writer = RowWriter(stream, header, form, spreadsheet)

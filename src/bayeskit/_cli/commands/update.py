@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -80,7 +81,7 @@ def change(
         )
     estimator = open_classifier(model)
     before = _weight(estimator)
-    with opened(data, reading) as rows:
+    with opened(data, reading, str(estimator.schema_.target.name), estimator.reading_) as rows:
         known = _as_learned(estimator, rows)
         target = str(estimator.schema_.target.name)
         (estimator.partial_fit if verb == "update" else estimator.forget)(known.for_learning(), target=target)
@@ -110,10 +111,13 @@ def _change_store(
             "{model!r} is a store, which counts each change once and changes in its place. Give --batch ID, and no -o.",
             model=model,
         )
-    with TallyStore[Any](model) as store, opened(data, reading) as rows:
+    with ExitStack() as stack:
+        store = stack.enter_context(TallyStore[Any](model))
         estimator = store.model()
+        target = str(estimator.schema_.target.name)
+        rows = stack.enter_context(opened(data, reading, target, estimator.reading_))
         before = _weight(estimator)
-        known, target = _as_learned(estimator, rows), str(estimator.schema_.target.name)
+        known = _as_learned(estimator, rows)
         changed = (store.append if verb == "update" else store.forget)(
             batch, known.for_learning(), target=target
         )
@@ -129,7 +133,7 @@ def _change_store(
 
 def _as_learned(estimator: CountClassifier, rows: FileRows) -> Any:
     """Return the columns of the model and its target, each read as in training."""
-    from bayeskit._cli.saved_models import kinds_of, learned_columns
+    from bayeskit._cli.saved_models import as_learned, kinds_of, learned_columns
 
     schema = estimator.schema_
     target = str(schema.target.name)
@@ -137,10 +141,10 @@ def _as_learned(estimator: CountClassifier, rows: FileRows) -> Any:
     if not hasattr(estimator, "feature_names_in_"):
         return rows
     names = [str(name) for name in estimator.feature_names_in_]
-    rows.need(*names)
     kinds = kinds_of((*learned_columns(estimator), schema.target))
     # A new class may be a word even if the others are numbers, so only text is enforced.
-    return rows.read_as([*names, target], {k: v for k, v in kinds.items() if k != target or v == "str"})
+    kinds = {k: v for k, v in kinds.items() if k != target or v == "str"}
+    return as_learned(rows, estimator.reading_, [*names, target], kinds)
 
 
 def _weight(estimator: CountClassifier) -> float:

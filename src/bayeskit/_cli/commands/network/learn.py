@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayeskit._cli.completion import criteria, words
-from bayeskit._cli.options import Common, Data, Drop, Output, Reading
+from bayeskit._cli.options import Common, Data, Drop, Keep, Output, Reading
 from bayeskit._messages import WordList
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def learn(
     ] = None,
     random_state: Annotated[int, typer.Option("--random-state", help="For what is drawn at random.")] = 0,
     drop: Drop = None,
+    keep: Keep = None,
 ) -> None:
     """Learn a Bayesian network from a table: its arcs, then its tables.
 
@@ -71,11 +72,11 @@ def learn(
     from bayeskit import learn_network
     from bayeskit._cli.row_writing import replaced
     from bayeskit._cli.saved_models import need_network_suffix
-    from bayeskit._cli.table_rows import opened
+    from bayeskit._cli.table_rows import opened, screened
 
     need_network_suffix(output)
     with replaced(output) as temporary, opened(data, reading) as rows:
-        rows = rows.without(drop)
+        rows, _ = screened(rows, None, drop, keep)
         cuts = _cuts(discretize, rows.names)
         settings: dict[str, Any] = {
             "required": [_arc(text, rows.names) for text in required or ()],

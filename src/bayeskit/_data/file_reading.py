@@ -1,0 +1,366 @@
+"""How a file was read, kept in the model so that the next file is read in the same way; and what a look at its columns
+found: which are left out, and what should be noted."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from bayeskit._data.file_rows import FileRows
+from bayeskit._data.file_set import TableFiles
+from bayeskit._data.missing_marks import MissingMarks
+from bayeskit._data.suspect_columns import (
+    FEWEST,
+    ColumnScreening,
+    is_present,
+    reason_text,
+    screen_columns,
+    telling_pairs,
+)
+from bayeskit._messages import Joined, Message, listed
+from bayeskit._schema import Name
+from bayeskit.errors import DataError, ModelFormatError, SourceNote
+
+# So many rows, at equal distances over the file, are looked at; what they suggest is confirmed on more of them.
+ROWS_LOOKED_AT, ROWS_CONFIRMED = 20_000, 1_000_000
+# So many columns are named in a note.
+MOST_NAMED = 8
+
+
+@dataclass(frozen=True)
+class FileReading:
+    """How a file was read.
+
+    Attributes
+    ----------
+    target : str, optional
+        The column of the class.
+    separator : str, optional
+        None for a format without one.
+    missing : tuple of str, optional
+        Texts that the user named as missing cells of all columns; None: the usual ones.
+    missing_in : {column: texts}
+        The same for single columns.
+    marks : {column: texts}
+        Which texts were taken as missing cells.
+    kinds : {column: "int64", "float64", "bool" or "str"}
+        Of the columns that are used, and of the target.
+    spellings : {column: how its numbers are spelled}, such as "comma", where that is not plain
+    left_out : {column: why}
+        "identifier", "constant", "copy", "date" or "text".
+    telling : {column: share}
+        Columns that alone told the class of nearly every row.
+    """
+
+    target: str | None = None
+    separator: str | None = None
+    missing: tuple[str, ...] | None = None
+    missing_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    telling: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, files: TableFiles, target: str | None, screening: ColumnScreening | None = None
+    ) -> FileReading:
+        """Describe how files are read."""
+        found = ColumnScreening() if screening is None else screening
+        return cls(
+            target,
+            files.separator,
+            files.marks.everywhere,
+            dict(files.marks.by_column),
+            {name: marks for name, marks in files.taken.items() if name not in found.left_out},
+            {name: kind for name, kind in files.dtypes.items() if name not in found.left_out},
+            files.spellings,
+            {str(name): why for name, why in found.left_out.items()},
+            {str(name): share for name, share in found.telling.items()},
+        )
+
+    @property
+    def next_marks(self) -> MissingMarks:
+        """What means missing in the next file, whose columns are known."""
+        numbers = frozenset(name for name, kind in self.kinds.items() if kind in ("int64", "float64"))
+        words = frozenset(name for name, kind in self.kinds.items() if kind == "str")
+        return MissingMarks(self.missing, self.missing_in, self.target, numbers - {self.target}, words)
+
+    @property
+    def next_kinds(self) -> dict[str, str]:
+        """How to read the columns of the next file, which may hold nothing but digits where words were learned."""
+        kinds = {"int64": "float64", "float64": "float64", "str": "str"}
+        found = {name: kinds[kind] for name, kind in self.kinds.items() if kind in kinds}
+        # A class that is new may be a word where the others are numbers.
+        return {name: kind for name, kind in found.items() if name != self.target or kind == "str"}
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain values, for a file."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, value: Any) -> FileReading | None:
+        """Return what a file holds under this name; None where a model was learned from no file."""
+        if value is None:
+            return None
+        names = {each.name for each in fields(cls)}
+        if not isinstance(value, dict) or set(value) != names:
+            raise ModelFormatError(Message("it does not tell how its table was read. Save the model again."))
+        made = dict(value)
+        if made["missing"] is not None:
+            made["missing"] = _texts(made["missing"])
+        for name in ("missing_in", "marks"):
+            made[name] = {_text(key): _texts(texts) for key, texts in made[name].items()}
+        for name in ("kinds", "spellings", "left_out"):
+            made[name] = {_text(key): _text(text) for key, text in made[name].items()}
+        made["telling"] = {_text(key): float(share) for key, share in made["telling"].items()}
+        for name in ("target", "separator"):
+            made[name] = None if made[name] is None else _text(made[name])
+        return cls(**made)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ModelFormatError(Message("it does not tell how its table was read. Save the model again."))
+    return value
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    return tuple(map(_text, values))
+
+
+# -- the first file ------------------------------------------------------------------------------
+
+
+def screen_file(
+    rows: FileRows,
+    target: str | None,
+    keep: Collection[str] = (),
+    but: Collection[str] = (),
+    with_texts: bool = True,
+) -> tuple[FileRows, FileReading]:
+    """Look at the columns of a file before anything is learned from them, and note what was found.
+
+    Parameters
+    ----------
+    target : the column of the class, if there is one
+    keep : columns to use, whatever they look like
+    but : columns that are no attributes, such as weights
+    with_texts : whether columns of free text are used
+
+    Returns
+    -------
+    rows : the columns that are used, and those in ``but``
+    reading : how they are read
+    """
+    rows.need(*keep)
+    dated = [name for name, kind in rows.source.dtypes.items() if kind in ("date", "time")]
+    if target in dated:
+        raise DataError(
+            "Column {target!r} of {shown} holds dates. Choose another target=.",
+            target=target,
+            shown=rows.shown,
+        )
+    left: dict[Name, str] = dict.fromkeys((name for name in dated if name not in keep), "date")
+    _need_some([name for name in rows.names if name not in left and name != target], left, target)
+    rows = rows.read_as(
+        [name for name in rows.names if name not in left], {n: "str" for n in dated if n in keep}
+    )
+    found = _screened(rows, target, keep, but)
+    texts = [] if with_texts else [name for name in found.texts if name not in keep]
+    left_out: dict[Name, str] = {**left, **found.left_out, **dict.fromkeys(texts, "text")}
+    found = replace(found, left_out=left_out)
+    used = [name for name in rows.names if name not in found.left_out]
+    _need_some([name for name in used if name != target and name not in but], found.left_out, target)
+    rows = rows.read_as(used)
+    note_file(rows, found, target)
+    return rows, FileReading.of(rows.source, target, found)
+
+
+def _need_some(names: Sequence[str], left_out: Mapping[Any, str], target: str | None) -> None:
+    if not names and left_out:
+        raise DataError(
+            "No column is left to learn from: {told}. Name with keep= what should be used.",
+            told=told_reasons(left_out, target),
+        )
+
+
+def told_reasons(left_out: Mapping[Any, str], target: Any) -> Joined:
+    """Return columns, each with the reason why it is left out."""
+    return listed(
+        (
+            Message("{name!r} ({kind})", name=name, kind=reason_text(why, target))
+            for name, why in left_out.items()
+        ),
+        MOST_NAMED,
+    )
+
+
+def _screened(
+    rows: FileRows, target: str | None, keep: Collection[str], but: Collection[str]
+) -> ColumnScreening:
+    sample = rows.sample(ROWS_LOOKED_AT)
+    columns, y = _labelled({name: cells for name, cells in sample.items() if name not in but}, target)
+    n = len(next(iter(columns.values()), ()))
+    if n < FEWEST or (y is not None and len(set(y.tolist())) < 2):
+        return ColumnScreening()
+    found = screen_columns(columns, y, keep)
+    if len(next(iter(sample.values()))) == rows.n_rows:
+        return found
+    # Numbers that all differ may count the rows, which only all of them show.
+    doubtful = [name for name, cells in columns.items() if len(set(cells.tolist())) == n and name not in keep]
+    more = [*dict.fromkeys([*found.left_out, *doubtful])]
+    if not more:
+        return found
+    all_rows = replace(rows, limit=min(rows.n_rows, ROWS_CONFIRMED)).read_as(
+        [str(name) for name in more] + ([] if target is None else [target])
+    )
+    confirmed = screen_columns(*_labelled(all_rows.columns(), target), keep)
+    return replace(found, left_out=confirmed.left_out)
+
+
+def _labelled(columns: Mapping[str, Any], target: str | None) -> tuple[dict[Any, Any], Any]:
+    """Return the attributes and the classes of the rows that have a class."""
+    if target is None:
+        return dict(columns), None
+    known = is_present(columns[target])
+    return {name: cells[known] for name, cells in columns.items() if name != target}, columns[target][known]
+
+
+# -- notes ---------------------------------------------------------------------------------------
+
+
+def note_file(
+    rows: FileRows, found: ColumnScreening, target: str | None, left_out: bool = True, stacklevel: int = 6
+) -> None:
+    """Warn of what was found in a file; columns that are left out may be told elsewhere."""
+    for note in [
+        *(_left_out_notes(rows.shown, found.left_out, target) if left_out else ()),
+        *mark_notes(rows),
+        *_column_notes(rows.shown, found),
+        *(_pair_notes(rows) if target is None else ()),
+    ]:
+        warnings.warn(note, stacklevel=stacklevel)
+
+
+def _left_out_notes(shown: str, left_out: Mapping[Any, str], target: str | None) -> Iterable[SourceNote]:
+    if left_out:
+        yield SourceNote(
+            "{shown}: left out are {told}. Name with keep= what should be used all the same.",
+            shown=shown,
+            told=told_reasons(left_out, target),
+        )
+
+
+def mark_notes(rows: FileRows) -> Iterable[SourceNote]:
+    """Return notes of texts that mean missing, of those that may, and of words among numbers."""
+    files, shown = rows.source, rows.shown
+    seen = {name: marks for name, marks in files.seen.items() if name in rows.names}
+    taken = {name: [m for m in marks if m in files.taken.get(name, ())] for name, marks in seen.items()}
+    others = {name: [m for m in marks if m not in files.taken.get(name, ())] for name, marks in seen.items()}
+    if any(taken.values()):
+        yield SourceNote(
+            "{shown}: taken as missing are {told}. If that is not so, say with missing= what means missing.",
+            shown=shown,
+            told=_told_marks(taken),
+        )
+    if any(others.values()):
+        yield SourceNote(
+            "{shown}: read as values, though they may mean missing, are {told}. If they do, name them with missing=.",
+            shown=shown,
+            told=_told_marks(others),
+        )
+    for name, (share, words) in files.mostly_numbers.items():
+        if name in rows.names:
+            yield SourceNote(
+                "{shown}: column {name!r} is read as words because of {words}; {share:.1%} of its cells are numbers. "
+                "If these mean missing, name them with missing=; if not, mend the file.",
+                shown=shown,
+                name=name,
+                words=Joined(map(repr, words)),
+                share=share,
+            )
+
+
+def _told_marks(marks: Mapping[str, Sequence[str]]) -> Joined:
+    return listed(
+        (
+            Message("{texts} in {name!r}", texts=Joined(map(repr, texts)), name=name)
+            for name, texts in marks.items()
+            if texts
+        ),
+        MOST_NAMED,
+    )
+
+
+def _column_notes(shown: str | Message, found: ColumnScreening) -> Iterable[SourceNote]:
+    for name, share in list(found.telling.items())[:MOST_NAMED]:
+        yield SourceNote(
+            "{shown}: column {name!r} alone tells the class of {share:.1%} of the rows. Was it known before the outcome? If "
+            "not, leave it out with exclude=[{name!r}].",
+            shown=shown,
+            name=name,
+            share=share,
+        )
+    for name, n in list(found.crowded.items())[:MOST_NAMED]:
+        yield SourceNote(
+            "{shown}: column {name!r} has {n:,} different words, most of them in few rows, which tell little about new "
+            "rows. Leave it out with exclude=[{name!r}], or join the rare ones.",
+            shown=shown,
+            name=name,
+            n=n,
+        )
+
+
+def note_columns(shown: str | Message, found: ColumnScreening, stacklevel: int = 4) -> None:
+    """Warn of columns that are used and should be thought about."""
+    for note in _column_notes(shown, found):
+        warnings.warn(note, stacklevel=stacklevel)
+
+
+def _pair_notes(rows: FileRows) -> Iterable[SourceNote]:
+    for one, other, share in telling_pairs(dict(rows.sample(ROWS_LOOKED_AT // 4)))[:MOST_NAMED]:
+        yield SourceNote(
+            "{shown}: column {one!r} alone tells {other!r} in {share:.1%} of the rows. If it is a copy, or was not "
+            "known before, leave it out with exclude=[{one!r}].",
+            shown=rows.shown,
+            one=one,
+            other=other,
+            share=share,
+        )
+
+
+# -- the next file -------------------------------------------------------------------------------
+
+
+def read_like(
+    rows: FileRows, reading: FileReading, names: Sequence[str], kinds: Mapping[str, str]
+) -> FileRows:
+    """Return the columns of the next file that a model has learned, read as then; all that does not fit is one error.
+
+    Notes tell which columns of the file are left out, as they were then, and what is taken as missing.
+    """
+    rows = rows.fitting(names, kinds)
+    for note in [*mark_notes(rows), *_remembered(rows.shown, reading)]:
+        warnings.warn(note, stacklevel=4)
+    return rows
+
+
+def _remembered(shown: str, reading: FileReading) -> Iterable[SourceNote]:
+    if reading.left_out:
+        yield SourceNote(
+            "{shown}: {told} are not used, as when the model learned.",
+            shown=shown,
+            told=told_reasons(reading.left_out, reading.target),
+        )
+    for name, share in list(reading.telling.items())[:MOST_NAMED]:
+        yield SourceNote(
+            "{shown}: column {name!r} alone told the class of {share:.1%} of the rows when the model learned. Was it "
+            "known before the outcome?",
+            shown=shown,
+            name=name,
+            share=share,
+        )
