@@ -1,4 +1,4 @@
-"""A Spark DataFrame is counted on Spark's executors as the kernels count it in memory, and predicted there: -m spark."""
+"""A Spark DataFrame is counted on executors as the kernels count it in memory, and predicted there: -m spark."""
 
 from __future__ import annotations
 

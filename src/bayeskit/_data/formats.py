@@ -356,9 +356,7 @@ class Text:
             spelling = known or spelling_of(filled, passed, self.separator) or ""
             return self._cast(replace(field, kind="float64", nulls=filled < rows, spelling=spelling))
         if kind == "bool":
-            return replace(
-                field, kind=kind, nulls=filled < rows, expression=f"lower({field.cell}) = 'true'"
-            )
+            return replace(field, kind=kind, nulls=filled < rows, expression=f"lower({field.cell}) = 'true'")
         return self._cast(replace(field, kind=kind, nulls=filled < rows))
 
     def expected(self, field: Field, rows: int, filled: int, passed: dict[str, int]) -> Field:
