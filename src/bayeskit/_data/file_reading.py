@@ -299,8 +299,8 @@ def _told_marks(marks: Mapping[str, Sequence[str]]) -> Joined:
 def _column_notes(shown: str | Message, found: ColumnScreening) -> Iterable[SourceNote]:
     for name, share in list(found.telling.items())[:MOST_NAMED]:
         yield SourceNote(
-            "{shown}: column {name!r} alone tells the class of {share:.1%} of the rows. Was it known before the outcome? "
-            "If not, leave it out with exclude=[{name!r}].",
+            "{shown}: column {name!r} alone tells the class of {share:.1%} of the rows. Was it known before the "
+            "outcome? If not, leave it out with exclude=[{name!r}].",
             shown=shown,
             name=name,
             share=share,
