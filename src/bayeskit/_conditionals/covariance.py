@@ -230,7 +230,8 @@ class GaussianClasses(Conditional):
 
     def _without(self, x: Floats, c: int, own: float) -> GaussianClasses:
         """Estimate the classes again without a row."""
-        pivot, weight = np.zeros_like(self.mean), np.zeros(len(self.mean))
+        # The other classes keep their pivots, so that none of their sums has to be moved.
+        pivot, weight = self.scatter.pivot.copy(), np.zeros(len(self.mean))
         pivot[c], weight[c] = x, own
         square = np.zeros((*pivot.shape, pivot.shape[1]))
         row = Scatter.about(pivot, weight, np.zeros_like(pivot), square, square, square)

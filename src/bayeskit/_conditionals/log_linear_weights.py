@@ -148,11 +148,12 @@ def minimise(
     w = start.copy()
     loss, shares = losses(w)
     value, before = loss + penalty(w), np.inf
+    newton = _Newton(penalty)
     for _ in range(_MOST_STEPS):
         is_fresh = curvature is None
         if curvature is None:
             curvature = losses.curvature(shares)
-        slope, step = _step(losses, penalty, w, shares, curvature)
+        slope, step = newton.step(losses, w, shares, curvature)
         moved = _along(losses, penalty, w, value, slope, step)
         if moved is None and is_fresh:
             break
@@ -168,20 +169,29 @@ def minimise(
         before = gain
     # The values no longer show how near the minimum is, but the steps do: the last step is taken in full.
     curvature = losses.curvature(shares)
-    last = w + _step(losses, penalty, w, shares, curvature)[1]
+    last = w + newton.step(losses, w, shares, curvature)[1]
     return np.where(penalty.bounded, np.maximum(last, 0.0), last), curvature
 
 
-def _step(
-    losses: RowLosses, penalty: Penalty, w: Floats, shares: Floats, curvature: Floats
-) -> tuple[Floats, Floats]:
-    """Return the slope, and Newton's step of the weights that are not held at zero."""
-    slope = losses.slope(shares) + 2.0 * penalty.strength * (w - penalty.centre)
-    free = ~(penalty.bounded & (w <= 0.0) & (slope > 0.0))
-    step = np.zeros_like(w)
-    bend = curvature[np.ix_(free, free)] + np.diag(2.0 * penalty.strength[free])
-    step[free] = -cho_solve((_factor(bend), True), slope[free])
-    return slope, step
+class _Newton:
+    """Newton's steps. The factor of second derivatives serves as long as they and the weights at zero stay the same."""
+
+    def __init__(self, penalty: Penalty) -> None:
+        self.penalty = penalty
+        self._of: tuple[Floats, NDArray[np.bool_]] | None = None
+        self._factored = np.empty((0, 0))
+
+    def step(self, losses: RowLosses, w: Floats, shares: Floats, curvature: Floats) -> tuple[Floats, Floats]:
+        """Return the slope, and Newton's step of the weights that are not held at zero."""
+        penalty = self.penalty
+        slope = losses.slope(shares) + 2.0 * penalty.strength * (w - penalty.centre)
+        free = ~(penalty.bounded & (w <= 0.0) & (slope > 0.0))
+        if self._of is None or self._of[0] is not curvature or not np.array_equal(self._of[1], free):
+            bend = curvature[np.ix_(free, free)] + np.diag(2.0 * penalty.strength[free])
+            self._of, self._factored = (curvature, free), _factor(bend)
+        step = np.zeros_like(w)
+        step[free] = -cho_solve((self._factored, True), slope[free])
+        return slope, step
 
 
 def _along(

@@ -76,6 +76,12 @@ class Twofold:
     def __getitem__(self, key: Any) -> Twofold:
         return Twofold(self.high[key], self.low[key])
 
+    def replaced(self, key: Any, values: Twofold) -> Twofold:
+        """Return a copy with other values at some places."""
+        high, low = self.high.copy(), self.low.copy()
+        high[key], low[key] = values.high, values.low
+        return Twofold(high, low)
+
     def transposed(self) -> Twofold:
         """Swap the last two axes."""
         return Twofold(np.swapaxes(self.high, -1, -2), np.swapaxes(self.low, -1, -2))

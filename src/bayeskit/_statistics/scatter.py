@@ -191,9 +191,17 @@ class Scatter(Part):
 
     def moved(self, pivot: Floats) -> Self:
         """Return the same sums about other pivots, in double-double."""
-        if np.array_equal(pivot, self.pivot):
+        which = np.flatnonzero((pivot != self.pivot).any(axis=1))
+        if not len(which):
             return self
-        return type(self)(pivot, _shifted(self.sums, Twofold.difference(pivot, self.pivot)))
+        if len(which) == len(pivot):
+            return type(self)(pivot, _shifted(self.sums, Twofold.difference(pivot, self.pivot)))
+        # Only the classes whose pivots differ: a row that is left out changes those of one class.
+        n, s1, s2, s3, s4 = (
+            s.replaced(which, new)
+            for s, new in zip(self.sums, self._some(which).moved(pivot[which]).sums, strict=True)
+        )
+        return type(self)(pivot, (n, s1, s2, s3, s4))
 
     def mean(self) -> Floats:
         """Return the mean of each class, of shape (K, d); NaN for a class without rows."""
@@ -220,8 +228,11 @@ class Scatter(Part):
 
     def of_class(self, c: int) -> Self:
         """Return the statistics of one class (K = 1)."""
-        n, s1, s2, s3, s4 = (s[c : c + 1] for s in self.sums)
-        return type(self)(self.pivot[c : c + 1], (n, s1, s2, s3, s4))
+        return self._some(np.array([c]))
+
+    def _some(self, classes: NDArray[np.intp]) -> Self:
+        n, s1, s2, s3, s4 = (s[classes] for s in self.sums)
+        return type(self)(self.pivot[classes], (n, s1, s2, s3, s4))
 
     def restricted(self, which: NDArray[np.intp]) -> Self:
         """Return the sums of some of the attributes, over the same rows."""
