@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bayeskit import AutoBayes, CountForest, LogLinearBayes, SelectiveKDB, load
 from bayeskit._data.columns import factorize_array
 from bayeskit._data.frames import factorize_series
+from bayeskit._statistics.tree_counts import trees_of
 from bayeskit.datasets import load_dataset as table
 from bayeskit.errors import Incompatible, NotSupported, SettingError, SuspectResult, UsageError
 from refusals import refuses, warns_of
@@ -190,6 +191,39 @@ def test_a_time_limit_leaves_members_out_and_says_so(monkeypatch: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert AutoBayes(time_limit=1e6).fit(X, y).stopped_early_ == ()
+
+
+class Clock:
+    """Passes one second with every look at it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def test_a_time_limit_ends_the_growing_of_trees_and_says_so(monkeypatch: Any) -> None:
+    X, y = mixed(60)
+    monkeypatch.setattr(time, "monotonic", Clock())
+    with warns_of(SuspectResult, "12", "100"):
+        model = AutoBayes(members=["trees"], time_limit=2.5).fit(X, y)
+    assert model.members_["trees"].trees_ == model.held_["members"]["trees"]["trees"]
+    whole = AutoBayes(members=["trees"]).fit(X, y)
+    n_trees = [trees_of(m.members_["trees"].trees_).n_trees for m in (model, whole)]
+    assert n_trees == [12, 100]
+    assert np.isfinite(model.predict_log_proba(X)).all()
+
+
+def test_a_time_limit_ends_the_judging_by_folds_and_says_so(monkeypatch: Any) -> None:
+    X, y = mixed(60)
+    monkeypatch.setattr(time, "monotonic", Clock())
+    with warns_of(SuspectResult, "60", "leave-one-out"):
+        cut = AutoBayes(members=["loglinear"], time_limit=2.5).fit(X, y)
+    whole = AutoBayes(members=["loglinear"]).fit(X, y)
+    assert cut.held_["members"] == whole.held_["members"] and cut.loo_score_ != whole.loo_score_
+    assert np.isfinite(cut.predict_log_proba(X)).all()
 
 
 def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads() -> None:

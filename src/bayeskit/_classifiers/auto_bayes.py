@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.count_forest import CountForest
 from bayeskit._classifiers.gaussian_bayes import GaussianBayes
-from bayeskit._classifiers.input_checks import one_of
+from bayeskit._classifiers.input_checks import one_of, taken_over
 from bayeskit._classifiers.log_linear_bayes import LogLinearBayes
 from bayeskit._conditionals.class_prior import class_factors
 from bayeskit._counting.backend import Tally
@@ -24,8 +23,10 @@ from bayeskit._data.source import Source
 from bayeskit._fitting.calibration import Temperature
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.forest import MOST_ROWS, joined
+from bayeskit._fitting.grow_trees import LEAST_TREES
 from bayeskit._fitting.leave_one_out import SCORINGS, mean_loss
 from bayeskit._fitting.log_linear import FEW_TO_JUDGE
+from bayeskit._fitting.long_runs import Deadline
 from bayeskit._fitting.model import ModelSpec, RowChoice, plan_for
 from bayeskit._fitting.naive import TablesOnly
 from bayeskit._fitting.rows_again import learned_chunks
@@ -35,7 +36,7 @@ from bayeskit._messages import Joined
 from bayeskit._random_state import generator_of, seed_of
 from bayeskit._schema import Label, Schema
 from bayeskit._statistics.statistics import Statistics
-from bayeskit.errors import ModelFormatError, SettingError, SuspectResult
+from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, Floats, Seed
 
 # Numbers that the answers of one member may be, on which the weights are chosen, and their rows at most.
@@ -67,7 +68,6 @@ EFFORTS = {
         views=32, max_pairs=300, max_triples=100, n_trees=300, tree_rows=20_000_000, products=4e10
     ),
 }
-LEAST_TREES = 10
 
 
 class MemberSettings(NamedTuple):
@@ -169,8 +169,10 @@ class AutoBayes(CountClassifier):
     members : sequence of names, optional
         Some of "loglinear", "trees", "lda" and "qda". By default, those that suit the columns.
     time_limit : float, optional
-        Seconds, on the clock, after which no more members are begun. ``stopped_early_`` and a warning tell which were
-        left out. The first is always fitted.
+        Seconds, on the clock, after which choosing ends. The clock is looked at before each member after the first,
+        after each tree from the tenth on, and before each fold by which rows below 1,500 are judged; what is running
+        then is completed, and all members are counted. Warnings tell what was cut short: members that are left
+        out (``stopped_early_``), fewer trees, or approximate leave-one-out instead of folds.
     choices : mapping, optional
         What another model holds (``held_``): its trees, cut points, pairs, weights and temperatures are taken over.
         Models that were learned apart can then be merged.
@@ -371,19 +373,22 @@ class AutoBayes(CountClassifier):
 
     def _choose(self, source: Source) -> dict[str, Any]:
         source.need_many_passes(type(self).__name__)
-        end = time.monotonic() + (np.inf if self.time_limit is None else float(self.time_limit))
+        self._is_over = Deadline.after(self.time_limit)
         seen = self._count(source, lambda schema: ModelSpec(form=TablesOnly()))
         if self.choices is not None:
-            return self._taken_over(self.choices, seen.schema)
+            some = {key: self.choices.get(key) for key in self._holds}
+            return taken_over("choices", some, seen.schema, "held_")
         n_rows, schema = seen.statistics.total, seen.schema
         settings = self._settings(seed=seed_of(self.random_state), n_rows=n_rows, schema=schema)
         chosen: dict[str, dict[str, Any]] = {}
         left: list[str] = []
         for name in self.members or suitable(schema, n_rows, settings.effort.products):
-            if chosen and time.monotonic() > end:
+            if chosen and self._is_over():
                 left.append(name)
             else:
-                chosen[name] = MEMBERS[name](settings)._choose(source)
+                member = MEMBERS[name](settings)
+                member._is_over = self._is_over
+                chosen[name] = member._choose(source)
         if left:
             warnings.warn(
                 SuspectResult(
@@ -395,18 +400,6 @@ class AutoBayes(CountClassifier):
                 stacklevel=4,
             )
         return {"members": chosen, "stopped_early": tuple(left)}
-
-    def _taken_over(self, choices: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-        taken = {key: choices[key] for key in self._holds if key in choices}
-        try:
-            check_held(taken, schema, self._holds)
-        except ModelFormatError:
-            raise SettingError(
-                "choices are not those of an AutoBayes with the columns {known}. Give held_ of one that was fitted to "
-                "them.",
-                known=Joined(repr(v.name) for v in schema.attributes[:12]),
-            ) from None
-        return taken
 
     def _choose_by_counts(self, source: Source, fitted: FittedState) -> dict[str, Any]:
         """Weigh the members by their answers about the rows that were counted, in which a row had no say."""
@@ -428,6 +421,7 @@ class AutoBayes(CountClassifier):
         answers, temperatures, scores = [], {}, {}
         made = self._made_members(seed_of(self.random_state))
         for (name, member), own in zip(made, spec.form.members, strict=True):
+            member._is_over = self._is_over
             logs = member._honest_log_posteriors(statistics, own.spec, rows, some)
             t = Temperature.fitted(logs, target, weights).t if member._is_tempered else 1.0
             # Six digits: the order of the rows must not tell in the last.

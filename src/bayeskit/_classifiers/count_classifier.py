@@ -58,6 +58,7 @@ from bayeskit._fitting.leave_one_out import (
     log_posterior,
     mean_loss,
 )
+from bayeskit._fitting.long_runs import never
 from bayeskit._fitting.model import Model, ModelSpec, RowChoice
 from bayeskit._fitting.row_stream import RowStream
 from bayeskit._messages import Joined, listed
@@ -129,6 +130,9 @@ class CountClassifier(BaseClassifier):
 
     def _spec(self, schema: Schema) -> ModelSpec:
         return ModelSpec()
+
+    # Whether the time for choosing is over: asked between steps of what takes long.
+    _is_over: Callable[[], bool] = never
 
     def _choose(self, source: Source) -> dict[str, Any]:
         """Choose from rows what no statistic decides; it is then held."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -38,7 +39,7 @@ from bayeskit._report.tree_paths import TreePaths, tree_paths
 from bayeskit._schema import Label, Name, Schema, Variable
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.tree_counts import Forest, TreeCounts, trees_of
-from bayeskit.errors import DataError, SettingError
+from bayeskit.errors import DataError, SettingError, SuspectResult
 from bayeskit.priors import check_number
 from bayeskit.typing import (
     CategoricalFeatures,
@@ -266,9 +267,19 @@ class CountForest(CountClassifier):
         rows = self._weighted(joined(learned_chunks(seen, source), MOST_ROWS), seen.schema)
         growth = Growth(
             self.n_trees, self.max_depth, self.min_rows, self.missing == "state",
-            seed_of(self.random_state) % 2**31, self.n_jobs,
+            seed_of(self.random_state) % 2**31, self.n_jobs, self._is_over,
         )  # fmt: skip
         forest = grown_forest(rows, seen.schema, growth)
+        n_grown = trees_of(forest).n_trees
+        if n_grown < self.n_trees:
+            warnings.warn(
+                SuspectResult(
+                    "The time limit was over after {n} of {n_trees} trees. Give more time, or effort='fast'.",
+                    n=n_grown,
+                    n_trees=self.n_trees,
+                ),
+                stacklevel=5,
+            )
         spec = ModelSpec(form=CountTrees(forest, float(self.smoothing)))
         return {"trees": calibrated_forest(rows, seen.schema, forest, spec, self.n_jobs)}
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bayeskit._classifiers.count_classifier import CountClassifier
-from bayeskit._classifiers.input_checks import one_of
+from bayeskit._classifiers.input_checks import one_of, taken_over
 from bayeskit._conditionals.covariance_rule import CovarianceRule
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
@@ -16,7 +16,6 @@ from bayeskit._fitting.coded_columns import CodedColumns, Coding, choose_coding
 from bayeskit._fitting.model import ModelSpec, RowChoice, weighted_classes
 from bayeskit._fitting.naive import Naive
 from bayeskit._io.trial import held_choice
-from bayeskit._messages import Joined
 from bayeskit._schema import Label, Schema
 from bayeskit._statistics.scatter import CodedScatter
 from bayeskit.errors import SettingError
@@ -154,14 +153,7 @@ class GaussianBayes(CountClassifier):
         if self.coding is None:
             most = np.inf if self.clip is None else self.clip
             return {"coding": choose_coding(statistics, self.missing, most)}
-        if not _is_coding(self.coding, statistics.schema):
-            known = Joined(repr(v.name) for v in statistics.schema.attributes[:12])
-            raise SettingError(
-                'coding is not that of a model with the columns {known}. Give held_["coding"] of one that was '
-                "fitted to them.",
-                known=known,
-            )
-        return {"coding": self.coding}
+        return taken_over("coding", {"coding": self.coding}, statistics.schema, 'held_["coding"]')
 
     def _row_choices(self) -> list[RowChoice]:
         found = []

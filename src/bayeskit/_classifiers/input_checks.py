@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,18 @@ from bayeskit._data.columns import objects
 from bayeskit._data.frames import lazy_pieces
 from bayeskit._data.source import Source
 from bayeskit._fitting.fitted_state import FittedState
+from bayeskit._io.trial import check_held
 from bayeskit._messages import Joined
 from bayeskit._schema import Name, Schema, Variable, label_order
-from bayeskit.errors import DataError, DataTypeError, Incompatible, SettingError, SuspectResult, UnseenClass
+from bayeskit.errors import (
+    DataError,
+    DataTypeError,
+    Incompatible,
+    ModelFormatError,
+    SettingError,
+    SuspectResult,
+    UnseenClass,
+)
 from bayeskit.typing import LabelsLike
 
 if TYPE_CHECKING:
@@ -34,6 +44,24 @@ def warn_of_impossible(count: int) -> None:
             ),
             stacklevel=3,
         )
+
+
+def taken_over(setting: str, choices: Mapping[str, Any], schema: Schema, held: str) -> dict[str, Any]:
+    """Return choices that a setting takes over from another model, if they can have been made for these columns.
+
+    ``held`` is what the user should give: where another model has such choices.
+    """
+    found = dict(choices)
+    try:
+        check_held(found, schema)
+    except ModelFormatError:
+        raise SettingError(
+            "{setting} is not what a model with the columns {known} holds. Give {held} of one that was fitted to them.",
+            setting=setting,
+            known=Joined(repr(v.name) for v in schema.attributes[:12]),
+            held=held,
+        ) from None
+    return found
 
 
 def announced(classes: LabelsLike | None, name: Name) -> Variable:

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from bayeskit._classifiers.count_classifier import CountClassifier
+from bayeskit._classifiers.input_checks import taken_over
 from bayeskit._classifiers.semi_naive import SemiNaive, check_whole
 from bayeskit._conditionals.log_linear import LogLinearScore
 from bayeskit._data.encode import Unseen
@@ -32,7 +33,6 @@ from bayeskit._fitting.log_linear import (
 )
 from bayeskit._fitting.model import ModelForm, ModelSpec, RowChoice, estimate
 from bayeskit._io.trial import held_choice
-from bayeskit._messages import Joined
 from bayeskit._random_state import generator_of, seed_of
 from bayeskit._schema import Label, Name, Schema
 from bayeskit._statistics.statistics import Statistics
@@ -305,7 +305,17 @@ class LogLinearBayes(SemiNaive):
     ) -> Floats:
         # Where rows are few, the choice of pairs tells more of them than their own counts do.
         if statistics.total < FEW_TO_JUDGE:
-            return log_out_of_fold(rows, statistics.schema, spec, self._chosen_form)[some]
+            found = log_out_of_fold(rows, statistics.schema, spec, self._chosen_form, self._is_over)
+            if found is not None:
+                return found[some]
+            warnings.warn(
+                SuspectResult(
+                    "The time limit was over before {n:g} rows were judged by folds. Weights and loo_score_ are from "
+                    "approximate leave-one-out, which is hopeful. Give more time, or effort='fast'.",
+                    n=statistics.total,
+                ),
+                stacklevel=6,
+            )
         part = rows.take(some)
         part = replace(part, weights=np.minimum(part.row_weights, 1.0))
         (score,) = estimate(statistics, spec).conditionals
@@ -330,14 +340,9 @@ class LogLinearBayes(SemiNaive):
     def _choose_more(self, source: Source) -> dict[str, Any]:
         trial = self._trial(source, lambda schema: Sampling())
         if self.interactions is not None:
-            if not _is_choice(self.interactions, trial.schema):
-                known = Joined(repr(v.name) for v in trial.schema.attributes[:12])
-                raise SettingError(
-                    'interactions are not those of a model with the columns {known}. Give held_["interactions"] of '
-                    "one that was fitted to them.",
-                    known=known,
-                )
-            return {"interactions": dict(self.interactions)}
+            held = {"interactions": self.interactions}
+            found = taken_over("interactions", held, trial.schema, 'held_["interactions"]')
+            return {"interactions": dict(found["interactions"])}
         choice = self._choice(trial.statistics)
         if len(choice.attributes) == MOST_ATTRIBUTES < len(trial.schema.attributes):
             warnings.warn(

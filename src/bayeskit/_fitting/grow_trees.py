@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayeskit._counting.backend import in_order
 from bayeskit._fitting.cut_points import frequency_cut_points, midpoints
+from bayeskit._fitting.long_runs import never
 from bayeskit._numba import kernel, repeating
 from bayeskit._statistics.row_sample import Words, mixed_words
 from bayeskit._statistics.tree_counts import LEAF, LEFT, MISSING, MOST_CODES, RIGHT, STAYS
@@ -377,13 +379,20 @@ class Growth:
     by_missing: bool
     seed: int
     n_jobs: int | None
+    is_over: Callable[[], bool] = never
 
 
 Nodes = tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.uint8]]
 
 
+# Trees that are grown in any case, however long they take.
+LEAST_TREES = 10
+
+
 def grow_trees(sample: Sample, growth: Growth) -> tuple[NDArray[np.uint8], list[Nodes]]:
     """Grow trees, each on a bootstrap of its own, with √a attributes tried at a node and entropy to judge them by.
+
+    No more are grown once ``growth.is_over`` returns True, which is called after each of them from the tenth on.
 
     Returns
     -------
@@ -412,8 +421,12 @@ def grow_trees(sample: Sample, growth: Growth) -> tuple[NDArray[np.uint8], list[
         return known, _grown(columns, target, draws, sample.n_classes, growth, rng)
 
     bounds = [(t, t + 1) for t in range(growth.n_trees)]
+    found = []
     with repeating(growth.n_trees):
-        found = list(in_order(grown, bounds, growth.n_jobs))
+        for one in in_order(grown, bounds, growth.n_jobs):
+            found.append(one)
+            if len(found) >= LEAST_TREES and growth.is_over():
+                break
     return np.stack([ranks for ranks, _ in found]), [tree for _, tree in found]
 
 

@@ -29,6 +29,7 @@ from bayeskit._conditionals.log_linear_weights import (
 from bayeskit._counting.backend import count
 from bayeskit._counting.count_interactions import Axes, add_counts
 from bayeskit._data.encoded import Chunk
+from bayeskit._fitting.long_runs import never
 from bayeskit._fitting.model import ModelForm, ModelSpec, class_prior_of, estimate, weighted_classes
 from bayeskit._fitting.views import Views, coarse_kinds, draw_views, kinds_of
 from bayeskit._numba import kernel
@@ -210,18 +211,26 @@ def folds_of(rows: Chunk, schema: Schema, n_folds: int) -> NDArray[np.int64]:
 
 
 def log_out_of_fold(
-    rows: Chunk, schema: Schema, spec: ModelSpec, choose: Callable[[Statistics], ModelForm]
-) -> Floats:
+    rows: Chunk,
+    schema: Schema,
+    spec: ModelSpec,
+    choose: Callable[[Statistics], ModelForm],
+    is_over: Callable[[], bool] = never,
+) -> Floats | None:
     """Return log P(c | x) of each row by a model whose form, counts and weights the other folds have chosen.
 
     Parameters
     ----------
     choose : callable
         From statistics of :class:`Sampling` to a form.
+    is_over : callable
+        Called before each fold; if it returns True, the result is None.
     """
     fold = folds_of(rows, schema, _JUDGED_BY)
     out = np.empty((rows.n_rows, schema.n_classes))
     for f in range(_JUDGED_BY):
+        if is_over():
+            return None
         learn, judge = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
         if len(judge):
             others = rows.take(learn)

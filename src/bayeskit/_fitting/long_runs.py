@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -12,6 +13,23 @@ from types import FrameType
 from typing import Any
 
 from bayeskit._structure.search_protocol import Graph, Question, Search, Stop
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """Returns whether the time is over: ``end`` is when, by the monotonic clock."""
+
+    end: float
+
+    @classmethod
+    def after(cls, seconds: float | None) -> Deadline:
+        return cls(math.inf if seconds is None else time.monotonic() + float(seconds))
+
+    def __call__(self) -> bool:
+        return self.end < math.inf and time.monotonic() > self.end
+
+
+never = Deadline(math.inf)
 
 
 @contextmanager
