@@ -129,7 +129,7 @@ def contributions_of(
 
 
 def place_of(classes: tuple[Any, ...], label: object) -> int:
-    """Return the place of a class."""
+    """Return the index of a class."""
     from bayeskit.errors import UnseenClass
 
     try:
@@ -149,7 +149,7 @@ Floats = NDArray[np.float64]
 
 
 def is_separate(model: Model) -> bool:
-    """Whether each factor of the model is one attribute's alone, or can be taken one attribute after the other."""
+    """Whether the factors of the model belong to single attributes, or can be decomposed attribute by attribute."""
     is_plain = model.schema.block is None or model.schema.vocabulary is not None
     return is_plain and all(c.supports("add_separate") for c in model.conditionals)
 
@@ -157,7 +157,7 @@ def is_separate(model: Model) -> bool:
 def separate_logs(model: Model, chunk: Chunk) -> Floats:
     """Return log P(c) and each attribute's log P(x_j | c): shape (n, 1 + attributes, K).
 
-    Attributes that are jointly Gaussian are given one after the other, in the order of the columns:
+    Jointly Gaussian attributes are decomposed in column order:
     P(x_1 | c) P(x_2 | c, x_1) …
     """
     schema = model.schema
@@ -197,7 +197,7 @@ def explained_logs(pages: Sequence[Explanation], names: Sequence[Name]) -> tuple
 
 
 def _share(out: Floats, place: Mapping[Name, int], attribute: Any) -> None:
-    # A name may itself be a tuple; else a tuple is the names of several.
+    # A name may itself be a tuple. Otherwise a tuple contains the names of several attributes.
     alone = attribute.name in place
     names = (attribute.name,) if alone else attribute.name
     logs = np.array([f.log for f in attribute.factors])
@@ -206,7 +206,7 @@ def _share(out: Floats, place: Mapping[Name, int], attribute: Any) -> None:
 
 
 def _average(out: Floats, place: Mapping[Name, int], page: Explanation) -> None:
-    """Shares s_i of the sum: log Σ t_i = Σ s_i log t_i − Σ s_i log s_i, and the s_i of a class add up to one."""
+    """Add an average: with shares s_i that sum to 1 in each class, log Σ t_i = Σ s_i log t_i − Σ s_i log s_i."""
     average = page.average
     assert average is not None
     prior = np.array(page.fallback if page.fallback is not None else [0.0] * len(page.classes))

@@ -1,4 +1,4 @@
-"""Converts an explanation to plain values."""
+"""An explanation as plain values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Look for no garbage meanwhile: an average makes tens of thousands of small values, and none of them is any."""
+    """Disable garbage collection: an average creates tens of thousands of small values, none of which is garbage."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -97,7 +97,7 @@ def attribute_to_dict(
 
 
 def odds_of_logs(logs: Sequence[float], ranking: Sequence[int]) -> Any:
-    """Return what factors add to the log-odds of the first class against the second, as a plain value.
+    """Return the contribution of factors to the log-odds of the first class against the second, as a plain value.
 
     >>> odds_of_logs([0.5, -1.0, -math.inf], [0, 1]), odds_of_logs([0.5, -1.0, -math.inf], [1, 2])
     (1.5, 'inf')
@@ -137,7 +137,7 @@ def factors_to_dicts(logs: Sequence[float], workings: Sequence[str]) -> list[dic
     >>> factors_to_dicts([-math.inf], ["0/2"])
     [{'probability': 0.0, 'log': '-inf', 'working': '0/2'}]
     """
-    if -math.inf not in logs and max(logs) < 700.0:  # so that no number needs a look of its own
+    if -math.inf not in logs and max(logs) < 700.0:  # then no number needs a separate check
         exp = math.exp
         return [
             {"probability": exp(log), "log": log, "working": w} for log, w in zip(logs, workings, strict=True)

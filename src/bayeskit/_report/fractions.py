@@ -1,4 +1,4 @@
-"""Formats numbers: as fractions of counts, with few digits, from logarithms, or as the intended fraction."""
+"""Numbers as text: as fractions of counts, with few digits, from logarithms, or as the intended fraction."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-# A weight like 16/3 is a fraction of small numbers; a denominator above this is no help to a reader.
+# A weight such as 16/3 is a fraction of small numbers. A larger denominator does not help a reader.
 LARGEST_DENOMINATOR = 999
 
 
@@ -34,7 +34,7 @@ def number(x: float) -> str:
 
 
 def fraction(count: float, imaginary: float, total: float, imaginary_total: float) -> str:
-    r"""Write (n + a)/(N + A), the share of a cell; the imaginary counts are left away where they are 0.
+    r"""Write (n + a)/(N + A), the share of a cell. Imaginary counts of 0 are omitted.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def fractions(
 
 
 def back_off(count: float, constant: float, below: float | str, total: float) -> str:
-    r"""Write (n + c·p)/(N + c), a share that backs off to the estimate p with one parent less.
+    r"""Write (n + c·p)/(N + c), a share that backs off to the estimate p with one parent fewer.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def back_off(count: float, constant: float, below: float | str, total: float) ->
 
 
 class _Sums(dict[float, str]):
-    """n + a of one a, written once for each n: a page of counts has few different ones, each many times."""
+    """A cache of n + a as text, because a page has few distinct counts, each many times."""
 
     MOST = 2**14
 
@@ -94,7 +94,7 @@ _WITHOUT_DIGITS = 1e12
 
 
 def magnitude(log: float) -> str:
-    """Write a probability or density from its logarithm, also where the number itself would underflow.
+    """Write a probability or density from its logarithm, even if the number itself would underflow.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def magnitude(log: float) -> str:
 
 
 def share(p: float, rest: float) -> str:
-    """Write a probability; one that 4 digits would round to 1 as 1 less the rest.
+    """Write a probability. If 4 digits would round it to 1, write it as 1 − rest.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def exact(x: float) -> Fraction:
 
 
 def from_log(log: float) -> Fraction:
-    """Return e to a power, also where a float would be 0 or infinite."""
+    """Return e to a power, even if a float would be 0 or infinite."""
     if log == -math.inf:
         return Fraction(0)
     power = math.floor(log / math.log(10.0))
@@ -182,7 +182,7 @@ def from_log(log: float) -> Fraction:
 
 
 def exact_text(p: Fraction) -> str:
-    """Write a short decimal as it is, else a fraction of small numbers, else four digits.
+    """Write a short decimal exactly, otherwise a fraction of small numbers, otherwise four digits.
 
     Examples
     --------
@@ -196,5 +196,5 @@ def exact_text(p: Fraction) -> str:
 
 
 def decimal_text(p: Fraction) -> str:
-    """Write four digits, also of what is too small for a float."""
+    """Write four digits, even if the number is too small for a float."""
     return magnitude(math.log(p.numerator) - math.log(p.denominator)) if p > 0 else "0"

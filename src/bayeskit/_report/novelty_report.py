@@ -92,7 +92,7 @@ def shares_among(
     ----------
     score : chunk → log P(x)
     rows, drawn : Chunk
-    missing : the code of a missing value of each categorical attribute; None where missing cells are not blank
+    missing : the code of a missing value of each categorical attribute; None if missing is a state
 
     Each pattern of missing cells is compared with the drawn rows that have the same cells blanked.
     """
@@ -113,11 +113,11 @@ def shares_among(
 def conflicts(
     score: Callable[[Chunk], Floats], rows: Chunk, log_p: Floats, missing: NDArray[np.intp]
 ) -> Floats:
-    """Return log Π P(x_i) / P(x) of each row; 0 where it has at most one value."""
+    """Return log Π P(x_i) / P(x) of each row; 0 if it has at most one value."""
     alone = np.zeros(rows.n_rows)
     d = rows.codes.shape[1]
     if d:
-        # Every code of every attribute once, missing and unseen ones too: far fewer than there are cells.
+        # Score every code of every attribute once, including missing and unseen. These are far fewer than cells.
         starts = np.concatenate([[0], np.cumsum(missing + 2)])
         codes = np.tile(missing, (int(starts[-1]), 1))
         for j in range(d):

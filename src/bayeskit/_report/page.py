@@ -49,7 +49,7 @@ def page_of(explanation: Explanation, lang: str | None = None, most: int | None 
     total, shown = sum(widths) + 2 * len(widths), n_classes
     while shown > 2 and total > WIDEST:
         shown -= 1
-        total -= widths[2 + shown] + 2  # the columns of the classes follow a name and a value
+        total -= widths[2 + shown] + 2  # the columns of the classes come after the name and the value
     return page if shown == n_classes else _page(explanation, shown, lang)
 
 
@@ -74,7 +74,7 @@ def _page(e: Explanation, shown: int, lang: str) -> DisplayTable:
     gap = [""] * len(share_head)
     end = [odds_text(e.log_odds)] if compare else []
     none = [""] if compare else []
-    # Without other factors the sum of the blocks is the answer; otherwise it is one factor of it.
+    # Without other factors, the sum of the blocks is P(c, x). Otherwise it is one factor of it.
     joint = "sum" if e.average is not None and not e.attributes else "joint"
     totals = (
         (words[joint], "", *(magnitude(e.log_joint[k]) for k in order), *gap, *end),
@@ -88,7 +88,7 @@ def _page(e: Explanation, shown: int, lang: str) -> DisplayTable:
 
 
 def _lines(e: Explanation, order: Sequence[int], words: WordList) -> tuple[list[Row], int]:
-    """The rows above the totals, and how many super-parents are shown without their factors."""
+    """Return the rows above the totals, and the number of super-parents that are shown without their factors."""
     factors: list[tuple[str, str, tuple[PageFactor, ...]]] = []
     if e.form != "average":
         prior = words[_PRIORS[e.prior_source]].format(target=e.target)
@@ -110,7 +110,7 @@ def _lines(e: Explanation, order: Sequence[int], words: WordList) -> tuple[list[
 
 
 def _decided(e: Explanation, order: Sequence[int], words: WordList) -> list[tuple[str, str, tuple[str, ...]]]:
-    """The lines below the posterior: the calibrated one, and the risks."""
+    """Return the lines below the posterior: the calibrated posterior, and the risks."""
     found = []
     if e.calibrated is not None:
         cells = tuple(share(e.calibrated[k], 1.0 - e.calibrated[k]) for k in order)
@@ -177,7 +177,7 @@ def _form_notes(e: Explanation, folded: int, words: WordList) -> list[str]:
 
 
 def _answer(e: Explanation) -> tuple[Any, str]:
-    """Return what the model answers, and how probable it takes it to be: after calibration, where there is one."""
+    """Return the prediction and its probability, after calibration if there is one."""
     if e.calibrated is None:
         return e.prediction, _posterior(e, e.ranking[0])
     best = max(range(len(e.classes)), key=e.calibrated.__getitem__)
@@ -189,7 +189,7 @@ def _posterior(e: Explanation, k: int) -> str:
     return share(e.posterior[k], rest)
 
 
-# How many rows of factors are shown; the first super-parent always has its own.
+# The maximum number of rows of factors. Those of the first super-parent are always shown.
 MOST_ROWS = 24
 
 # Name, value, the cell of each class shown, the share of the sum, the log-odds.
@@ -199,7 +199,7 @@ Row = tuple[str, str, tuple[str, ...], str, float | None]
 def average_rows(
     e: Explanation, average: Average, order: Sequence[int], words: Mapping[str, str]
 ) -> tuple[list[Row], int]:
-    """Return the rows, the super-parent of the largest share first, and how many are shown without factors."""
+    """Return the rows, the super-parent with the largest share first, and the number shown without factors."""
     shares = average.shares(order[0])
     ranked = sorted(range(len(shares)), key=lambda i: (-shares[i], i))
     rows: list[Row] = []
@@ -212,7 +212,7 @@ def average_rows(
         key = "super_parent" if parent.weight == 1.0 else "super_parent_weighed"
         name = words[key].format(name=parent.name, weight=short(parent.weight))
         rows.append((name, value, products, _share(shares[i]), odds))
-        if factors <= MOST_ROWS:  # beyond that the attributes are not even written down
+        if factors <= MOST_ROWS:  # beyond that, attributes are not computed
             factors += 1 + len(parent.attributes)
         if place == 0 or factors <= MOST_ROWS:
             rows += _factors(e, parent, order, words)

@@ -1,4 +1,4 @@
-"""Renders explanations as HTML: limited in size for notebooks, complete in ``to_html``."""
+"""Explanations as HTML: limited in size for notebooks, complete in ``to_html``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bayeskit._report.explanation import Explanation
     from bayeskit._report.networks.network_explanation import NetworkExplanation
 
-# So many tables of a network's answer are shown, the last of which is the answer.
+# The maximum number of tables of a network explanation. The last one is the posterior.
 MOST_TABLES = 16
 
 _WORDS = WordList(
@@ -51,7 +51,7 @@ def network_explanation_html(explanation: NetworkExplanation, whole: bool = Fals
 
 
 def _strongest(e: Explanation, page: DisplayTable) -> DisplayTable:
-    """Keep the attributes with the largest log-odds; the prior before them and what comes after them stay."""
+    """Keep the attributes with the largest log-odds, and all other rows."""
     sizes = [math.inf if odds is None or math.isnan(odds) else abs(odds) for odds in e.attribute_log_odds]
     n, first = len(sizes), 1  # the first row is the prior's
     others = len(page.rows) - n

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-# Fonts with Chinese characters as systems name them: Linux, macOS, Windows.
+# Fonts with Chinese characters on Linux, macOS and Windows.
 CHINESE = (
     "Noto Sans CJK SC",
     "Noto Sans SC",
@@ -85,7 +85,7 @@ def set_fonts(axes: Artist) -> None:
         artist.set_fontfamily([*artist.get_fontfamily(), *installed()])
 
 
-# What matplotlib writes; SVG needs nothing beside bayeskit.
+# The formats that Matplotlib writes. SVG needs only bayeskit.
 _BY_MATPLOTLIB = (".png", ".pdf", ".jpg", ".jpeg")
 
 
@@ -100,7 +100,7 @@ class Picture:
     <Picture: a network, 10 × 20 pixels>
     """
 
-    # Whether it becomes smaller on a page that is narrower.
+    # Whether it shrinks on a narrower page.
     _shrinks = False
 
     def __init__(self, scene: Scene) -> None:
@@ -160,8 +160,8 @@ class Picture:
         return file
 
 
-# Pixels of a picture for each inch of paper, and how many of the file's for one of these. A very large picture
-# is written coarser: matplotlib refuses more than 2^16 pixels a side.
+# Pixels of a picture per inch of paper, and pixels of the file per pixel of the picture. A very large picture has a
+# lower resolution, because Matplotlib allows at most 2^16 pixels per side.
 PER_INCH = 72.0
 FINENESS = 2.0
 MOST_PIXELS = 30_000.0

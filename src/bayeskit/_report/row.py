@@ -1,4 +1,4 @@
-"""Converts a single row of any form to a table of one row, with its values for display."""
+"""A single row in any form as a table of one row, with its values for display."""
 
 from __future__ import annotations
 
@@ -86,15 +86,15 @@ class CodedRow:
         return variable.states[code] if code < variable.size else self.raw(variable.name)
 
     def is_unknown(self, j: int) -> bool:
-        """Whether the code is that of a missing value (or of an unseen one that is treated so)."""
+        """Whether the code is that of a missing value, or of an unseen one that is treated as missing."""
         return self.code(j) == self.schema.categorical[j].size
 
     def given(self, parents: Any) -> tuple[tuple[Name, Any], ...]:
-        """Return the names and values of parents by their numbers; negative ones are none."""
+        """Return the names and values of parents, given by index. Negative indices are ignored."""
         return tuple((self.schema.categorical[i].name, self.value(i)) for i in parents if i >= 0)
 
     def left_out(self, j: int, reason: Reason | None = None) -> OmittedAttribute:
-        """Return that the j-th categorical attribute has no factor, and why."""
+        """Return the entry that explains why the j-th categorical attribute has no factor."""
         name = self.schema.categorical[j].name
         raw = self.raw(name)
         return OmittedAttribute(name, raw, reason or ("missing" if raw is None else "unseen"))

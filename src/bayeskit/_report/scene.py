@@ -1,6 +1,6 @@
 """The elements of a picture: rectangles, texts and lines, each with a style name.
 
-Texts are about so wide, are cut to fit, and are safe inside XML.
+The widths of texts are estimated, texts are cut to fit, and they are escaped for XML.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Literal
 
 from bayeskit._markup import text as _escaped
 
-# Widths in parts of the font size, those of a broad font (DejaVu Sans): a text is never wider than we think.
+# Widths relative to the font size, for a wide font (DejaVu Sans), so that a text is never wider than estimated.
 _NARROW = frozenset("iljI|.,:;'!()[]{}/\\ `ftr-")
 _BROAD = frozenset("mwMW@%&—…")
 
 
 def text_width(text: str, size: float) -> float:
-    """Return about how wide a text of this font size is.
+    """Return the estimated width of a text in this font size.
 
     >>> text_width("il", 10) < text_width("MW", 10) < text_width("湿地", 10.5)
     True
@@ -55,7 +55,7 @@ def shortened(text: str, width: float, size: float) -> str:
 
 
 def xml(text: str) -> str:
-    """Escape a text for XML; quotes too, so that it may be an attribute.
+    """Escape a text for XML, including quotes, so that it may be an attribute.
 
     >>> xml('<script>"')
     '&lt;script&gt;&quot;'
@@ -97,7 +97,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Group:
-    """Marks that belong together, and the full text of what they show."""
+    """Marks that belong together, and their description."""
 
     title: str
     marks: tuple[Rectangle | Words | Line, ...]
@@ -105,7 +105,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Scene:
-    """A picture, in pixels from its left upper corner."""
+    """A picture, in pixels from its upper left corner."""
 
     width: float
     height: float
@@ -116,7 +116,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Style:
-    """How a mark looks on a light page and on a dark one."""
+    """The appearance of a mark on light and dark pages."""
 
     fill: tuple[str, str] | None = None
     stroke: tuple[str, str] | None = None

@@ -37,7 +37,7 @@ _WORDS = WordList(
         "posterior": "posterior",
     }
 )
-# Of more states a few are named.
+# If there are more states than this, only some are named.
 _MOST_STATES = 6
 
 
@@ -64,18 +64,18 @@ class TreePath:
 
 @dataclass(frozen=True)
 class TreePaths:
-    """The paths of one row through trees: some in full, the others together; they add up to the mean.
+    """The paths of one row through trees: some in full, the others combined. Together they give the mean.
 
     Attributes
     ----------
     classes : labels
     paths : tuple of TreePath
-        Those with the largest posterior of the predicted class, in descending order.
+        The paths with the largest posterior of the predicted class, in descending order.
     n_trees : int
     others : the mean posterior of the other trees; None if there are none
     mean : the mean of all trees
-    power : what it is raised to
-    posterior : the answer
+    power : the power to which the mean is raised
+    posterior : the posterior of the forest
     """
 
     classes: tuple[Label, ...]
@@ -164,7 +164,7 @@ def _way(conditional: TreePosteriors, end: int, k: int) -> tuple[list[int], list
 
 
 def _test(trees: Trees, t: int, node: int, rows: Any, child: int, lang: str) -> str:
-    """Write down which test led from a node to its child."""
+    """Write the test that leads from a node to its child."""
     words, column, bound = _WORDS.of(lang), int(trees.features[node]), int(trees.bounds[node])
     name = visible(trees.names[column])
     left = child == node + 1
@@ -172,7 +172,7 @@ def _test(trees: Trees, t: int, node: int, rows: Any, child: int, lang: str) -> 
         if rows.numbers[0, column] == MISSING:
             return words["missing"].format(name=name)
         cuts = trees.cuts[column]
-        # All values: the test separates rows with a value from rows without one.
+        # If all values pass, the test separates rows with a value from rows without one.
         if bound >= len(cuts):
             return words["present"].format(name=name)
         return f"{name} {'≤' if left else '>'} {cuts[bound]:g}"

@@ -234,7 +234,7 @@ def question(
             for state, q, row in zip(states, p, given, strict=True)
         )
     )
-    # Information is never negative; what is less is rounding.
+    # Information is never negative, except for rounding errors.
     return Question(name, max(value, 0.0), cost, answers)
 
 

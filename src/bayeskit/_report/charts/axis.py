@@ -14,14 +14,14 @@ Tick = tuple[float, str]
 
 
 def around(values: Iterable[float], room: float = 0.04) -> tuple[float, float]:
-    """Return a little less than the least and a little more than the most.
+    """Return the range of some values, extended a little on both sides.
 
     >>> around([0.0, 10.0], room=0.1), around([3.0])
     ((-1.0, 11.0), (2.0, 4.0))
     """
     found = list(values)
     least, most = min(found), max(found)
-    # Where all are equal to rounding, there is nothing to magnify.
+    # If all are equal up to rounding, do not magnify the differences.
     if not most - least > 1e-9 * max(abs(least), abs(most)):
         return least - max(1.0, 1e-6 * abs(least)), most + max(1.0, 1e-6 * abs(most))
     return least - room * (most - least), most + room * (most - least)
@@ -45,7 +45,7 @@ def round_numbers(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def written(value: float) -> str:
-    """Write a number in a few digits, with a true minus.
+    """Write a number in a few digits, with a true minus sign.
 
     >>> written(-0.50), written(20_000.0), written(1.5e9), written(0.1 + 0.2)
     ('−0.5', '20,000', '1.5e+09', '0.3')
@@ -69,12 +69,12 @@ def written_alike(values: Sequence[float]) -> list[str]:
         texts = [f"{value:{comma}.{digits}f}" for value in values]
     else:
         texts = [f"{value:.{1 + math.ceil(math.log10(largest / step))}g}" for value in values]
-    # Rounding may leave a minus before nothing.
+    # Rounding may leave a minus sign before zero.
     return [text.replace("-", "−") if float(text.replace(",", "")) else text.lstrip("-") for text in texts]
 
 
 def ticks_of(low: float, high: float, most: int = 6, *, whole: bool = False) -> list[Tick]:
-    """Return round numbers with their texts; whole ones only where there is nothing between.
+    """Return round numbers with their texts; with ``whole``, only integers.
 
     >>> ticks_of(0.0, 1.0, 3), ticks_of(0.0, 1.0, 3, whole=True)
     ([(0.0, '0.0'), (0.5, '0.5'), (1.0, '1.0')], [(0.0, '0'), (1.0, '1')])
@@ -84,7 +84,7 @@ def ticks_of(low: float, high: float, most: int = 6, *, whole: bool = False) -> 
 
 
 Mark = Rectangle | Words | Line
-# A chart is as wide as a telephone shows without making its letters small.
+# The width of a chart that a phone shows without making the text small.
 WIDTH = 440.0
 LEFT = 16.0
 SMALL, TEXT, TITLE = 11.0, 12.0, 14.0
@@ -109,12 +109,12 @@ class Scale:
         return self.start + (self.stop - self.start) * share
 
     def clipped(self, value: float) -> float:
-        """Return the place of a number, at an end where it lies beyond."""
+        """Return the position of a number, clipped to the ends."""
         return self(min(max(value, self.low), self.high))
 
 
 def room_for(ticks: Sequence[Tick], least: float = 56.0, most: float = 120.0) -> float:
-    """Return where an axis begins that has these texts to its left.
+    """Return the start of an axis that has these texts to its left.
 
     >>> room_for([(0.0, "0")]), room_for([(1e6, "1,000,000")]) > 70
     (56.0, True)
@@ -136,8 +136,8 @@ def frame(
 ) -> list[Mark]:
     """Draw grid lines and the numbers at them; horizontal lines are drawn below vertical ones.
 
-    ``grid`` says whether the numbers along and upwards have grid lines, ``upright`` whether the line that everything
-    stands on is the left one.
+    ``grid`` says whether the horizontal and the vertical axis have grid lines. With ``upright``, the base line is the
+    left one.
     """
     marks: list[Mark] = []
     if y_title:
@@ -162,7 +162,7 @@ def frame(
 
 
 def apart(scale: Scale, ticks: Sequence[Tick], gap: float = 8.0) -> list[Tick]:
-    """Leave out the ticks whose texts would touch the one before.
+    """Return the ticks without those whose texts would touch the one before.
 
     >>> apart(Scale(0.0, 1.0, 0.0, 60.0), [(0.0, "zero"), (0.1, "a tenth"), (1.0, "one")])
     [(0.0, 'zero'), (1.0, 'one')]
@@ -178,7 +178,7 @@ def apart(scale: Scale, ticks: Sequence[Tick], gap: float = 8.0) -> list[Tick]:
 
 
 def thinned(scale: Scale, ticks: Sequence[Tick]) -> list[Tick]:
-    """Take every second tick, third, …, whatever lets no texts touch: what is even stays even.
+    """Return every second tick, every third, …, so that no texts touch and the spacing stays even.
 
     >>> thinned(Scale(0.0, 4.0, 0.0, 120.0), [(float(i), f"{i},000") for i in range(5)])
     [(0.0, '0,000'), (2.0, '2,000'), (4.0, '4,000')]
@@ -191,7 +191,7 @@ def thinned(scale: Scale, ticks: Sequence[Tick]) -> list[Tick]:
 
 
 def spread(places: Sequence[float], lowest: float, room: float = 15.0) -> list[float]:
-    """Move labels so that none covers another, in the order they have, and none lies below ``lowest``.
+    """Move labels so that they do not overlap, keeping their order, and none is below ``lowest``.
 
     >>> spread([100.0, 101.0, 200.0], 300.0), spread([100.0, 101.0], 101.0)
     ([100.0, 115.0, 200.0], [86.0, 101.0])
@@ -210,7 +210,7 @@ def straight(x1: float, y1: float, x2: float, y2: float, style: str) -> Line:
 
 
 def dashes(x1: float, y1: float, x2: float, y2: float, style: str, dash: float = 5.0) -> Line:
-    """A straight line in dashes."""
+    """Return a dashed straight line."""
     n = max(1, round(math.hypot(x2 - x1, y2 - y1) / (2 * dash)))
     at = [(x1 + (x2 - x1) * t, y1 + (y2 - y1) * t) for t in (i / (2 * n - 1) for i in range(2 * n))]
     return Line(tuple(("L" if i % 2 else "M", (point,)) for i, point in enumerate(at)), style)

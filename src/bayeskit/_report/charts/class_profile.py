@@ -22,9 +22,9 @@ from bayeskit.errors import ColumnError, SettingError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Bars of two classes are as tall as the number next to each.
+# The heights of bars. With two classes, a bar is as tall as the number next to it.
 BAR, TALL_BAR, CURVE, MOST_STATES = 7.0, 11.0, 74.0, 8
-# How much of the height that a state has its bars take.
+# The fraction of a state's height that its bars fill.
 FILLED = 0.8
 
 Floats = NDArray[np.float64]
@@ -83,7 +83,7 @@ class ClassProfile(Chart):
 
     def description(self) -> Plot:
         words = chart_words(self.lang)
-        # The commonest classes have the colours there are.
+        # The most frequent classes get the colours.
         classes = sorted(np.argsort(-self.prior, kind="stable")[: len(COLOURS)].tolist())
         notes = [words["profile_note"]]
         for name, hidden in (
@@ -142,7 +142,7 @@ class ClassProfile(Chart):
             Curve(numbers, found.shares[k], i, label, f"{found.name}, {label}: {means[k]:.4g}")
             for i, (k, label) in enumerate((k, str(self.classes[k])) for k in classes)
         )
-        # One number only, where nothing varies, is in the middle.
+        # If there is only one number, put it in the middle.
         low, high = (numbers[0], numbers[-1]) if len(numbers) > 1 else (numbers[0] - 0.5, numbers[0] + 0.5)
         highest = float(found.shares[classes].max())
         y = Axis("", 0.0, 1.04 * highest if highest > 0 else 1.0, bare=True)
@@ -173,7 +173,7 @@ def class_profile(
     most: int = 8,
     lang: str = "en",
 ) -> ClassProfile:
-    """Put the distributions of attributes side by side.
+    """Return the class profile of some attributes.
 
     Parameters
     ----------

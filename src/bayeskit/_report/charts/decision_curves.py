@@ -74,7 +74,7 @@ class CostCurve(Chart):
         curves = tuple(
             Curve(self.share, values, k, name, name, dashed=k in (7, 4)) for k, name, values in self._curves()
         )
-        # The lines without a model rise far above realistic costs: they are cut.
+        # The lines without a model rise far above realistic costs, so cut them off.
         most = max(float(self.cost.max()), float(np.minimum(self.always, self.never).max())) * 1.15
         x = Axis(words["cost_axis"], 0.0, 1.0)
         y = Axis(words["cost"], 0.0, most if most > 0 else 1.0, most=5)
@@ -115,7 +115,7 @@ def cost_curve(
     ranked = p[order]
     hits_below = np.concatenate([[0.0], np.cumsum(hit[order])])
     n_hits = hits_below[-1]
-    # At threshold t the rows with P < t are passed over: those of the class among them are missed.
+    # At threshold t, the rows with P < t are negative, and those of the class among them are misses.
     cuts = np.concatenate([[0], np.flatnonzero(np.diff(ranked)) + 1, [n]])
     missed, alarms = hits_below[cuts] / n, ((n - cuts) - (n_hits - hits_below[cuts])) / n
     own = np.searchsorted(ranked, c - 1e-12)
@@ -128,7 +128,7 @@ def cost_curve(
 
 Floats = NDArray[np.float64]
 _MARKED = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
-# In shares of the axes: a gap before a number and a digit of it across; over and under a line where numbers touch it.
+# As fractions of the axes: the gap before a number, the width of a digit, and the margins above and below a line.
 _GAP, _DIGIT, _OVER, _UNDER = 0.017, 0.019, 0.015, 0.075
 
 
@@ -205,7 +205,7 @@ class RejectCurve(Chart):
             if place >= len(self.threshold) or place == 0:
                 continue
             x, y = float(self.rejected[place]), float(self.error[place])
-            # The number before it, and the line of answering all, which it would touch from a little below.
+            # Avoid the number before it, and the line of accepting all rows.
             if x < end + _GAP or -_UNDER < (y - self.error[0]) / most < _OVER:
                 continue
             end = x + _GAP + _DIGIT * len(str(posterior))
@@ -223,7 +223,7 @@ class RejectCurve(Chart):
 def reject_curve(
     y: ArrayLike, posterior: ArrayLike, classes: Sequence[Label] | NDArray[Any], *, lang: str = "en"
 ) -> RejectCurve:
-    """Reject the least certain rows one after another, and compute the error rate of the others.
+    """Reject the least certain rows one by one, and compute the error rate of the others.
 
     Parameters
     ----------
@@ -246,6 +246,6 @@ def reject_curve(
     order = np.argsort(sure, kind="stable")
     threshold, first = np.unique(sure[order], return_index=True)
     n = len(sure)
-    # Rows of one posterior are answered or rejected together.
+    # Rows with the same posterior are accepted or rejected together.
     errors = np.cumsum(wrong[order][::-1])[::-1][first]
     return RejectCurve(threshold, first / n, errors / (n - first), n, lang)

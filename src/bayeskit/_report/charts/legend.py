@@ -8,7 +8,7 @@ from bayeskit._markup import plain
 from bayeskit._report.charts.axis import LEFT, TEXT, TITLE, WIDTH, Mark, moved
 from bayeskit._report.scene import Rectangle, Style, Words, shortened, text_width
 
-# Distinguishable without red and green: they differ in lightness, and every chart names them, too.
+# Distinguishable without seeing red and green: they differ in lightness, and every chart also names them.
 COLOURS = (
     ("#2a66ab", "#82b4ee"),
     ("#c2571a", "#f0a06a"),
@@ -25,12 +25,12 @@ _INK, _FAINT = ("#26323a", "#e8ecef"), ("#4b5963", "#b9c3ca")
 
 
 def colour_of(place: int) -> int:
-    """Return the number of the colour of a class; after eight they begin again."""
+    """Return the index of the colour of a class; colours repeat after eight."""
     return place % len(COLOURS)
 
 
 def mixed(colour: str, page: str, share: float) -> str:
-    """Mix a colour into that of the page.
+    """Mix a colour with that of the page.
 
     >>> mixed("#000000", "#ffffff", 0.5)
     '#808080'
@@ -76,7 +76,7 @@ Sample = tuple[str | Mark | None, str]
 
 
 def wrapped(text: str, width: float, size: float) -> list[str]:
-    """Break a text into lines: at blanks, and between Chinese characters.
+    """Break a text into lines, at spaces and between Chinese characters.
 
     >>> wrapped("one two three", 60, 10)
     ['one two', 'three']
@@ -95,7 +95,7 @@ def wrapped(text: str, width: float, size: float) -> list[str]:
 def _pieces(text: str) -> list[str]:
     pieces: list[str] = [""]
     for character in text:
-        # A closing sign stays with the word before it.
+        # Closing punctuation stays with the word before it.
         wide = ord(character) >= 0x2E80 and character not in "，。、；：）”？！"
         if wide or (pieces[-1].endswith(" ") and character != " "):
             pieces.append("")
@@ -104,7 +104,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def heading(title: str, notes: Sequence[str] = (), top: float = 12.0) -> tuple[list[Mark], float]:
-    """Draw a title and notes under it; return the marks and where what follows may begin."""
+    """Draw a title and notes under it. Return the marks and the position of the end."""
     marks: list[Mark] = []
     y, room = top, WIDTH - 2 * LEFT
     for line in wrapped(plain(title), room / 1.05, TITLE):
@@ -118,7 +118,7 @@ def heading(title: str, notes: Sequence[str] = (), top: float = 12.0) -> tuple[l
 
 
 def legend(names: Sequence[Sample], top: float) -> tuple[list[Mark], float]:
-    """Draw samples and their names side by side, on as many lines as they need; return the marks and where they end."""
+    """Draw samples and their names on as many lines as needed. Return the marks and the position of the end."""
     marks: list[Mark] = []
     x, y = LEFT, top
     for sample, name in names:

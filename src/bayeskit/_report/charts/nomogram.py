@@ -23,9 +23,9 @@ from bayeskit.errors import SettingError, UsageError
 
 Floats = NDArray[np.float64]
 
-# The log-odds of 0.9997: where the curve of a number ends.
+# The log-odds of 0.9997, at which the curve of a number ends.
 FAR = 8.0
-# Should they not all fit, the first ones are kept.
+# If not all fit, the first ones are kept.
 _CHANCES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.05, 0.95, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6)
 
 
@@ -58,8 +58,8 @@ class Ruler:
         return float(np.ptp(self._shown()))
 
     def _shown(self) -> Floats:
-        # A density far out makes any class as good as certain; were its log-odds of hundreds on the scale, nothing
-        # else could be read off it.
+        # A density at an extreme value makes a class almost certain. With log-odds of hundreds on the scale, nothing
+        # else could be read.
         return np.clip(self.log_odds, -FAR, FAR) if self.numeric else self.log_odds
 
 
@@ -205,7 +205,7 @@ class Nomogram(Chart):
         return Lane(str(ruler.name), x, np.full(len(x), 0.5), texts, False, mark, description)
 
     def _curve(self, ruler: Ruler) -> Lane:
-        """Numbers as a curve: the number upwards, its points across, since the same points may have two numbers."""
+        """Return numbers as a curve of number over points, because two numbers may have the same points."""
         values = np.asarray(ruler.values, dtype=np.float64)
         low, span = float(values.min()), float(np.ptp(values))
         points = self.points(ruler.name)
@@ -228,7 +228,7 @@ class Nomogram(Chart):
         return next((read for read in self.row if read.name == ruler.name), None)
 
     def _place(self, ruler: Ruler, read: Reading) -> float:
-        """Where a reading lies on the scale of points; at its end where it lies beyond."""
+        """Return the position of a reading on the scale of points, clipped to its ends."""
         return min(max((read.log_odds - ruler.least) / self.unit, 0.0), 100.0)
 
     def _totals(self) -> Conversion:
@@ -244,7 +244,7 @@ class Nomogram(Chart):
         return Conversion(above, below, min(max(total, 0.0), most), text)
 
     def _chances(self, most: float) -> list[Tick]:
-        """Return where probabilities lie under the sum of points; the last of them only where there is room."""
+        """Return the positions of probabilities below the sum of points, as many as there is room for."""
         kept: list[Tick] = []
         across = Scale(0.0, most, START, STOP)
         for p in _CHANCES:
@@ -316,7 +316,7 @@ def nomogram(
                 name=term.name,
                 value=value,
             )
-        # Far out a density may be 0 in both classes: the curve ends there, and a step after it has reached its end.
+        # At extreme values a density may be 0 in both classes. The curve ends there, or one step beyond the scale.
         kept = _near(odds, finite) if term.numeric else finite
         values = tuple(v for v, there in zip(term.values, kept, strict=True) if there)
         if values:
@@ -354,7 +354,7 @@ def _sides(classes: list[Label], label: Label | None, against: Label | None) -> 
 
 
 def _near(odds: Floats, finite: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which of ascending numbers to draw: from the first whose log-odds are on the scale to the last, and one more."""
+    """Return which of ascending numbers to draw: those with log-odds on the scale, and one more on each side."""
     seen = np.flatnonzero(finite & (np.abs(odds) <= FAR))
     if not len(seen):
         return finite
@@ -364,7 +364,7 @@ def _near(odds: Floats, finite: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _odds(logs: Floats, start: Floats, mine: int, others: list[int]) -> Floats:
-    """Return what values add to the log-odds; several classes count as their mixture."""
+    """Return the contributions of values to the log-odds. Several other classes count as their mixture."""
     with np.errstate(invalid="ignore"):
         rest = np.logaddexp.reduce(logs[:, others] + start[others], axis=1) - np.logaddexp.reduce(
             start[others]

@@ -17,8 +17,8 @@ from bayeskit._report.charts.axis import SMALL, WIDTH, Scale, Tick, round_number
 from bayeskit._report.scene import shortened, text_width
 
 Floats = NDArray[np.float64]
-# Where scales lie across the SVG, in pixels, and between which their texts stay; the least gap between two texts.
-# Whether texts fit is measured there.
+# The horizontal position of scales in the SVG in pixels, the bounds of their texts, and the smallest gap between two
+# texts. Whether texts fit is measured in these units.
 START, STOP = 136.0, WIDTH - 26
 INNER, OUTER, GAP = START - 20, WIDTH - 8, 7.0
 Shape = Literal["disc", "square", "triangle", "cross", "ring"]
@@ -60,7 +60,7 @@ class Axis:
     most: int = 6
 
     def shown_ticks(self) -> list[Tick]:
-        """Return the ticks that are given, else round numbers."""
+        """Return the given ticks, or round numbers."""
         if self.ticks:
             return list(self.ticks)
         low, high = sorted((self.low, self.high))
@@ -86,10 +86,10 @@ def states_axis(title: str, states: Sequence[object], *, downwards: bool = False
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A line through points; a dashed one is straight, and is drawn as far as the axes go.
+    """A line through points. A dashed line is straight and extends to the ends of the axes.
 
-    ``colour`` is the number of a colour, None that of a line to compare with; ``size`` the radius of dots at the
-    points, 0 for none; ``lower`` and ``upper`` the ends of an interval around each; ``description`` what is read out.
+    ``colour`` is the index of a colour, or None for a reference line. ``size`` is the radius of dots at the points, or
+    0. ``lower`` and ``upper`` are the ends of an interval around each point. ``description`` is for screen readers.
     """
 
     x: Floats
@@ -105,7 +105,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Marks of one shape and colour (None: ink), with a rim or without; ``texts`` are to the right of them."""
+    """Marks of one shape and colour (None: the text colour), with or without a rim, and ``texts`` to their right."""
 
     x: Floats
     y: Floats
@@ -119,7 +119,7 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """Bars from 0 to ``values``, ``width`` wide around ``at``, their texts at their ends; a text may be empty."""
+    """Bars from 0 to ``values``, ``width`` wide around ``at``, with texts at their ends; a text may be empty."""
 
     at: Floats
     values: Floats
@@ -151,7 +151,7 @@ class Ring:
 
 @dataclass(frozen=True)
 class Tag:
-    """A short text on a small plate, over all else."""
+    """A short text on a small plate, on top of everything else."""
 
     x: float
     y: float
@@ -164,17 +164,17 @@ Series = Curve | Points | Bars | Cells | Ring | Tag
 
 @dataclass(frozen=True)
 class Panel:
-    """Two axes and what lies on them.
+    """Two axes and their content.
 
     Attributes
     ----------
     x, y : Axis
     series : tuple
-        What is drawn later lies on top.
+        The content. Later series are drawn on top.
     title : str
-        Of this panel; empty if the title of the chart suffices.
+        The title of this panel; empty if the title of the chart is enough.
     height : float
-        In pixels, without what stands around the axes; beside that of other panels, the share of a figure.
+        In pixels, without the area around the axes. In a figure, heights are relative to those of other panels.
     beneath : bool
         Whether it belongs to the panel above.
     direct : bool
@@ -190,7 +190,7 @@ class Panel:
     direct: bool = False
 
     def named_ends(self) -> list[tuple[Curve, float]]:
-        """Return curves whose names are at their ends, and the heights of the names, so that none covers another."""
+        """Return the curves with names at their ends, and the heights of the names, which do not overlap."""
         if not self.direct:
             return []
         named = [one for one in self.series if isinstance(one, Curve) and one.name]
@@ -204,20 +204,20 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Lane:
-    """One of several scales that are read off a common one.
+    """One of several scales below a common one.
 
     Attributes
     ----------
     name : str
     x : array of shape (m,)
-        Places on the common scale.
+        Positions on the common scale.
     up : array of shape (m,)
-        How high they lie in the lane, from 0 to 1.
-    texts : tuple of (number of a place, text)
+        Their heights in the lane, from 0 to 1.
+    texts : tuple of (index of a position, text)
     curved : bool
-        Whether the places are points of a curve; else they lie side by side on a level line, and ascend.
+        Whether the positions are points of a curve. Otherwise they are ascending points on a horizontal line.
     mark : (x, up), optional
-        A place that is pointed out.
+        A position to highlight.
     description : str
     """
 
@@ -230,14 +230,14 @@ class Lane:
     description: str = ""
 
     def placed_texts(self, across: Scale) -> list[tuple[float, int, str]]:
-        """Return the places of the texts of a level line so that none covers another: middle, row and text.
+        """Return the positions of the texts of a horizontal line without overlaps: middle, row and text.
 
-        Middles are in the pixels of the scale. Rows 0 and 2 are over the line, 1 and 3 under it; what finds no room
-        in them is left out.
+        Middles are in the pixels of the scale. Rows 0 and 2 are above the line, 1 and 3 below it. Texts for which
+        there is no room are left out.
         """
         rows: list[list[tuple[float, float]]] = [[], [], [], []]
         found = []
-        # The ends of the line first: should texts not all fit, these are the ones to know.
+        # Place the ends of the line first. If not all texts fit, these are the most important.
         for at, text in [self.texts[0], self.texts[-1], *self.texts[1:-1]][: len(self.texts)]:
             text = shortened(plain(text), 110, SMALL)
             half = text_width(text, SMALL) / 2
@@ -254,7 +254,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Rulers:
-    """A scale, and lanes under it that are read off it."""
+    """A scale, and lanes below it."""
 
     x: Axis
     lanes: tuple[Lane, ...]
@@ -268,7 +268,7 @@ class Rulers:
 
 @dataclass(frozen=True)
 class Conversion:
-    """Two scales over one another: what lies on one place is the same on both. ``at`` is pointed out, in words, too."""
+    """Two matching scales, one above the other. ``at`` is a highlighted position, which also has a text."""
 
     above: Axis
     below: Axis
@@ -281,7 +281,7 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Key:
-    """An entry of the legend: a square in a colour, an example of a shape, or words alone."""
+    """An entry of the legend: a coloured square, an example of a shape, or only text."""
 
     name: str
     colour: int | None = None

@@ -1,4 +1,4 @@
-"""Draws a chart description on Matplotlib axes, as artists that users may style."""
+"""Drawing of a chart description on Matplotlib axes, as artists that users may style."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 REFERENCE, INK, MARK = "#7d8a92", "#26323a", "#b4412b"
 _MARKERS = {"disc": "o", "square": "s", "triangle": "^", "cross": "P", "ring": "o"}
-# A radius in pixels of the scene, of which there are 80 to an inch, as a diameter in points.
+# Converts a radius in pixels (80 per inch) to a diameter in points.
 _POINTS = 2 * 72 / 80
 TITLE_WIDTH = 400.0
 
@@ -45,7 +45,7 @@ def _colour(number: int | None) -> str:
 
 
 def draw_plot(plot: Plot, on: Sequence[Axes]) -> None:
-    """Draw as many panels as there are axes, the first ones first."""
+    """Draw the first panels, as many as there are axes."""
     for axes, panel in zip(on, plot.panels, strict=False):
         match panel:
             case Panel():
@@ -66,7 +66,7 @@ def in_lines(text: str) -> str:
 
 
 def _in_free_colours(panel: Panel, axes: Axes) -> Panel:
-    """Return the panel in colours after those of lines already there: two charts may be laid over one another."""
+    """Return the panel with colours that existing lines do not use, so that two charts can share axes."""
     taken = len({line.get_color() for line in axes.lines} - {REFERENCE})
     if not taken:
         return panel
@@ -82,7 +82,7 @@ def _in_free_colours(panel: Panel, axes: Axes) -> Panel:
 def _panel(axes: Axes, panel: Panel) -> None:
     x, y = (panel.x.low, panel.x.high), (panel.y.low, panel.y.high)
     if axes.has_data() and not (panel.x.states or panel.y.states):
-        # What was drawn there before stays visible.
+        # Keep what was drawn before visible.
         x, y = _both(x, axes.get_xlim()), _both(y, axes.get_ylim())
     axes.set_xlim(*x)
     axes.set_ylim(*y)
@@ -118,7 +118,7 @@ def _write(
 
 
 def _ticks(axis: Any, described: Axis) -> None:
-    """Write what the description gives; round numbers are left to Matplotlib, so that they adapt when a user zooms."""
+    """Write the ticks of the description. Round numbers are left to Matplotlib, so that they adapt to zooming."""
     ticker = import_module("matplotlib.ticker")
     if described.ticks:
         places, texts = zip(*described.ticks, strict=True)
@@ -202,7 +202,7 @@ def _bars(axes: Axes, bars: Bars, order: float) -> None:
 def _rulers(axes: Axes, panel: Rulers) -> None:
     """Draw every lane on a line of its own; a curve takes most of the line's height."""
     low, high = panel.x.low, panel.x.high
-    # How wide texts are on a figure as wide as the SVG.
+    # Measure texts as on a figure with the width of the SVG.
     across = Scale(low, high, START, STOP)
     for i, lane in enumerate(panel.lanes):
         up = i + 0.35 - 0.7 * lane.up
@@ -224,7 +224,7 @@ def _rulers(axes: Axes, panel: Rulers) -> None:
 
 
 def _conversion(axes: Axes, panel: Conversion) -> None:
-    """Draw one scale over the axes and the other one under them."""
+    """Draw one scale above the axes and the other one below."""
     axes.set(xlim=(panel.above.low, panel.above.high), ylim=(0.0, 1.0), yticks=[])
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
@@ -239,14 +239,14 @@ def _conversion(axes: Axes, panel: Conversion) -> None:
 
 
 def _shades() -> Any:
-    """Return the colours of cells as the SVG has them: colours × bands × red, green, blue."""
+    """Return the colours of cells as in the SVG: colours × bands × red, green, blue."""
     to_rgb = import_module("matplotlib.colors").to_rgb
     fills = [[CHART_STYLES[f"shade-{k}-{b}"].fill for b in range(BANDS)] for k in range(len(COLOURS))]
     return np.array([[to_rgb(fill[0]) for fill in row if fill] for row in fills])
 
 
 def _legend(axes: Axes, keys: Sequence[Key], title: str) -> None:
-    """Name what is drawn, by artists on the axes, so that another call of ``legend`` finds them."""
+    """Add legend entries as artists on the axes, so that another call of ``legend`` finds them."""
     for key in keys:
         if plain(key.name) not in axes.get_legend_handles_labels()[1]:
             words_only = key.colour is None and key.shape is None

@@ -1,4 +1,4 @@
-"""Lays out a chart description as a scene for SVG: heading, legend and panels."""
+"""The layout of a chart description as a scene for SVG: heading, legend and panels."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ from bayeskit._report.charts.plot import (
 from bayeskit._report.charts.ruler_scene import draw_conversion, draw_rulers
 from bayeskit._report.scene import Group, Line, Rectangle, Scene, Words, shortened, text_width
 
-# A line of more points than the picture has pixels shows no more.
+# A line with more points than this would not show more detail.
 MOST_POINTS = 400
 # Names at the ends of curves are cut to this; this much is reserved for numbers after horizontal bars.
 MOST_NAME, NUMBERS = 140.0, 44.0
 
 
 def scene_of(plot: Plot) -> Scene:
-    """Lay a chart out."""
+    """Return the scene of a chart."""
     marks, y = heading(plot.title, plot.notes)
     if plot.legend:
         names, y = legend([_sample(key) for key in plot.legend], y)
         marks += names
     groups = [Group(plot.title, tuple(marks))]
-    # Panels begin at one line, wherever there is something to the left of them.
+    # All panels with labels to their left begin at the same position.
     upright = [panel.y for panel in plot.panels if isinstance(panel, Panel) and not panel.y.bare]
     left = max((room_for(_up_ticks(axis)) for axis in upright), default=0.0)
     for panel in plot.panels:
@@ -87,7 +87,7 @@ def _across_ticks(axis: Axis, room: float) -> list[Tick]:
 
 
 def _panel(panel: Panel, top: float, left: float, title: str) -> tuple[list[Group], float]:
-    """Draw the frame and what lies in it; return also where the panel ends."""
+    """Draw the frame and its content, and return the position of the end, too."""
     alone = panel.y.bare and not panel.beneath
     start, stop = (LEFT + 10, WIDTH - LEFT - 10) if alone else (left, WIDTH - _room_right(panel))
     top += 36 if panel.title else 26
@@ -99,7 +99,7 @@ def _panel(panel: Panel, top: float, left: float, title: str) -> tuple[list[Grou
         marks.append(Words(LEFT, top - 10, name, "chart-name"))
     x_ticks = [] if panel.x.bare else _across_ticks(panel.x, WIDTH - start)
     y_ticks = [] if panel.y.bare else _up_ticks(panel.y)
-    # States are no numbers to read off along a line.
+    # States need no grid lines.
     grid = (not panel.x.states, not panel.y.states)
     titles = (panel.x.title, panel.y.title)
     marks += frame(x, y, x_ticks, y_ticks, *titles, grid=grid, upright=_is_lying(panel))
@@ -195,7 +195,7 @@ def _points(points: Points, x: Scale, y: Scale) -> list[Mark]:
 
 
 def _shape(x: float, y: float, shape: str, size: float, style: str) -> Mark:
-    """Draw a mark; all shapes of one size look about as large."""
+    """Draw a mark. All shapes of the same size look about equally large."""
     match shape:
         case "disc" | "ring":
             return dot(x, y, size, style)
@@ -218,7 +218,7 @@ def _shape(x: float, y: float, shape: str, size: float, style: str) -> Mark:
 
 
 def _bars(bars: Bars, x: Scale, y: Scale) -> list[Mark]:
-    """Draw bars, at least so thick that they are seen, a pixel between neighbours."""
+    """Draw bars, thick enough to be visible, with a pixel between neighbours."""
     marks: list[Mark] = []
     style = f"fill-{colour_of(bars.colour)}"
     along, across = (x, y) if bars.horizontal else (y, x)
@@ -246,7 +246,7 @@ def _cells(cells: Cells, x: Scale, y: Scale) -> list[Mark]:
         edges = [0, *(np.flatnonzero(np.diff(key)) + 1).tolist(), columns]
         for a, b in pairwise(edges):
             style = f"shade-{colour_of(int(cells.colours[i, a]))}-{cells.bands[i, a]}"
-            # A little over the edge: else the page shines through between.
+            # Extend the rectangle a little, so that the page does not show between cells.
             right, above = 0.5 if b < columns else 0.0, 0.5 if i < rows - 1 else 0.0
             at = (x.start + a * width, y.start - (i + 1) * height - above)
             marks.append(Rectangle(*at, (b - a) * width + right, height + above, style))

@@ -17,7 +17,7 @@ from bayeskit._report.charts.plot import Axis, Cells, Key, Panel, Plot, Points, 
 from bayeskit._schema import Label, Name
 
 Floats = NDArray[np.float64]
-# A picture of more dots is a cloud, and a large file.
+# More dots would be unreadable, and a large file.
 MOST_DOTS = 400
 
 
@@ -103,7 +103,7 @@ class Regions(Chart):
             across, up = self.x.place(a), self.y.place(b)
             if across is None or up is None:
                 continue
-            # Rows of the same states would lie on one another: spread over the cell by the golden ratio.
+            # Rows with the same states would overlap, so spread them over the cell by the golden ratio.
             across += 0.0 if self.x.numeric else 0.6 * ((n * 0.618034) % 1.0 - 0.5)
             up += 0.0 if self.y.numeric else 0.6 * ((n * 0.754878) % 1.0 - 0.5)
             if x.holds(across) and y.holds(up):
@@ -116,7 +116,7 @@ class Regions(Chart):
 
 
 def _thinned(dots: Sequence[Any]) -> list[Any]:
-    """Keep as many as a picture bears, evenly over the rows."""
+    """Return at most ``MOST_DOTS`` evenly spaced dots."""
     if len(dots) <= MOST_DOTS:
         return list(dots)
     return [dots[i] for i in np.linspace(0, len(dots) - 1, MOST_DOTS).astype(int)]

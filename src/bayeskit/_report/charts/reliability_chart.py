@@ -20,7 +20,7 @@ from bayeskit._schema import Label
 from bayeskit.errors import DataError, SettingError
 
 _Z = 1.959963984540054  # of 95%
-# The width of a bin, as a share of all, that has room for a number of four characters.
+# The smallest width of a bin, as a fraction of the axis, with room for a number of four characters.
 NARROW = 0.07
 
 
@@ -77,7 +77,7 @@ class Reliability(Chart):
         return Plot(title, tuple(notes), listed, (main, self._rows(words["rows"])))
 
     def _rows(self, name: str) -> Panel:
-        """How many rows are in each bin: bars from the same edges as above, the numbers over them."""
+        """Return the panel of row counts: bars with the same edges as the bins above, and the numbers on top."""
         inside = np.clip(np.searchsorted(self.edges[1:-1], self.predicted), 0, len(self.edges) - 2)
         left, right = self.edges[inside], self.edges[inside + 1]
         # A narrow bar has no room for its number.
@@ -103,7 +103,7 @@ class Reliability(Chart):
 
 
 def _short(n: int) -> str:
-    """Write a number of rows in at most four signs.
+    """Write a number of rows in at most four characters.
 
     >>> _short(987), _short(12_345), _short(1_234_567)
     ('987', '12k', '1.2M')
@@ -175,7 +175,7 @@ Floats = NDArray[np.float64]
 def class_codes(
     y: ArrayLike, posterior: ArrayLike, classes: Sequence[Label] | NDArray[Any]
 ) -> tuple[NDArray[np.intp], Floats, list[Label]]:
-    """Return the number of the class of each row, the posteriors as an array, and the classes.
+    """Return the index of the class of each row, the posteriors as an array, and the classes.
 
     >>> class_codes(["b", "a"], [[0.5, 0.5], [1.0, 0.0]], ["a", "b"])[0]
     array([1, 0])

@@ -1,4 +1,4 @@
-"""Draws scales as marks of a scene: lanes under a common scale, and pairs of matching scales."""
+"""Scales as marks of a scene: lanes below a common scale, and pairs of matching scales."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROW, CURVE = 15.0, 58.0
 
 
 def draw_rulers(panel: Rulers, top: float) -> tuple[list[Group], float]:
-    """Draw the common scale, grid lines from it down, and the lanes; return also where they end."""
+    """Draw the common scale, grid lines below it, and the lanes. Also return the position of the end."""
     x = Scale(panel.x.low, panel.x.high, START, STOP)
     first = y = top + 26
     groups = []
@@ -55,7 +55,7 @@ def _name(lane: Lane, y: float) -> Words:
 
 
 def _level(lane: Lane, x: Scale, top: float) -> tuple[list[Mark], float]:
-    """Draw places along a line, their texts over and under it."""
+    """Draw positions along a line, with texts above and below it."""
     kept = lane.placed_texts(x)
     used = {row for _, row, _ in kept}
     y = top + ROW * (2 if 2 in used else 1) + 4
@@ -85,19 +85,19 @@ def _curved(lane: Lane, x: Scale, top: float) -> tuple[list[Mark], float]:
 
 
 def _beside(line: list[tuple[float, float]], at: int, text: str) -> Words:
-    """Write the text of a point of a curve where the curve is not."""
+    """Place the text of a point of a curve where it does not overlap the curve."""
     (x, y), (x0, y0), (x1, y1) = line[at], line[max(at - 3, 0)], line[min(at + 3, len(line) - 1)]
     width = text_width(text, SMALL)
     if abs(x1 - x0) < 0.8 * abs(y1 - y0):  # upright: next to it
         right = x + 9 + width < OUTER
         return Words(x + 8 if right else x - 8, y + 4, text, "chart-small", "start" if right else "end")
-    # Numbers grow upwards: where the curve runs to the right with them the place over it, to the left, is free.
+    # Numbers increase upwards. If the curve runs to the right, there is room above it to the left.
     left = x1 > x0 and x - width > START - 30
     return Words(x + 2 if left else x - 2, y - 6, text, "chart-small", "end" if left else "start")
 
 
 def draw_conversion(panel: Conversion, top: float) -> tuple[list[Group], float]:
-    """Draw two scales, and between them what is pointed out; return also where they end."""
+    """Draw two scales, and the highlighted position between them. Also return the position of the end."""
     y, below = top + 44, top + 88
     x = Scale(panel.above.low, panel.above.high, START, STOP)
     marks: list[Mark] = [

@@ -99,5 +99,5 @@ def span_of(moments: Moments, column: int, least: float = -np.inf, n: int = GRID
 
 
 def _least(model: Model, variable: Variable) -> float:
-    """0 for an attribute of counts, which has no place below."""
+    """Return the lowest value to draw: 0 for a count attribute."""
     return max(c.least(model.schema.numeric_index[variable.name]) for c in model.conditionals)

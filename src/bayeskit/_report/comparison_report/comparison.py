@@ -186,7 +186,7 @@ class Comparison:
     run: Refitter | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Rows and fitted models stay where they are: a copy in another process is the values alone.
+        # Rows and fitted models are not pickled: a copy in another process has only the values.
         return vars(self) | {"run": None}
 
     def of(self, key: str) -> ModelStanding:

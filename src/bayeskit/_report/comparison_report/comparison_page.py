@@ -1,4 +1,4 @@
-"""Renders a comparison as a self-contained HTML report, without external scripts, fonts or pictures."""
+"""A comparison as a self-contained HTML report, without external scripts, fonts or pictures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from bayeskit._report.information_table import InformationTable
 from bayeskit._schema import Label, Name
 
 MOST_ATTRIBUTES = 10
-# Of very many columns this many are listed at once.
+# The number of columns to show at once if there are many.
 MOST_COLUMNS = 30
 
 
@@ -53,12 +53,12 @@ class Findings:
 
     Attributes
     ----------
-    information : what the attributes tell about the class; None if there are texts only
-    structure : parents of each attribute, beside the class
+    information : the information of the attributes about the class; None if all attributes are text
+    structure : the parents of each attribute, without the class
     kind : str
-        "own": that is the graph of the pick; "network": the class is in it; "tree": it is that of TAN instead.
-    uncut : names of numeric attributes that were not cut, so that no arcs to and from them were searched
-    command, versions, next_lines, loss_path : to do it again, and what to do then
+        "own": the graph of the recommended model; "network": a graph that includes the class; "tree": the tree of TAN.
+    uncut : names of numeric attributes that were not cut, so that no arcs to or from them were searched
+    command, versions, next_lines, loss_path : how to reproduce the report, and what to do next
     """
 
     comparison: Comparison
@@ -108,7 +108,7 @@ def as_page(findings: Findings) -> str:
 
 
 def _of_columns(findings: Findings, notes: Footnotes) -> tuple[Html, ...]:
-    """What the columns tell, and how they depend on each other; nothing if there are texts only."""
+    """Return the sections about the information and the dependence of columns; none if all columns are text."""
     words, told = findings.words, findings.information
     if told is None:
         return ()
@@ -124,7 +124,7 @@ def _section(title: str, body: Html) -> tuple[Html, Html]:
 
 def _read(findings: Findings, notes: Footnotes) -> Html:
     c, words = findings.comparison, findings.words
-    # A colon, since a class may be a number itself.
+    # Use a colon, because a class may be a number.
     each = [
         words["count"].format(label=k, n=f"{n:,}")
         for k, n in zip(c.classes, c.class_counts, strict=True)
@@ -158,7 +158,7 @@ def _read(findings: Findings, notes: Footnotes) -> Html:
 def _folded(
     headers: Sequence[str], rows: Sequence[Sequence[object]], right: int, words: Mapping[str, str]
 ) -> Html:
-    """Make a table of columns; where there are very many, the others unfold at a click."""
+    """Return a table of columns. If there are many, the rest is folded."""
     if len(rows) <= MOST_COLUMNS:
         return numbers_table(headers, rows, right)
     more = tag("summary", filled(words["more_columns"], n=len(rows) - MOST_COLUMNS))
@@ -174,7 +174,7 @@ def _column(column: Column, words: Mapping[str, str], lang: str) -> tuple[str, s
 
 
 def _family(family: str, words: Mapping[str, str], lang: str) -> str:
-    """A family of numbers brings its own words."""
+    """Return the words of a numeric family, which defines its own."""
     return words[family] if family in words else text_in(lang, family_of(family).words.column)
 
 
@@ -242,7 +242,7 @@ def _without_arcs(findings: Findings) -> tuple[str, ...]:
 def _rows(findings: Findings) -> Html:
     words = findings.words
     parts = [tag("p", filled(words["rows_text"], pick=findings.comparison.picked.name), cls="faint")]
-    # Hundreds of attributes scroll in a box of their own, so that the rest of the page stays in reach.
+    # Hundreds of attributes scroll in their own box, so that the rest of the page stays within reach.
     tall = " tall" if findings.comparison.attributes > MOST_COLUMNS else ""
     for row in findings.rows:
         said = {

@@ -21,9 +21,9 @@ from bayeskit._report.scene import Group, Scene
 from bayeskit._schema import Name
 from bayeskit.typing import Floats
 
-# The most frequent classes have a line of their own, the others share one.
+# The most frequent classes have their own row, the others share one.
 MOST_CLASSES = 12
-# The number on a cell must stay readable.
+# The darkest shade of a cell on which its number is readable.
 DARKEST = 0.55
 
 
@@ -43,7 +43,7 @@ class Footnotes:
         self.used: list[str] = []
 
     def mark(self, key: str) -> Html:
-        """Return the number that leads to a word."""
+        """Return the number that links to a footnote."""
         if key not in self.used:
             self.used.append(key)
         number = tag("a", self.used.index(key) + 1, attributes=f'href="#word-{key}"')
@@ -57,7 +57,7 @@ class Footnotes:
 
 
 def numbers_table(headers: Sequence[object], rows: Iterable[Sequence[object]], right: int) -> Html:
-    """Make a table that scrolls by itself where it is too wide; the columns from ``right`` on hold numbers."""
+    """Return a table that scrolls if it is too wide. The columns from ``right`` on contain numbers."""
     made = DisplayTable(
         "", tuple(map(text, headers)), tuple(tuple(map(text, row)) for row in rows), names=0, right=right
     )
@@ -85,7 +85,7 @@ def confusion_html(found: Comparison) -> Html:
         group[order] = np.arange(len(order))
         folded = np.zeros((len(order) + 1, len(order) + 1), dtype=np.int64)
         np.add.at(folded, (group[:, None], group[None, :]), counts)
-        # Confusions among the rare classes are mistakes, although they are on the diagonal.
+        # Confusions among the rare classes are errors, although they are on the diagonal.
         counts, labels = folded, [*(labels[k] for k in order), words["others"]]
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     rows, shades = [], []
@@ -119,7 +119,7 @@ def structure_svg(
 
     Returns
     -------
-    (svg, n) : the picture, and how many attributes are on it
+    (svg, n) : the picture, and the number of attributes in it
     """
     names = list(parents)
     if len(names) > MOST_NODES:
@@ -140,20 +140,20 @@ def structure_svg(
     return as_svg(Scene(*size, title, description, (*arcs, *boxes))), len(names)
 
 
-# The cost of rejecting a row, and how many times as much missing the rarest class costs.
+# The cost of rejecting a row, and the factor for the cost of missing the rarest class.
 REJECT, DEARER = 0.2, 5.0
-# So many actions are listed with the share of rows they are taken in.
+# The maximum number of actions to list.
 MOST_ACTIONS = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """One loss: what was done in which share of the rows, and the mean costs that came true.
+    """The result for one loss: the share of rows of each action, and the mean costs.
 
     Attributes
     ----------
-    fixed : the cost of the action that is best if it must be the same for all rows
-    likely : the cost of saying the most probable class; None where the actions are not the classes
+    fixed : the cost of the best action that is the same for all rows
+    likely : the cost of predicting the most probable class; None if the actions are not the classes
     """
 
     loss: str

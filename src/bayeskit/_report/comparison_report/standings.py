@@ -1,4 +1,4 @@
-"""Renders the figures of all models: as text, as an HTML table, and as a dot plot."""
+"""The figures of all models as text, as an HTML table, and as a dot plot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bayeskit._report.comparison_report.verdict import ceiling_text, figure, nam
 
 
 def spread_text(measure: Measure, digits: int = 3) -> str:
-    """Write a number and how much it varies.
+    """Write a number and its variation.
 
     >>> spread_text(Measure(0.3141, 0.002)), spread_text(Measure(0.5))
     ('0.314 ± 0.002', '0.500')
@@ -27,7 +27,7 @@ def spread_text(measure: Measure, digits: int = 3) -> str:
 
 
 def chance_text(standing: ModelStanding, best: str, tied: str) -> str:
-    """Write p, or that a model is the best."""
+    """Write the p-value, or that a model is the best or tied."""
     if standing.p is None:
         return best
     if standing.tied:
@@ -69,15 +69,15 @@ def standings_text(found: Comparison) -> str:
     return as_text(DisplayTable(verdict(found), header, tuple(rows), (), notes))
 
 
-# In pixels: one model of the chart.
+# The height of one model in the chart, in pixels.
 LINE = 24.0
 OURS, BASELINE = 0, 7  # colours
-# The share of the axis that is left for the figures to the right of the marks.
+# The fraction of the axis reserved for the figures to the right of the marks.
 _ROOM = 0.55
 
 
 def bars_plot(found: Comparison) -> Plot:
-    """Describe the figure that decides for each model, the best on top, and how much it varies."""
+    """Describe the chart of the decisive measure of each model, with its variation, the best model on top."""
     words, share = WORDS.of(found.lang), found.best.cost is None
     has_floor = share and found.ceiling_holds
     low, high = _reach(found, has_floor)
@@ -90,7 +90,7 @@ def bars_plot(found: Comparison) -> Plot:
     for i, (standing, name, description) in enumerate(zip(found.standings, names, figures, strict=True)):
         series += _marks(standing, i, high, f"{name}: {description}", description)
     top = high + _ROOM * (high - low)
-    # Beyond the marks there is room for texts, and no numbers.
+    # To the right of the marks there is room for texts, but no ticks.
     numbers = Axis("", low, high, "percent" if share else "number", most=5)
     x = replace(numbers, high=top, ticks=tuple(numbers.shown_ticks()))
     panel = Panel(x, states_axis("", names, downwards=True), tuple(series), height=LINE * len(names) + 4)
@@ -120,12 +120,12 @@ def _marks(standing: ModelStanding, place: int, high: float, description: str, t
 
 
 def _reach(found: Comparison, has_floor: bool) -> tuple[float, float]:
-    """Return from where to where marks lie; a model that knows nothing may be off the scale."""
+    """Return the range of the marks. A very bad model may be off the scale."""
     ends = [_ends(s) for s in found.standings]
     inner = [end for s, end in zip(found.standings, ends, strict=True) if s.key != "majority"] or ends
     low = min([*(low for low, _ in inner), *([found.ceiling.value] if has_floor else [])])
     high = max(high for _, high in inner)
-    # Otherwise it might be so much worse that the others would fall on one spot.
+    # Otherwise a much worse model would make all others coincide.
     far = high + 1.5 * (high - low)
     high = max([high, *(end for _, end in ends if end <= far)])
     margin = 0.06 * (high - low or high or 1.0)

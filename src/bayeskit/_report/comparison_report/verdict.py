@@ -1,4 +1,4 @@
-"""Describes the outcome of a comparison in sentences."""
+"""The outcome of a comparison in sentences."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WORDS = WordList(
         "more": "{n} more",
     }
 )
-# The most models tied with the pick that are named.
+# The maximum number of tied models to name.
 MOST_NAMED = 4
 
 
@@ -50,7 +50,7 @@ def name_of(standing: ModelStanding, lang: str) -> str:
 
 
 def figure(measure: Measure, share: bool) -> str:
-    """Write a share in per cent, or a cost, with how much it varies.
+    """Write a share in per cent, or a cost, with its variation.
 
     >>> figure(Measure(0.1234, 0.004), True), figure(Measure(0.5), False)
     ('12.3% ± 0.4%', '0.5')
@@ -63,7 +63,7 @@ def figure(measure: Measure, share: bool) -> str:
 
 
 def bytes_text(size: int) -> str:
-    """Write a size in at most four signs and a unit.
+    """Write a size in at most four characters and a unit.
 
     >>> bytes_text(512), bytes_text(20_480), bytes_text(3_500_000)
     ('512 B', '20 kB', '3.5 MB')
@@ -77,7 +77,7 @@ def bytes_text(size: int) -> str:
 
 
 def size_text(standing: ModelStanding) -> str:
-    """Write how large a model is."""
+    """Write the size of a model."""
     return "–" if standing.size is None else bytes_text(standing.size)
 
 
@@ -93,7 +93,7 @@ def verdict(found: Comparison) -> str:
         return words["one_class"].format(**said)
     if share and pick.auc is not None and pick.error.value >= base:
         # If one class is rare, even useful probabilities rarely exceed one half.
-        # By folds the spread is that of one fold, by rows of a file already that of the whole.
+        # With folds, the variation is that of one fold. With a test file, it is already that of the mean.
         least = pick.auc.value - 2.0 * (pick.auc.deviation or 0.0) / found.folds**0.5
         sentence = words["telling" if least > 0.5 else "useless"]
         return sentence.format(auc=f"{pick.auc.value:.2f}", **said)

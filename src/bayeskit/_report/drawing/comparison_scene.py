@@ -1,4 +1,4 @@
-"""Draws two graphs over the same nodes side by side, with differing arcs in other colours."""
+"""The drawing of two graphs over the same nodes side by side, with differing arcs in other colours."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def comparison_scene(
     >>> comparison_scene(Dag.of({"b": ["a"]}, "ab"), Dag.of({}, "ab")).title
     'learned and true: 0 arcs in both, 1 extra, 0 missing, 0 directions differ'
     """
-    shd(first, second)  # refuses graphs over other nodes
+    shd(first, second)  # raises an error if the nodes differ
     both = _union(first, second)
     cards = [Card(str(node)) for node in both.nodes]
     layout = lay_out(both, [card.size for card in cards])
@@ -75,7 +75,7 @@ def comparison_scene(
 
 
 def _union(first: Dag, second: Dag) -> Dag:
-    """Return a graph with an arc for each pair of neighbours in either, led along an order of the second."""
+    """Return a graph with an arc for each pair of neighbours in either graph, directed along an order of the second."""
     place = {node: k for k, node in enumerate(topological_order(second))}
     found: dict[Name, list[Name]] = {node: [] for node in second.nodes}
     for pair in dict.fromkeys(frozenset(arc) for arc in (*second.arcs, *first.arcs)):
@@ -85,7 +85,7 @@ def _union(first: Dag, second: Dag) -> Dag:
 
 
 def _kinds(first: Dag, second: Dag, as_directed: bool) -> tuple[dict[Arc, str], dict[Arc, str]]:
-    """Return what each arc of the two graphs is to the other graph."""
+    """Return the kind of each arc of the two graphs, relative to the other graph."""
     if as_directed:
         one, other = ({frozenset(arc): arc for arc in graph.arcs} for graph in (first, second))
     else:
@@ -171,7 +171,7 @@ def _description(kinds: tuple[dict[Arc, str], dict[Arc, str]]) -> str:
 
 _RED, _BLUE, _AMBER = ("#b4412b", "#ef8c78"), ("#2a66ab", "#82b4ee"), ("#a06a00", "#e0ab3f")
 
-# Beside the styles of every picture of a network.
+# Styles in addition to those of every picture of a network.
 DIFFERENCES = {
     "arc-extra": Style(stroke=_RED, width=2.0),
     "head-extra": Style(fill=_RED),

@@ -1,7 +1,7 @@
 """The layered layout of a graph: the positions of its boxes and the paths of its arcs.
 
-The method of Sugiyama, Tagawa and Toda (1981): layers, bends for long arcs, few crossings, then places.
-Nothing is drawn at random: the same graph has the same layout.
+The method of Sugiyama, Tagawa and Toda (1981): layers, bends for long arcs, few crossings, then positions. It uses no
+random numbers, so the same graph always has the same layout.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from bayeskit._report.drawing.layers import Layers, in_layers, places, uncrossed
 
 Point = tuple[float, float]
 
-# Between boxes side by side; what a bend takes; between layers at the least and at the most.
+# The gap between boxes, the width of a bend, and the smallest and largest gap between layers.
 NODE_GAP = 24.0
 BEND = 6.0
 LAYER_GAP = 48.0
 LARGEST_LAYER_GAP = 130.0
-# The share of a box's width that the ends of its arcs may spread over, and the largest distance between them.
+# The fraction of a box's width over which the ends of its arcs are spread, and the largest distance between them.
 SPREAD = 0.7
 PORT = 16.0
 
 
 @dataclass(frozen=True)
 class ComponentLayout:
-    """The left upper corner of each box and the points of each route; all begins at (0, 0)."""
+    """The upper left corner of each box and the points of each route; the origin is (0, 0)."""
 
     width: float
     height: float
@@ -153,9 +153,9 @@ def components(n_nodes: int, arcs: Sequence[tuple[int, int]]) -> list[Component]
 def on_shelves(
     sizes: Sequence[tuple[float, float]], gap: float, shape: float = 1.6
 ) -> tuple[list[tuple[float, float]], float, float]:
-    """Put rectangles side by side on shelves, the tallest first; return their corners, the width and the height.
+    """Arrange rectangles on shelves, the tallest first. Return their corners, the width and the height.
 
-    ``shape`` is the width to aim at, in heights; a rectangle that is wider has a shelf to itself.
+    ``shape`` is the desired ratio of width to height. A rectangle that is wider gets its own shelf.
 
     >>> on_shelves([(10, 10), (10, 30)], 5, shape=9)
     ([(15.0, 0.0), (0.0, 0.0)], 25.0, 30.0)
@@ -196,8 +196,8 @@ class Box:
 class Layout:
     """Boxes in the order of the nodes, routes in the order of the arcs, within 0 … width and 0 … height.
 
-    A route is a list of points: from the first to the second straight, to the third in a bow, to the fourth
-    straight, and so on; straight parts run in the direction of the layout, and boxes stand beside these only.
+    A route is a list of points, joined by alternating straight lines and curves, starting with a straight line.
+    Straight parts run in the direction of the layout, and only these pass next to boxes.
     """
 
     width: float
@@ -207,7 +207,7 @@ class Layout:
     direction: Direction = "down"
 
     def turned(self) -> Layout:
-        """Exchange right and down."""
+        """Return the layout with right and down exchanged."""
         return Layout(
             self.height,
             self.width,
@@ -218,13 +218,13 @@ class Layout:
 
 
 def lay_out(dag: Dag, sizes: Sequence[tuple[float, float]], direction: Direction = "down") -> Layout:
-    """Lay a graph out.
+    """Return the layout of a graph.
 
     Parameters
     ----------
     dag : the graph
     sizes : (width, height) of each node's box
-    direction : "down" or "right", where arcs lead to
+    direction : "down" or "right", the direction of the arcs
 
     Examples
     --------

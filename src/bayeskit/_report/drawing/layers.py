@@ -1,10 +1,10 @@
-"""Arranges the nodes of a graph in layers, with every arc from one layer to the next.
+"""The nodes of a graph in layers, with every arc from one layer to the next.
 
-An arc that spans more than one layer is led through a *bend* in each layer between, so that it has a place
-of its own there and passes no box.
+An arc that spans more than one layer goes through a *bend* in each layer between, so that it has its own position there
+and does not cross a box.
 
-In each layer they are put in order so that few arcs cross: sweeps down and up by the median of the neighbours, with
-swaps of adjacent vertices in between; the best order met is kept. Then they get places, as near as may be above and
+The vertices of each layer are ordered so that few arcs cross: sweeps down and up by the median of the neighbours, with
+swaps of adjacent vertices in between. The best order is kept. Then they get positions, as close as possible above and
 below their neighbours. After Gansner, Koutsofios, North and Vo, *A technique for drawing directed graphs* (1993).
 """
 
@@ -53,7 +53,7 @@ def layer_of(n_nodes: int, arcs: Sequence[tuple[int, int]]) -> list[int]:
 def _topological(parents: list[list[int]], children: list[list[int]]) -> list[int]:
     waiting = [len(each) for each in parents]
     order = [node for node, count in enumerate(waiting) if count == 0]
-    for node in order:  # grows while it is read
+    for node in order:  # the list grows during the loop
         for child in children[node]:
             waiting[child] -= 1
             if waiting[child] == 0:
@@ -80,13 +80,13 @@ def _move_nodes(
 
 
 def _move_groups(layer: list[int], arcs: Sequence[tuple[int, int]], down: bool) -> bool:
-    """Move every group with more long arcs on this side than on the other to where its nearest ends.
+    """Move every group with more long arcs on this side than on the other to the end of its nearest arc.
 
-    All may move at once: what they move towards only goes farther the same way, and the sum of the lengths is
-    linear in the moves.
+    All groups may move at once: their targets only move in the same direction, and the sum of the lengths is linear in
+    the moves.
     """
     group = _groups(layer, arcs)
-    pull = [0] * len(layer)  # long arcs ahead less long arcs behind, by group
+    pull = [0] * len(layer)  # long arcs ahead minus long arcs behind, by group
     room: list[int | None] = [None] * len(layer)
     for parent, child in arcs:
         slack = layer[child] - layer[parent] - 1
@@ -109,7 +109,7 @@ def _move_groups(layer: list[int], arcs: Sequence[tuple[int, int]], down: bool) 
 
 
 def _groups(layer: list[int], arcs: Sequence[tuple[int, int]]) -> list[int]:
-    """Return for each node a number of its group: those that arcs of length one join."""
+    """Return the group of each node: nodes connected by arcs of length one."""
     near: list[list[int]] = [[] for _ in layer]
     for parent, child in arcs:
         if layer[child] == layer[parent] + 1:
@@ -130,8 +130,8 @@ def _groups(layer: list[int], arcs: Sequence[tuple[int, int]]) -> list[int]:
 
 Arc = tuple[int, int]
 
-# Arcs that would need more bends than this, all together, are drawn without: the longest ones first. A graph
-# that reaches it has more lines than an eye can follow.
+# If all arcs together need more bends than this, the longest arcs are drawn without. Such a graph has more lines than
+# anyone can follow.
 MOST_BENDS = 20_000
 
 
@@ -157,7 +157,7 @@ class Layers:
 
 
 def in_layers(n_nodes: int, arcs: Sequence[Arc]) -> Layers:
-    """Put the nodes 0 … n−1 in layers and lead long arcs through bends.
+    """Put the nodes 0 … n−1 in layers, and route long arcs through bends.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def in_layers(n_nodes: int, arcs: Sequence[Arc]) -> Layers:
 
 Floats = list[float]
 
-# A layout in which nothing moves by more than this, in pixels, is done.
+# The layout has converged if nothing moves by more than this, in pixels.
 NEAR = 0.1
 
 
@@ -222,7 +222,7 @@ def places(layers: Layers, rows: list[list[int]], widths: Sequence[float], gap: 
             x[vertex] = offset - offsets[-1] / 2
     pairs = _weighted_neighbours(layers)
     down, up = range(len(rows)), range(len(rows) - 1, -1, -1)
-    # First by the layer above on the way down and by the one below on the way up, then by both, which settles.
+    # First use the layer above on the way down and the one below on the way up, then both, which converges.
     for both, times in ((False, 6), (True, 4)):
         for _ in range(times):
             moved = max((_move(rows[r], x, pairs, widths, gap, True, both) for r in down), default=0.0)
@@ -255,12 +255,12 @@ def _move(
     use_above: bool,
     use_below: bool,
 ) -> float:
-    """Move one layer to where its neighbours draw it; return the farthest way a vertex went."""
+    """Move one layer towards its neighbours. Return the largest distance that a vertex moved."""
     goals, weights = [], []
     for vertex in row:
         near = (pairs[0][vertex] if use_above else []) + (pairs[1][vertex] if use_below else [])
         total = sum(w for _, w in near)
-        # Nothing attracts it: it stays, and makes room for nodes that move.
+        # A vertex without neighbours stays, and makes room for nodes that move.
         goals.append(sum(x[u] * w for u, w in near) / total if near else x[vertex])
         weights.append(total if near else 1e-3)
     offsets = _offsets(row, widths, gap)
@@ -302,7 +302,7 @@ def nondecreasing(goals: Floats, weights: Floats) -> Floats:
     return [mean for mean, count in zip(means, counts, strict=True) for _ in range(count)]
 
 
-# Sweeps without gain before giving up, and the arcs up to which adjacent vertices are tried in exchange.
+# The number of sweeps without gain before stopping, and the maximum number of arcs for swapping adjacent vertices.
 PATIENCE = 4
 MOST_SWEEPS = 24
 MOST_ARCS_TO_SWAP = 4_000
@@ -346,7 +346,7 @@ def n_crossings(rows: list[list[int]], below: list[list[int]]) -> int:
     total = 0
     for upper, lower in pairwise(rows):
         place = {vertex: i for i, vertex in enumerate(lower)}
-        ends: list[int] = []  # of the arcs met so far, sorted
+        ends: list[int] = []  # the sorted ends of the arcs so far
         for vertex in upper:
             mine = sorted(place[v] for v in below[vertex])
             total += sum(len(ends) - bisect_right(ends, end) for end in mine)
@@ -356,7 +356,7 @@ def n_crossings(rows: list[list[int]], below: list[list[int]]) -> int:
 
 
 def _walked(layers: Layers, down: bool) -> list[list[int]]:
-    """Return the rows in depth-first order of the vertices: a tree has no crossing then."""
+    """Return the rows in depth-first order of the vertices. A tree then has no crossings."""
     onward, back = (layers.below, layers.above) if down else (layers.above, layers.below)
     depth = {vertex: r for r, row in enumerate(layers.rows) for vertex in row}
     rows: list[list[int]] = [[] for _ in layers.rows]
@@ -385,7 +385,7 @@ def _sweep(rows: list[list[int]], layers: Layers, down: bool) -> None:
 
 
 def _median(places: list[int]) -> float:
-    """Return the middle place; of an even number the mean of the two, nearer to where the others crowd."""
+    """Return the median. For an even number, weight the two middle values towards the denser side."""
     middle, odd = divmod(len(places), 2)
     if odd:
         return float(places[middle])
@@ -398,7 +398,7 @@ def _median(places: list[int]) -> float:
 
 
 def _swap(rows: list[list[int]], layers: Layers, passes: int = 4) -> None:
-    """Exchange neighbours in a row while that takes crossings away."""
+    """Swap neighbours in a row while this removes crossings."""
     for _ in range(passes):
         gained = False
         for r, row in enumerate(rows):
@@ -418,5 +418,5 @@ def _swap(rows: list[list[int]], layers: Layers, passes: int = 4) -> None:
 
 
 def _crossed(left: list[int], right: list[int]) -> int:
-    """Count the crossings between the arcs of two vertices, the first standing left of the second."""
+    """Count the crossings between the arcs of two vertices, the first to the left of the second."""
     return sum(bisect_left(right, end) for end in left)

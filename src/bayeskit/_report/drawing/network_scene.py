@@ -1,4 +1,4 @@
-"""Draws a network: a box for each node, an arrow for each arc."""
+"""The drawing of a network: a box for each node, an arrow for each arc."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def network_scene(
     network : the network
     beliefs : what to draw in each box: an array of probabilities, or a mixture for a continuous node
     findings : what is known of the observed nodes, in words, such as "= yes"
-    direction : where arcs lead to, "down" or "right"
+    direction : the direction of the arcs, "down" or "right"
 
     Examples
     --------
@@ -57,7 +57,7 @@ def network_scene(
 
 
 def title_of(network: Network) -> str:
-    """Return the name of a network and how large it is."""
+    """Return the name of a network and its size."""
     parts = [network.name or "Bayesian network", _count(len(network.nodes), "node")]
     return ", ".join([*parts, _count(len(network.dag.arcs), "arc")])
 
@@ -78,7 +78,7 @@ def _description(network: Network, findings: Mapping[Name, str]) -> str:
 def _arrow(route: tuple[Point, ...], direction: str) -> tuple[Line, ...]:
     """Return the line of an arc and its head. The line ends where the head begins."""
     points = [(x + MARGIN, y + MARGIN) for x, y in route]
-    if direction == "right":  # worked out downwards, then turned
+    if direction == "right":  # computed for "down", then turned
         points = [(y, x) for x, y in points]
     (_, before), (x, y) = points[-2], points[-1]
     points[-2:] = [(x, min(before, y - HEAD_LENGTH + 1)), (x, y - HEAD_LENGTH + 1)]

@@ -15,7 +15,7 @@ from bayeskit._report.scene import STYLES, Group, Line, Point, Rectangle, Words,
 PAD, NAME_LINE, STATE_LINE = 9.0, 22.0, 16.0
 BAR, PERCENT, CURVE = 62.0, 53.0, 30.0
 WIDEST_NAME, WIDEST_STATE = 240.0, 96.0
-# A node of more states shows the likeliest ones and the sum of the rest.
+# A node with more states shows the most probable ones and the sum of the rest.
 MOST_STATES = 8
 
 
@@ -26,8 +26,8 @@ class Card:
     Attributes
     ----------
     name : the node
-    finding : what is known of it, such as "= yes"; empty where nothing is
-    bars : (state, probability), the last one perhaps for several states
+    finding : its evidence, such as "= yes", or empty
+    bars : (state, probability); the last one may stand for several states
     density : weights, means and variances of a mixture of normal distributions, for a continuous node
     """
 
@@ -44,7 +44,7 @@ class Card:
 
     @property
     def title(self) -> str:
-        """The name in full, with all that is shown."""
+        """The full name, with everything that is shown."""
         lines = [f"{self.name} {self.finding}".strip()]
         lines += [f"{state}: {percent(p)}" for state, p in self.bars]
         return "; ".join([*lines, *([moments_text(self.density)] if self.density else [])])
@@ -95,7 +95,7 @@ class Card:
 
 
 def card_of(name: object, states: Sequence[object], belief: Any = None, finding: str = "") -> Card:
-    """Make the card of a node from its posterior.
+    """Return the card of a node from its posterior.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def card_of(name: object, states: Sequence[object], belief: Any = None, finding:
 
 
 def percent(p: float) -> str:
-    """Return a probability in per cent; what is not certain never reads as if it were.
+    """Return a probability in per cent. A probability that is not 0 or 1 is never written as 0 % or 100 %.
 
     >>> [percent(p) for p in (0.0, 0.00001, 0.25, 0.99999, 1.0)]
     ['0 %', '< 0.1 %', '25.0 %', '> 99.9 %', '100 %']
@@ -153,7 +153,7 @@ def _curve(
 ) -> tuple[Point, ...]:
     """Return the density as points, over the mean and three deviations to each side."""
     mean, deviation = moments(density)
-    if deviation == 0.0:  # the value is known: a peak of no width
+    if deviation == 0.0:  # the value is known: draw a peak without width
         middle = (left + right) / 2
         return (
             (left, ground),

@@ -1,4 +1,4 @@
-"""Renders a picture as self-contained SVG with light and dark styles."""
+"""A picture as self-contained SVG with light and dark styles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FONT = 'system-ui,"Segoe UI",Roboto,"Noto Sans","Noto Sans CJK SC","PingFang SC"
 
 
 def as_svg(scene: Scene, more: Mapping[str, Style] | None = None, *, shrinks: bool = False) -> str:
-    """Write a picture. Every text is escaped, nothing is referred to by number or address.
+    """Return a picture as SVG. Every text is escaped, and there are no ids or links.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def as_svg(scene: Scene, more: Mapping[str, Style] | None = None, *, shrinks: bo
 
 
 def stylesheet(more: Mapping[str, Style] | None = None) -> str:
-    """Return the styles. All begin with the class of the picture, so that a page around it keeps its own."""
+    """Return the styles. All are limited to the class of the picture, so that they do not affect the page around it."""
     font = f".{ROOT} text{{font-family:{FONT}}}"
     return font + rules(STYLES) + (rules(more) if more else "")
 

@@ -1,4 +1,4 @@
-"""Computes the explanation of one row from the model and its statistics."""
+"""The explanation of one row, computed from the model and its statistics."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def evidence_of(
 
     Returns
     -------
-    log P(c) as the model gives it for a row without values, the items by name, and the rest: by what the product of
-    the prior and the factors falls short of P(c, x).
+    log P(c) of a row without values, the items by name, and the rest: the factor between the product of the prior and
+    the factors, and P(c, x).
     """
     codes, values = row.chunk.codes, row.chunk.values
     sizes = np.array([v.size for v in row.schema.categorical], dtype=np.int64)
@@ -88,7 +88,7 @@ def _item(name: Name, value: Any, whole: Floats, without: Floats) -> Attribute:
 
 
 def _difference(whole: Floats, part: Floats) -> Floats:
-    """Return whole − part of logarithms; where the part is impossible already, nothing is added."""
+    """Return whole − part of logarithms, or 0 if the part is already impossible."""
     known = part > -np.inf
     return np.where(known, whole - np.where(known, part, 0.0), 0.0)
 
@@ -121,7 +121,7 @@ def explain(
         The threshold between present and absent in a block of words.
     lang : "en" or "zh"
     by_value : bool
-        Leave out one value at a time, whatever the model has to say of its factors.
+        Leave out one value at a time, even if the model can explain its factors.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def explain(
 
 @dataclass(frozen=True)
 class _Decomposition:
-    """A model taken apart for one row: the factor of the class, the items by name, how they make the answer."""
+    """The decomposition of a model for one row: the factor of the class, the items by name, and how they combine."""
 
     prior: ClassFactor
     items: dict[Any, Item]
@@ -185,7 +185,7 @@ def _apart(
             conditional.explain(row.chunk, page)
         prior = page.prior or _prior(model, statistics, spec, model.adds_prior or page.form == "alone")
         return _Decomposition(prior, page.all_items(), page.form, page.average, page.rest)
-    # What is no product of factors that can be written down is explained by leaving values out.
+    # A model that is not a product of factors is explained by leaving out values.
     nothing, items, rest = evidence_of(model, row)
     prior = _prior(model, statistics, spec, model.adds_prior)
     if not np.array_equal(nothing, [factor.log for factor in prior.factors]):
@@ -210,9 +210,9 @@ class _Items(NumericItems):
     def all_items(self) -> dict[Any, Item]:
         """Return the items of all attributes.
 
-        A number of a graph may have two: what its family says, and how likely it is to be there at all. A number that
-        has no factor of its own beside an average is in the average. The terms of a log-linear model, and the models of
-        a stack, are all there is.
+        A numeric attribute of a graph may have two: its density, and the probability that it is present. If a numeric
+        attribute has no factor besides an average, it is part of the average. The terms of a log-linear model, and the
+        models of a stack, are the only items.
         """
         if self.form in ("log-linear", "stack"):
             return self.discrete
@@ -286,7 +286,7 @@ def _raised(item: Item, power: float) -> Item:
 
 
 def stack_items(stack: StackedPosterior, row: CodedRow) -> tuple[dict[Any, Item], tuple[PageFactor, ...]]:
-    """Return a factor p^w for each model of a stack, those that tell most first, and what mixing adds."""
+    """Return a factor p^w for each model of a stack, the most informative first, and the factor added by mixing."""
     found = []
     total = np.zeros((1, row.schema.n_classes))
     stack.add_log_prob(row.chunk, total)
@@ -300,7 +300,7 @@ def stack_items(stack: StackedPosterior, row: CodedRow) -> tuple[dict[Any, Item]
         name, weight = voter.member.name, voter.member.weight
         found.append((float(np.ptp(weighed)), Attribute(name, float(short(weight)), "stack", factors)))
     found.sort(key=lambda pair: -pair[0])
-    # By a key that is no column's name: the order is that of what the models say.
+    # Use keys that are not column names, so that the models keep their order.
     return {("member", item.name): item for _, item in found}, tuple(map(PageFactor, rest.tolist()))
 
 

@@ -22,7 +22,7 @@ def logs_of(attributes: Sequence[Attribute]) -> NamedLogs:
 
 
 class LazyAttributes(Sequence[Attribute]):
-    """Attributes that are written down when someone looks: of many super-parents a page shows a few.
+    """Attributes that are computed on access, because a page shows only a few of many super-parents.
 
     It is equal to the tuple of its attributes, and pickled as one.
 
@@ -46,7 +46,7 @@ class LazyAttributes(Sequence[Attribute]):
         return self._write()
 
     def logs(self) -> NamedLogs:
-        """Return the names and logarithms alone, for which nothing need be written."""
+        """Return only the names and logarithms, without computing the attributes."""
         return logs_of(self.written) if self._logs is None else self._logs()
 
     @overload
@@ -89,7 +89,7 @@ class SuperParent:
     attributes : sequence of Attribute
         P(x_j | c, x_i) of the others.
     product : tuple of float, optional
-        ``log_products``, where they are known before the attributes are written down.
+        ``log_products``, if they are known before the attributes are computed.
     """
 
     name: Hashable
@@ -137,7 +137,7 @@ class Average:
 
     @cached_property
     def families(self) -> frozenset[str]:
-        """The families of all attributes: each is a child of the first super-parent, or that is itself."""
+        """The families of all attributes: those of the first super-parent and its children."""
         return frozenset(a.family for s in self.super_parents[:2] for a in s.attributes)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Computes the explanation items of an average over super-parents for one row."""
+"""The explanation items of an average over super-parents, for one row."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _informative(averaged: SuperParentAverage, row: CodedRow) -> list[int]:
 
 
 def _categorical_children(averaged: SuperParentAverage, row: CodedRow, places: list[int]) -> list[Child]:
-    """Return what is the same of each categorical attribute under every super-parent."""
+    """Return the data of each categorical attribute that is the same under every super-parent."""
     return [
         Child(
             j,
@@ -87,12 +87,12 @@ def _categorical_children(averaged: SuperParentAverage, row: CodedRow, places: l
 
 
 def _is_present(averaged: SuperParentAverage, j: int, code: int) -> bool:
-    """Whether a code is a state (missing may be one) or a value never learned."""
+    """Whether a code is a state (missing may be one) or unseen."""
     return code < int(averaged.cells.sizes[j]) or code == int(averaged.cells.real[j]) + 1
 
 
 def _super_parent(known: SharedInputs, i: int, scores: Floats) -> SuperParent | None:
-    """Write the product of one super-parent; ``scores`` are its logarithms, NaN where it is no parent."""
+    """Return the product of one super-parent; ``scores`` are its logarithms, NaN if it is not a super-parent."""
     averaged, row = known.averaged, known.row
     weight = float(np.exp(averaged.log_weights[0, i]))
     if np.isnan(scores).all() or not weight > 0.0:
@@ -135,7 +135,7 @@ def _children(known: SharedInputs, i: int) -> tuple[Attribute, ...]:
 
 
 def _plainly(known: SharedInputs, i: int, ranking: Sequence[int]) -> list[dict[str, Any]]:
-    """Return the same as plain values, without a page in between: there may be tens of thousands of factors."""
+    """Return the same as plain values directly, because there may be tens of thousands of factors."""
     above = given_to_dicts(known.row.given([i]))
     found = [
         attribute_to_dict(
@@ -160,7 +160,7 @@ def _tables(known: SharedInputs, i: int) -> Iterator[Told]:
 
 
 def _is_uninformative(averaged: SuperParentAverage, row: CodedRow, j: int) -> bool:
-    """Whether a value was never learned and has no probability of its own."""
+    """Whether a value is unseen and has no probability."""
     cells = averaged.cells
     return bool(row.code(j) > cells.real[j] and cells.mode[j] == IMAGINARY and cells.extra[j] == 0.0)
 

@@ -1,4 +1,4 @@
-"""Writes P(x_j | c, x_i) and P(x | c, u_1 … u_k) as arithmetic: counts, imaginary counts, back-off."""
+"""P(x_j | c, x_i) and P(x | c, u_1 … u_k) as arithmetic: counts, imaginary counts, back-off."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bayeskit.typing import Floats
 
 
 def shares(real: Floats, imaginary: Floats, total: Floats, prior_total: float, states: int) -> list[str]:
-    """Write each (n + a)/(N + A); without rows and prior every state is alike.
+    """Write each (n + a)/(N + A). Without rows and without a prior, all states are equally probable.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def pair_shares(cells: PairCells, j: int, x: int, i: int, u: int) -> list[Share]
             return [(1.0, "1")] * len(nothing)
         n, total = (n1, total1) if i >= 0 else (n0, total0)
         return _plain(n.tolist(), total.tolist(), mass, scale * float(cells.total_mass[j]), _even(cells, j))
-    # A level that no attribute has needs no constant, and may have none.
+    # A level that no attribute uses may have no constant.
     c0, c1 = (np.full(len(nothing), constant) for constant in [*cells.constants, 1.0, 1.0][:2])
     if cells.mode[j] != BACK_OFF:
         c0 = _distinct(cells, j, -1)
@@ -83,7 +83,7 @@ def pair_shares(cells: PairCells, j: int, x: int, i: int, u: int) -> list[Share]
 class LogShares:
     """The results of ``pair_shares`` for attributes (j, x) under any parent: logarithms and workings.
 
-    Those that were learned and have imaginary counts are looked up all at once, since there may be thousands.
+    Known values with imaginary counts are looked up all at once, because there may be thousands.
     """
 
     def __init__(self, cells: PairCells, attributes: Sequence[tuple[int, int]]) -> None:
@@ -94,7 +94,7 @@ class LogShares:
         start = cells.offsets.astype(np.intp)[self._js]
         self._here = start + codes[learned]
         self._spare = start + cells.real[self._js].astype(np.intp)
-        # Rows without x_j are none of those it is a share of, unless missing is a state.
+        # Rows without x_j are not part of the total, unless missing is a state.
         self._is_state = (cells.sizes > cells.real)[self._js, None]
 
     def given(self, i: int, u: int) -> Iterator[tuple[int, list[float], list[str]]]:
@@ -128,7 +128,7 @@ class LogShares:
 
 
 def pair_workings(cells: PairCells, j: int, x: int, i: int, u: int) -> list[str]:
-    """Return how the probability of each class is written."""
+    """Return the arithmetic of the probability of each class, as text."""
     return [written for _, written in pair_shares(cells, j, x, i, u)]
 
 
@@ -145,7 +145,7 @@ def _plain(n: list[float], total: list[float], mass: float, whole: float, even: 
 
 
 def _leaning(below: tuple[float, float | str], n: float, total: float, constant: float) -> Share:
-    """Back off to the estimate with one parent less, given as a number and as text."""
+    """Back off to the estimate with one parent fewer, given as a number and as text."""
     p, written = below
     if total + constant <= 0.0:
         return p, str(written)
@@ -159,7 +159,7 @@ def _distinct(cells: PairCells, j: int, above: int) -> Floats:
     return np.asarray((seen > 0.0).sum(axis=0), dtype=np.float64)
 
 
-# n(x, context, c), N(context, c) and how many states were seen there, each of shape (K,).
+# n(x, context, c), N(context, c) and the number of states that occur there, each of shape (K,).
 Counts = tuple[Floats, Floats, Floats]
 
 
@@ -188,7 +188,7 @@ def family_shares(
 
 
 def _backed_off(found: list[Counts], c: int, rule: Any, f: int, first: int, levels: Floats, base: str) -> str:
-    """Write the last level that has rows of class c; it backs off to the one before."""
+    """Write the last level with rows of class c, which backs off to the level before."""
     heights = [level for level, (_, total, _) in enumerate(found) if total[c] > 0.0]
     if not heights:
         return base
@@ -199,7 +199,7 @@ def _backed_off(found: list[Counts], c: int, rule: Any, f: int, first: int, leve
 
 
 def _counted(conditional: FamilyTries, counted: Families, row: CodedRow, f: int, used: int) -> list[Counts]:
-    """Return what was counted with none, one … of the parents: the cells that agree with the row so far."""
+    """Return the counts with 0, 1, … of the parents, in the cells that agree with the row."""
     trie, k = conditional.trie, conditional.n_classes
     child, first = int(trie.child[f]), int(trie.first_parent[f])
     radix, x = int(trie.sizes[child]) + 1, row.code(child)

@@ -1,4 +1,4 @@
-"""Explains attributes with one parent besides the class: P(x_j | c, x_parent) and its counts."""
+"""Explanations of attributes with one parent besides the class: P(x_j | c, x_parent) and its counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Item = Attribute | OmittedAttribute
 def dependent_items(conditional: OneParent, row: CodedRow) -> dict[Any, Item]:
     """Return a factor for each attribute whose parent is known, and one for each group around unknown ones.
 
-    A missing attribute is summed over, so the factors of its children are one: a sum over its states.
+    A missing attribute is summed over, so its children share one factor: a sum over its states.
     """
     parents = conditional.parents.tolist()
     absent = {j for j in range(len(parents)) if _is_hole(conditional, row, j)}
@@ -33,7 +33,7 @@ def dependent_items(conditional: OneParent, row: CodedRow) -> dict[Any, Item]:
         if j not in absent and parents[j] not in absent:
             logs = _block(conditional, j)[_height(row, parents[j]), row.code(j)]
             if row.code(j) > row.schema.categorical[j].size and not logs.any():
-                items[name] = row.left_out(j)  # a value never learned, which has no factor
+                items[name] = row.left_out(j)  # an unseen value has no factor
             else:
                 items[name] = _single(conditional, row, j, logs)
         elif top:
@@ -73,7 +73,7 @@ def _single(conditional: OneParent, row: CodedRow, j: int, logs: Floats) -> Attr
 
 
 def _group(conditional: OneParent, row: CodedRow, top: int, absent: set[int]) -> dict[Any, Item]:
-    """Return the joint factor of all attributes below a missing one, and what was summed over."""
+    """Return the joint factor of all attributes below a missing one, and the attributes that were summed over."""
     variables, parents = row.schema.categorical, conditional.parents.tolist()
     nodes = _under(top, parents, {j for j in absent if conditional.cells.sizes[j]})
     heard: dict[int, Floats] = {}  # log of the messages from the children of a missing x_j to its codes
@@ -85,7 +85,7 @@ def _group(conditional: OneParent, row: CodedRow, top: int, absent: set[int]) ->
         elif j in heard:
             logs = _log_sum(block, heard[j], conditional.codes(j))
         else:
-            logs = None  # nothing present depends on it: its states add up to 1
+            logs = None  # no present attribute depends on it, so its states sum to 1
             continue
         heard[parents[j]] = heard.get(parents[j], 0.0) + logs
     summed = sorted(j for j in nodes if j in absent and j in heard)
@@ -125,12 +125,12 @@ def _log_sum(block: Floats, heard: Floats, codes: list[int]) -> Floats:
     best = np.maximum(terms.max(axis=1), -1e308)
     with np.errstate(divide="ignore"):
         found = best + np.log(np.exp(terms - best[:, None]).sum(axis=1))
-    # Children that are certain for every state do not depend on it; all codes, unseen ones too, add up to 1.
+    # If the message is 0 for every state, the sum over all codes, including unseen, is 1.
     return np.where(heard[codes].any(axis=0), found, 0.0)
 
 
 def child_densities(conditional: ChildGaussians, row: CodedRow) -> list[tuple[int, int, Floats, list[str]]]:
-    """Return (place, parent or −1, logs, workings) of every numeric attribute that is a factor."""
+    """Return (index, parent or −1, logs, workings) of every numeric attribute that is a factor."""
     gaussian, values = conditional.cell_gaussian, row.chunk.values
     found = []
     for place, parent in enumerate(conditional.parents.tolist()):
@@ -140,7 +140,7 @@ def child_densities(conditional: ChildGaussians, row: CodedRow) -> list[tuple[in
 
 
 def cell_density(gaussian: Any, row: CodedRow, place: int, parent: int) -> tuple[int, Floats, list[str]]:
-    """Return the parent that is used (−1: the class alone), the logs, and how each density is written."""
+    """Return the parent that is used (−1: only the class), the logs, and the text of each density."""
     out = np.zeros((1, gaussian.mean.shape[1]))
     gaussian.add_given(row.chunk, parent, [place], out)
     known = parent >= 0 and row.code(parent) < int(gaussian.limits[parent])

@@ -1,4 +1,4 @@
-"""Explains attributes that are not simple tables: numbers, attributes with parents, attributes in a graph."""
+"""Explanations of attributes that are not simple tables: numbers, attributes with parents, attributes in a graph."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Given = tuple[tuple[Name, Any], ...]
 
 
 class ClassFactor(NamedTuple):
-    """P(c | parents of the class), or P(c) where one of them is not known."""
+    """P(c | parents of the class), or P(c) if one of them is unknown."""
 
     factors: tuple[PageFactor, ...]
     source: PriorSource
@@ -45,9 +45,9 @@ class Density(NamedTuple):
 
 
 class GraphItems(NamedTuple):
-    """A row of a graph, taken apart.
+    """The items of a row of a graph.
 
-    ``numbers`` are the factors of numeric attributes by their column; ``prior`` is None where the class has no parents.
+    ``numbers`` are the factors of numeric attributes by column. ``prior`` is None if the class has no parents.
     """
 
     items: dict[Any, Item]
@@ -58,7 +58,7 @@ class GraphItems(NamedTuple):
 def graph_items(graph: GraphFactors, statistics: Statistics, row: CodedRow) -> GraphItems:
     """Return P(x | parents) of every child of the class whose parents are known.
 
-    Families that hold a missing node which something known depends on are one factor, a sum over its states.
+    Families with a missing node on which a known node depends share one factor: a sum over its states.
     """
     known = dict(zip(graph.dag.nodes, graph.known(row.chunk)[0].tolist(), strict=True))
     missing = graph.hidden(np.array([[*known.values()]]))[0]
@@ -87,7 +87,7 @@ def graph_items(graph: GraphFactors, statistics: Statistics, row: CodedRow) -> G
             numbers[graph.places[name][1]] = writer.density(name)
     prior = writer.class_factor(hidden)
     if prior is not None and prior.source == "nothing known" and not together:
-        # An ancestor of a missing parent of the class is informative, though its own factor is the same everywhere.
+        # An ancestor of a missing parent of the class is informative, although its own factor is the same everywhere.
         together = [
             n for n, item in items.items() if isinstance(item, OmittedAttribute) and item.reason == "same"
         ]
@@ -122,7 +122,7 @@ class _Writer:
         tries, j = self.graph.tables, self.graph.places[name][1]
         f = tries.members().index(j)
         if self.row.code(j) > self.row.schema.categorical[j].size and not tries.rule.is_open[f]:
-            return self.row.left_out(j)  # a value never learned, which has no factor
+            return self.row.left_out(j)  # an unseen value has no factor
         levels = tries.level_probabilities(f, self.row.chunk)[0]
         with np.errstate(divide="ignore"):
             logs = np.log(levels[-1])
@@ -162,7 +162,7 @@ class _Writer:
         return ClassFactor(with_workings(logs, workings), "counts", self._given(self.graph.target))
 
     def sum(self, together: Sequence[Name], hidden: set[Name], said: list[list[float]]) -> Attribute:
-        """The joint factor of the families around missing nodes: the product without the other factors."""
+        """Return the joint factor of the families around missing nodes: the product without the other factors."""
         total = np.zeros((1, self.k))
         self.graph.add_log_prob(self.row.chunk, total)
         written = np.array(said).reshape(len(said), self.k).sum(axis=0)
@@ -212,7 +212,7 @@ class NumericItems:
         self.found.setdefault(column, []).append((family, logs, workings))
 
     def items(self) -> dict[Any, Item]:
-        """Return the attributes: a density each, and P(present | c) where missingness is a state."""
+        """Return the attributes: a density each, and P(present | c) if missing is a state."""
         items, row = dict(self.together), self.row
         for place, variable in enumerate(row.schema.numeric):
             x = float(row.chunk.values[0, place])
@@ -258,7 +258,7 @@ def _presence_shares(statistics: Statistics, place: int, missing: bool, alpha: f
 
 
 def _together(conditional: GaussianClasses, row: CodedRow) -> dict[Any, Item]:
-    """Explain attributes that are jointly Gaussian: they are one factor."""
+    """Explain jointly Gaussian attributes, which are one factor."""
     chunk, numeric = row.chunk, row.schema.numeric
     varying = conditional.columns[conditional.varying].tolist()
     items: dict[Any, Item] = {}
@@ -281,9 +281,9 @@ def _together(conditional: GaussianClasses, row: CodedRow) -> dict[Any, Item]:
 
 
 def family_items(conditional: FamilyTries, counted: Families, row: CodedRow) -> dict[Any, Item]:
-    """Return a factor for each attribute whose parents are known, and one for all that were summed over together.
+    """Return a factor for each attribute whose parents are known, and one joint factor for those summed over together.
 
-    Where the missing parents have too many joint states for a sum, a family uses the parents before its first missing
+    If the missing parents have too many joint states for a sum, a family uses the parents before its first missing
     one, and names only these.
     """
     trie = conditional.trie
@@ -323,7 +323,7 @@ def _parents(conditional: FamilyTries, f: int) -> list[int]:
 
 
 def _summed(conditional: FamilyTries, absent: set[int], families: dict[int, int]) -> set[int]:
-    """The missing attributes with a present descendant; none where their joint states are too many."""
+    """Return the missing attributes with a present descendant; none if they have too many joint states."""
     needed: set[int] = set()
     grown = True
     while grown:
@@ -337,12 +337,12 @@ def _summed(conditional: FamilyTries, absent: set[int], families: dict[int, int]
 
 
 def _item(conditional: FamilyTries, counted: Families, row: CodedRow, f: int, absent: set[int]) -> Item:
-    """The factor of one family, given the parents before the first missing one."""
+    """Return the factor of one family, given the parents before the first missing one."""
     j, parents = int(conditional.trie.child[f]), _parents(conditional, f)
     used = next((at for at, i in enumerate(parents) if i in absent), len(parents))
     levels = conditional.level_probabilities(f, row.chunk)[0]
     if row.code(j) > row.schema.categorical[j].size and not conditional.rule.is_open[f]:
-        return row.left_out(j)  # a value never learned, which has no factor
+        return row.left_out(j)  # an unseen value has no factor
     with np.errstate(divide="ignore"):
         logs = np.log(levels[used])
     workings = family_shares(conditional, counted, row, f, used, levels)

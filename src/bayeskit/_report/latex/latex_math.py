@@ -1,4 +1,4 @@
-r"""Converts arithmetic to LaTeX: (3+1)/(8+2) becomes \frac{3+1}{8+2}."""
+r"""Arithmetic as LaTeX: (3+1)/(8+2) becomes \frac{3+1}{8+2}."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _LETTERS = {
 
 
 class _NoArithmetic(Exception):
-    """The text is something else."""
+    """The text is not arithmetic."""
 
 
 @lru_cache(maxsize=4096)  # a page has few different formulas, each many times
 def as_math(text: str) -> str | None:
-    r"""Return the mathematics of a cell, without dollars; None where it is no arithmetic.
+    r"""Return the mathematics of a cell, without dollar signs, or None if it is not arithmetic.
 
     Examples
     --------

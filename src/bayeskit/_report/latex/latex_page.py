@@ -1,4 +1,4 @@
-r"""Renders pages as LaTeX: tables for a document, or complete documents, with escaped labels."""
+r"""Pages as LaTeX: tables for a document, or complete documents, with escaped labels."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 # For tables that run over pages, and for Chinese without Chinese captions.
 _LONG = r"\usepackage{longtable}"
 _CHINESE = r"\usepackage[scheme=plain]{ctex}"
-# What a heading of a formula may take of a line, in points.
+# The maximum width of the heading of a formula, in points.
 _ROOM = 180.0
-# Fonts that have most scripts; the first that is installed is taken.
+# Fonts that support most scripts. The first one installed is used.
 _FONTS = ("CMU Serif", "Noto Serif", "DejaVu Serif", "FreeSerif", "Times New Roman")
 
 
 def as_latex(page: DisplayTable, first: int = 2) -> str:
-    r"""Return the table of a page; what is arithmetic in the cells becomes mathematics.
+    r"""Return the table of a page. Arithmetic in the cells becomes mathematics.
 
     Type, line breaks and, for a long table, page breaks are chosen so that it fits the text of LaTeX's article.
 
@@ -70,9 +70,9 @@ def as_latex(page: DisplayTable, first: int = 2) -> str:
 
 
 def in_text(page: DisplayTable, first: int = 2, room: float = ARTICLE) -> str:
-    """Return the table in place: a document has room for only a few that float.
+    """Return the table in place, because a document has room for only a few floating tables.
 
-    One with too many columns becomes several, one under the other.
+    A table with too many columns is split into several, one below the other.
     """
     layout = laid_out(page, first, room)
     if not layout.fits and len(page.header) > first + 1:
@@ -93,9 +93,9 @@ def notes_latex(notes: tuple[str, ...]) -> str:
 
 
 def document_latex(body: str, lang: str = "zh") -> str:
-    """Return a whole document, on A4; what its letters need is in its first lines.
+    """Return a complete A4 document, with the packages that its characters need.
 
-    One with Chinese in it is for XeLaTeX or LuaLaTeX, and of the class ctexart where Chinese is its language, too.
+    A document with Chinese text needs XeLaTeX or LuaLaTeX. If its language is Chinese, its class is ctexart.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def document_latex(body: str, lang: str = "zh") -> str:
             r"\ifPDFTeX\usepackage[T1]{fontenc}\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}\fi",
         ]
     if _is_broken(body):
-        # One piece, so that columns have their width after one run.
+        # Use one chunk, so that columns have their final width after one run.
         lines += [_LONG, r"\setcounter{LTchunksize}{1000}"]
     return "\n".join([*lines, r"\begin{document}", body, r"\end{document}", ""])
 
@@ -155,7 +155,7 @@ def explanation_latex(explanation: Explanation, document: bool = False) -> str:
 
 
 def network_latex(explanation: NetworkExplanation, document: bool = False) -> str:
-    """Return an answer of a network: the formula, the factors, the sums, the normaliser."""
+    """Return the explanation of a query to a network: the formula, the factors, the sums, the normaliser."""
     from bayeskit._report.networks.network_pages import pages_of
 
     lines, pages = pages_of(explanation)
@@ -170,7 +170,7 @@ def _is_broken(body: str) -> bool:
 
 
 def _room(document: bool, lang: str) -> float:
-    """Return the width of a line, as if its type were of ten points; ctexart's is of ten and a half."""
+    """Return the width of a line for a font size of ten points; ctexart uses ten and a half."""
     return ARTICLE if not document else SHEET / 1.06 if lang == "zh" else SHEET
 
 

@@ -1,4 +1,4 @@
-"""Fits a LaTeX table to the page: font size, multi-line formulas, wrapped names."""
+"""The layout of a LaTeX table on the page: font size, multi-line formulas, wrapped names."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from bayeskit._report.latex.latex_text import escaped, escaped_signs, math_width
 
 # The width of the text in LaTeX's article, and of an A4 sheet with the margins of our own documents, in points.
 ARTICLE, SHEET = 345.0, 480.0
-# So much of a page is left for the lines of a table before it is set as one that may be broken.
+# The maximum height of a table in points. A taller table may be broken over pages.
 _TALLEST = 430.0
 GAP = 12.0  # between columns
 # Room for fractions in the lines of a table.
 STRETCH = 1.6
-# Where there is little room, formulas wider than the first are written in lines one under the other: the value under
-# its arithmetic; then the parameters of a density, too; then what is wider than the second, which fractions are.
+# If there is little room, formulas wider than the first number are written in several lines: the value below its
+# arithmetic, then also the parameters of a density, then also formulas wider than the second number, such as fractions.
 _WIDEST = (110.0, 60.0)
 _LEAST_NAME = 70.0  # to which names and values may be narrowed
 _SIZES = (("", 1.0), (r"\small", 0.92), (r"\footnotesize", 0.83))
@@ -27,7 +27,7 @@ _SMALLEST = (r"\scriptsize", 0.74)
 
 @dataclass(frozen=True)
 class Stacking:
-    """Which formulas are written in several lines: those wider than this; and whether densities are broken, too."""
+    """Which formulas are written in several lines: those wider than ``width``, and perhaps densities."""
 
     wider_than: float = math.inf
     densities: bool = False
@@ -62,15 +62,15 @@ _LEVELS = (Stacking(), Stacking(_WIDEST[0]), Stacking(_WIDEST[0], True), Stackin
 
 @dataclass(frozen=True)
 class Layout:
-    """How a table is set.
+    """The layout of a table.
 
     Attributes
     ----------
-    size : the command for the size of the type, and what it makes of a width of ten points
+    size : the command for the font size, and the scale relative to ten points
     stacking : which formulas are written in several lines
-    limits : the widest a cell of each column may be, in points at that size; wider ones wrap
-    gap : between columns, in points
-    fits : it is no wider than its room
+    limits : the maximum width of the cells of each column, in points at that size; wider cells wrap
+    gap : the gap between columns, in points
+    fits : whether the table is not wider than its room
     """
 
     size: tuple[str, float]
@@ -81,7 +81,7 @@ class Layout:
 
 
 def laid_out(page: DisplayTable, first: int, room: float) -> Layout:
-    """Choose the largest type in which a table fits, and what must be wrapped for it."""
+    """Choose the largest font size in which a table fits, and which cells to wrap."""
     for stacking in _LEVELS:
         widths = _widths(page, first, stacking)
         for size in _SIZES:
@@ -97,7 +97,7 @@ def laid_out(page: DisplayTable, first: int, room: float) -> Layout:
 
 
 def size_for(widths: Sequence[float], room: float = ARTICLE) -> str:
-    r"""Return the command for the largest type in which columns of such widths fit.
+    r"""Return the command for the largest font size in which columns of these widths fit.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def is_long(page: DisplayTable, first: int, layout: Layout) -> bool:
 
 
 def _height(line: Sequence[str], first: int, layout: Layout) -> float:
-    """Return about how tall a line is, in points."""
+    """Return the approximate height of a line, in points."""
     scale = layout.size[1]
     formulas = (as_math(cell) for cell in line[first:] if cell)
     stacked = max((len(layout.stacking.lines(f)) for f in formulas if f is not None), default=1)
@@ -144,7 +144,7 @@ def _cell_width(cell: str, stacking: Stacking) -> float:
 
 
 def _narrowed(widths: list[float], room: float) -> list[float] | None:
-    """Cut the widest down until all fit; None where that would leave too little of them."""
+    """Narrow the widest columns until all fit. Return None if they would become too narrow."""
     found = list(widths)
     while sum(found) > room:
         widest = max(range(len(found)), key=found.__getitem__, default=-1)
@@ -181,7 +181,7 @@ def simple_tabular(page: DisplayTable) -> list[str]:
 
 
 def longtable(page: DisplayTable, first: int, layout: Layout, caption: str) -> list[str]:
-    """Return the lines of a table that runs over pages, its header on each of them."""
+    """Return the lines of a table that spans several pages, with its header on each."""
     header, *lines = _lines(page, first, layout)
     top = [rf"\caption{{{caption}}}\\"] if caption else []
     head = [r"\hline", header, r"\hline"]
@@ -200,7 +200,7 @@ def longtable(page: DisplayTable, first: int, layout: Layout, caption: str) -> l
 
 
 def halves(page: DisplayTable, first: int) -> tuple[DisplayTable, DisplayTable]:
-    """Divide the columns of numbers into two tables, the names in both of them.
+    """Split the columns of numbers into two tables, each with the names.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def opening(layout: Layout) -> str:
 
 
 def _lines(page: DisplayTable, first: int, layout: Layout) -> list[str]:
-    """Return the header, the rows, and the totals under a line of their own; a line comes last."""
+    """Return the header, the rows, and the totals below a rule, ending with a rule."""
     head = [
         _wrapped(name, limit, layout.size[1], "b")
         for name, limit in zip(page.header, layout.limits, strict=True)
@@ -261,7 +261,7 @@ def _number(cell: str, layout: Layout, limit: float) -> str:
 
 
 def _wrapped(text: str, limit: float, scale: float, place: str = "t") -> str:
-    """Return words in as many lines as they need; a word that is too long is broken anywhere."""
+    """Return text in as many lines as it needs. A word that is too long is broken anywhere."""
     if scale * text_width(text) <= limit:
         return escaped(text)
     words = []

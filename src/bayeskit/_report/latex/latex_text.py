@@ -1,6 +1,6 @@
-r"""Escapes text for LaTeX, with a visible replacement for characters that LaTeX cannot print.
+r"""Text for LaTeX: escaped, with a visible replacement for characters that LaTeX cannot print.
 
-Widths of texts and formulas are in points, for a type of ten points: exact enough to choose a layout.
+Widths of texts and formulas are in points at a font size of ten points, accurate enough to choose a layout.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|\s|.")
 
 @lru_cache(maxsize=4096)
 def text_width(text: str) -> float:
-    """Return the width of words.
+    """Return the width of a text.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def _letter(letter: str) -> float:
 def math_width(formula: str) -> float:
     r"""Return the width of a formula as :func:`~bayeskit._report.latex.latex_math.as_math` writes it.
 
-    A fraction is as wide as the longer of its parts, in smaller type.
+    A fraction is as wide as the longer of its parts, in a smaller font.
 
     Examples
     --------
@@ -114,7 +114,7 @@ _SIGNS = {
     "≤": "leq", "≥": "geq", "≠": "neq", "∈": "in", "∩": "cap", "∪": "cup", "⊥": "perp", "∅": "emptyset",
 }  # fmt: skip
 
-# What LaTeX would take for a command, and what its plain fonts do not have. A line that begins with [ or * would be
+# Characters that LaTeX would read as commands, or that its plain fonts lack. At the start of a line, [ or * would be
 # read as an argument of the line break before it.
 _ESCAPES = {
     **{letter: rf"$\{name}$" for letter, name in (*_GREEK.items(), *_SIGNS.items())},
@@ -138,9 +138,9 @@ _ESCAPES = {
     "\t": " ",
 }
 _ACCENTS = {"\u0301": "'", "\u0308": '"', "\u0300": "`", "\u0303": "~"}
-# Two of these side by side would become one sign: a dash, a quotation mark.
+# LaTeX would turn these pairs into one character: a dash, a quotation mark.
 _LIGATURES = ("--", "''", "``", "?`", "!`", ",,")
-# Signs that fonts of every LaTeX have though they are no letters.
+# Characters other than letters that the fonts of every LaTeX have.
 _HAD = frozenset("¡¿§¶©®°ªº¹³¼½¾¢£¥€¤¦¨¬¯´¸“”‘’‚„†‡•‰‹›«»™")
 # Chinese, Japanese and Korean characters begin here; pictures follow.
 _FIRST_WIDE, _FIRST_PICTURE = 0x2E80, 0x1F000
@@ -150,7 +150,7 @@ _LAST_LATIN = 0x17F
 def escaped(text: object) -> str:
     r"""Return a text as LaTeX prints it.
 
-    A sign that no font of LaTeX has, such as an emoji, is printed as its number.
+    A character that LaTeX's fonts lack, such as an emoji, is printed as its code point.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def escaped(text: object) -> str:
 
 
 def escaped_signs(text: object) -> list[str]:
-    """Return the same, a text for each character, so that a line may be broken between them."""
+    """Return the same as one text for each character, so that a line may be broken between them."""
     found: list[str] = []
     before = ""
     for character in unicodedata.normalize("NFC", str(text)):
@@ -200,7 +200,7 @@ def _unlisted(character: str) -> str:
     kind = unicodedata.category(character)
     if kind == "Zs":
         return " "
-    # Joins signs, or says how they look; what turns the direction of writing is shown.
+    # Characters that join others or select a variant are ignored. Those that change the direction of text are shown.
     if (kind == "Cf" and visible(character) == character) or 0xFE00 <= code <= 0xFE0F:
         return ""
     if _is_letter(character):

@@ -108,7 +108,7 @@ class ClassProfiles:
 
 
 class _Profiles:
-    """The profiles found so far, and the share of rows in which an attribute is missing, where that is a state."""
+    """The profiles so far, and the share of rows in which an attribute is missing, if missing is a state."""
 
     def __init__(self, model: Model) -> None:
         self.schema = model.schema
@@ -128,7 +128,7 @@ class _Profiles:
 
 
 def class_profiles(model: Model) -> ClassProfiles:
-    """Read the profiles of the components off a naive Bayes model whose class was hidden."""
+    """Return the profiles of the components of a naive Bayes model with a hidden class."""
     page = _Profiles(model)
     for component in components_of(model):
         component.describe(page)

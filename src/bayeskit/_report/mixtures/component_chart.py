@@ -1,4 +1,4 @@
-"""Draws line charts: the history of EM, a criterion over the number of components."""
+"""Line charts: the history of EM, a criterion over the number of components."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def curve_picture(
             "No curve has a finite point, so there is nothing to draw of {title!r}.", title=title
         )
     everything = [point for points in found.values() for point in points]
-    whole = all(x == round(x) for x, _ in everything)  # steps of EM: there is nothing between
+    whole = all(x == round(x) for x, _ in everything)  # steps of EM are integers
     lines = tuple(
         _curve(i, name, points, f"{name}, in the end {points[-1][1]:.6g}")
         for i, (name, points) in enumerate(found.items())
@@ -67,14 +67,14 @@ def _curve(colour: int, name: str, points: Sequence[tuple[float, float]], descri
 def component_chart(
     found: Sequence[tuple[str, int, float]], criterion: str, *, lang: str = "en"
 ) -> PlotPicture:
-    """Draw a criterion, the least of which is the best.
+    """Draw a criterion, of which the lowest value is the best.
 
     Parameters
     ----------
     found : sequence of (covariance type, number of components, value)
         Values that are not finite are left out.
     criterion : str
-        The name of what is drawn.
+        The name of the criterion.
     lang : "en" or "zh"
 
     Examples
@@ -100,7 +100,7 @@ def component_chart(
         curves.append(_curve(i, kind, lines[kind], f"{kind} {criterion} {description}".strip()))
     ring = Points(np.array([best[1]]), np.array([best[2]]), None, 8.0, "ring", description=f"best: {said}")
     numbers = sorted({k for _, k, _ in points})
-    # Every number that was tried: there is nothing between.
+    # Label every number that was tried.
     ticks = tuple((float(k), str(k)) for k in numbers)
     x = Axis(words["choice_axis"], *around(map(float, numbers)), ticks=ticks)
     y = Axis(criterion, *around(value for _, _, value in points))

@@ -1,4 +1,4 @@
-"""Draws a Gaussian mixture over two columns: rows coloured by component, and an ellipse per component."""
+"""The picture of a Gaussian mixture over two columns: rows coloured by component, and ellipses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayeskit._report.charts.chart_words import chart_words
 from bayeskit._report.charts.plot import Axis, Key, Panel, Plot, Points, Ring, Shape, Tag
 
 Floats = NDArray[np.float64]
-# More rows would be one blot.
+# More rows would not be distinguishable.
 MOST_ROWS = 2_000
 MOST_LISTED, MOST_SHAPES = 12, 6
 SHAPES: tuple[Shape, ...] = ("disc", "square", "triangle", "cross")
@@ -46,14 +46,14 @@ def mixture_picture(
     *,
     lang: str = "en",
 ) -> PlotPicture:
-    r"""Draw rows and components; the inner ellipse of a component holds half of it, the outer one 95 %.
+    r"""Draw rows and components. The inner ellipse of a component contains half of it, the outer one 95 %.
 
     .. math:: (x - \mu)^T \Sigma^{-1} (x - \mu) = -2 \log(1 - p)
 
     Parameters
     ----------
     rows : array of shape (n, 2)
-        Rows with a missing cell are left out; of very many, some are drawn.
+        Rows with a missing cell are left out. Of very many rows, only some are drawn.
     components : array of shape (n,)
         The component of each row: its colour.
     weights, means, covariances : arrays of shape (K,), (K, 2), (K, 2, 2)
@@ -94,7 +94,7 @@ def mixture_picture(
         for k, mean in enumerate(means)
         for radius in (HALF, MOST)
     ]
-    # Last, so that nothing covers a number.
+    # Draw numbers last, so that nothing covers them.
     numbers = [Tag(x, y, str(k), f"mean of component {k}") for k, (x, y) in enumerate(means.tolist())]
     inside = np.vstack([rows[shown], *(ring.points for ring in rings)])
     across, up = (Axis(str(name), *around(inside[:, j].tolist())) for j, name in enumerate(names))
@@ -116,7 +116,7 @@ def _ellipse(mean: Floats, spread: Floats, radius: float) -> Floats:
 
 
 def _names(weights: Floats, shape: Mapping[str, Shape], words: Mapping[str, str]) -> tuple[Key, ...]:
-    """Return what to name: components by their colours, classes by their shapes."""
+    """Return the legend: components by colour, classes by shape."""
     found = [
         Key(words["mixture_component"].format(k=k, share=f"{weight:.1%}"), k)
         for k, weight in enumerate(weights[:MOST_LISTED])

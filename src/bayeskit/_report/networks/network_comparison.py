@@ -1,4 +1,4 @@
-"""Compares two graphs over the same nodes, such as a learned graph and the true one."""
+"""The comparison of two graphs over the same nodes, such as a learned graph and the true one."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def compare_graphs(
     >>> same.shd, same.dag_shd, same.dag_arcs.shared
     (0, 1, 1)
     """
-    distance = shd(learned, truth)  # refuses graphs over other nodes
+    distance = shd(learned, truth)  # raises an error if the nodes differ
     one, other = relations(learned), relations(truth)
     dag_arcs, dag_distance = None, None
     if isinstance(learned, Dag) and isinstance(truth, Dag):
@@ -150,7 +150,7 @@ def _arcs(graph: Dag | Cpdag) -> tuple[Arc, ...]:
 
 
 def pages_of(comparison: NetworkComparison) -> list[DisplayTable]:
-    """Return what is shown: the arcs, then the scores where there are rows."""
+    """Return the tables to show: the arcs, then the scores if there are any."""
     lines = [("neighbours", comparison.skeleton), ("arcs of the classes", comparison.arcs)]
     if comparison.dag_arcs is not None:
         lines.append(("arcs as directed", comparison.dag_arcs))

@@ -201,7 +201,7 @@ class NetworkExplanation:
 
 
 def connected(pieces: Sequence[Piece], target: Name) -> tuple[list[Piece], list[Piece]]:
-    """Part the factors that a path of shared variables joins to the target from the others."""
+    """Split the factors into those connected to the target by shared variables, and the others."""
     holding: dict[Name, list[Piece]] = {}
     for piece in pieces:
         for name in piece.names:
@@ -216,9 +216,9 @@ def connected(pieces: Sequence[Piece], target: Name) -> tuple[list[Piece], list[
 
 
 def elimination_order(pieces: Sequence[Piece], target: Name, max_cells: int) -> list[Name]:
-    """Return the variables in the order in which they are summed over: always the one of the smallest product.
+    """Return the variables in the order of summation: always the one with the smallest product.
 
-    Raises SettingError where the products have more than ``max_cells`` cells together.
+    Raises SettingError if the products have more than ``max_cells`` cells together.
     """
     size = {name: len(states) for p in pieces for name, states in zip(p.names, p.states, strict=True)}
     beside: dict[Name, set[Name]] = {name: set() for name in size}
@@ -249,7 +249,7 @@ def elimination_order(pieces: Sequence[Piece], target: Name, max_cells: int) -> 
 
 
 def eliminate(pieces: Sequence[Piece], order: Sequence[Name]) -> tuple[list[Step], list[Piece]]:
-    """Sum over the variables one by one; return the steps, and the factors that are left."""
+    """Sum over the variables one by one. Return the steps and the remaining factors."""
     alive, steps = list(pieces), list[Step]()
     for number, v in enumerate(order, 1):
         used = tuple(p for p in alive if v in p.names)
@@ -270,7 +270,7 @@ def states_of(pieces: Sequence[Piece]) -> Mapping[Name, tuple[Label, ...]]:
 
 
 def multiply(pieces: Sequence[Piece], names: Sequence[Name], states: Mapping[Name, Any]) -> Fractions:
-    """Multiply factors, the axes of the product in this order."""
+    """Return the product of factors, with its axes in this order."""
     product = np.full([len(states[n]) for n in names], Fraction(1), dtype=object)
     for piece in pieces:
         product = product * spread(piece, names)
@@ -278,7 +278,7 @@ def multiply(pieces: Sequence[Piece], names: Sequence[Name], states: Mapping[Nam
 
 
 def spread(piece: Piece, names: Sequence[Name]) -> Fractions:
-    """Return the numbers of a factor with an axis for each name, of length one where it has none."""
+    """Return the numbers of a factor with an axis for each name, of length 1 if the factor does not have it."""
     mine = [n for n in names if n in piece.names]
     values = piece.values.transpose([piece.names.index(n) for n in mine])
     return values.reshape([len(piece.states[piece.names.index(n)]) if n in mine else 1 for n in names])

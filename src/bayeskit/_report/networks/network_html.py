@@ -1,4 +1,4 @@
-"""Renders a network for notebooks: its size, its picture, and its tables in folds."""
+"""A network in notebooks: its size, its picture, and its tables, folded."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from bayeskit._report.drawing.network_scene import network_scene, title_of
 from bayeskit._report.drawing.svg import as_svg
 from bayeskit._visible import shorter
 
-# Beyond these a notebook shows how large the network is, and no more: pictures of more boxes cannot be read.
+# For larger networks, a notebook shows only the size, because the picture would be unreadable.
 MOST_NODES = 60
-# A noisy-MAX node of many parents has a table beyond all bounds.
+# The full table of a noisy-MAX node with many parents may be huge.
 MOST_CELLS = 100_000
-# In bytes: a notebook keeps every page it has shown. The picture comes first, then the smallest tables.
+# The maximum size in bytes, because a notebook stores every page. The picture comes first, then the smallest tables.
 LONGEST_PAGE = 48_000
 
 
 def network_html(network: Network, n_parameters: int | None = None) -> Html:
-    """Return the page that a notebook shows for a network.
+    """Return the HTML of a network for a notebook.
 
     Parameters
     ----------
     network : the network
-    n_parameters : its free parameters; None where it is not known yet
+    n_parameters : the number of free parameters, or None if it is not known yet
 
     Examples
     --------
@@ -64,19 +64,19 @@ def _boxed(lines: Sequence[Html]) -> Html:
 
 
 def tables_html(network: Network, room: int = LONGEST_PAGE) -> Html:
-    """Return the distribution of every node, each to be opened by a click."""
+    """Return the distribution of every node, each folded."""
     return folded(
         [(_summary(node), _body(network, node)) for node in network.nodes], "cpt(node) shows it", room
     )
 
 
 def folded(parts: Sequence[tuple[str, Html]], way: str, room: int = LONGEST_PAGE) -> Html:
-    """Return summaries with what is folded away under each, as long as there is room for it.
+    """Return summaries with folded content, as long as there is room for it.
 
     Parameters
     ----------
     parts : pairs of a summary and HTML
-    way : how to see what has no place
+    way : how to see the content for which there is no room
     room : bytes
 
     Examples
@@ -121,7 +121,7 @@ def _body(network: Network, node: Node) -> Html:
 
 
 def _regression(network: Network, node: Node, d: LinearGaussian) -> Html:
-    """A row for each configuration of the discrete parents: mean as a formula, and variance."""
+    """Return a row for each configuration of the discrete parents: the mean as a formula, and the variance."""
     chosen = [p for p in node.parents if network[p].is_discrete]
     numeric = [p for p in node.parents if not network[p].is_discrete]
     rows = []
@@ -136,7 +136,7 @@ def _regression(network: Network, node: Node, d: LinearGaussian) -> Html:
 
 
 def field_html(field: FactorGraph) -> Html:
-    """Return the page that a notebook shows for a Markov network.
+    """Return the HTML of a Markov network for a notebook.
 
     Examples
     --------

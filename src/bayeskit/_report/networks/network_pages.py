@@ -1,4 +1,4 @@
-"""Turns a network explanation into small tables, which every renderer draws."""
+"""A network explanation as small tables, which every renderer draws."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ NETWORK_WORDS = WordList(
 )
 
 
-# So many names are listed; the others are counted.
+# The maximum number of names to list. The others are only counted.
 _MOST_NAMES = 12
 
 
 def pages_of(explanation: NetworkExplanation) -> tuple[tuple[str, ...], list[tuple[DisplayTable, int]]]:
-    """Return the lines at the top, and the tables, each with the number of its first column that holds numbers."""
+    """Return the lines at the top, and the tables, each with the index of its first numeric column."""
     e, words = explanation, NETWORK_WORDS.of(explanation.lang)
     pages = [_factor(piece, words) for piece in e.factors]
     steps = [_step(step, k, words) for k, step in enumerate(e.steps, 1)]
@@ -50,13 +50,13 @@ def pages_of(explanation: NetworkExplanation) -> tuple[tuple[str, ...], list[tup
 
 
 def query_text(e: NetworkExplanation) -> str:
-    """Write the question: P(rain | wet = yes)."""
+    """Write the query: P(rain | wet = yes)."""
     given = evidence_text(e.evidence)
     return f"P({e.target} | {given})" if given else f"P({e.target})"
 
 
 def evidence_text(evidence: Mapping[Name, Any], most: int = _MOST_NAMES) -> str:
-    """Write what is known, the rest counted where it is much."""
+    """Write the evidence. If there is a lot, only count the rest."""
     shown = [f"{name} = {value}" for name, value in list(evidence.items())[:most]]
     return ", ".join([*shown, *(["…"] if len(evidence) > most else [])])
 
@@ -82,7 +82,7 @@ def _listed(names: Sequence[Name], words: WordList) -> str:
 
 
 def _factor(piece: Piece, words: WordList) -> tuple[DisplayTable, int]:
-    """A factor: a row for each configuration of all but its last variable."""
+    """Return a factor as a table, with a row for each configuration of all but its last variable."""
     title = f"{piece.called} = {piece.title}"
     if not piece.names:
         return DisplayTable(title, ("", words["number"]), (("", exact_text(piece.values.item())),), (), ()), 1
@@ -97,7 +97,7 @@ def _factor(piece: Piece, words: WordList) -> tuple[DisplayTable, int]:
 
 
 def _step(step: Step, k: int, words: WordList) -> tuple[DisplayTable, int]:
-    """A sum: a row for each configuration that is left, the products under the states, their sum last."""
+    """Return a sum as a table: a row for each remaining configuration, with the products and their sum."""
     names, states = step.product.names, step.product.states
     operands = [np.broadcast_to(spread(p, names), step.product.values.shape) for p in step.used]
     rows = []
@@ -140,7 +140,7 @@ def _times(numbers: Sequence[Fraction], product: Fraction) -> str:
 
 
 def _divided(p: Fraction, z: Fraction, share: Fraction) -> str:
-    """Write p/z, what it is as a fraction of small numbers, and its digits."""
+    """Write p/z, the same as a fraction of small numbers, and as a decimal."""
     over, under = (f"({t})" if "/" in t else t for t in (exact_text(p), exact_text(z)))
     parts = [f"{over}/{under}"] if z != 1 else []
     parts.append(exact_text(share))
