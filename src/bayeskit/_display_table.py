@@ -1,4 +1,4 @@
-"""A table for display, with renderers for text, Rich and HTML (the LaTeX renderer is `report.latex`).
+"""A table for display, with renderers for text, Rich and HTML (the LaTeX renderer is in `_report/latex`).
 
 Code that shows rows and columns makes a `DisplayTable`. Column widths, alignment, escaping, and how much of a
 long table a notebook shows are decided here.
@@ -15,7 +15,7 @@ from bayeskit._markup import Html, join, paragraphs, tag
 from bayeskit._messages import WordList, run_on
 from bayeskit._visible import shorter, visible
 
-# What a notebook shows of a long or wide table; more is counted, not shown. Longer texts end in an ellipsis.
+# The limits of a table in a notebook. Rows and columns beyond these are only counted, and longer texts are cut.
 MOST_ROWS = 60
 MOST_COLUMNS = 16
 LONGEST_NOTE = 1_000
@@ -32,22 +32,22 @@ class Shade:
 
 @dataclass(frozen=True)
 class DisplayTable:
-    """A title, a table with a header, its last rows set apart, and notes under it: words in which nothing is hidden.
+    """A title, a header, rows, totals in separate last rows, and notes. Control characters in texts are made visible.
 
     Attributes
     ----------
     title : str
     header : tuple of str
-        Empty where there is none.
+        Empty if there is none.
     rows, totals : tuples of tuples of str
         A cell may be `Html`, for a table that is shown as HTML only. A row of one cell runs over all columns.
     notes : tuple of str
     names : int
-        How many cells of a row, from its beginning, head it.
+        The number of cells at the start of a row that are its heading.
     right : int or None
-        The columns from this one on hold numbers, which are set to the right. None: the last of four or more.
+        The first column of numbers, which are right-aligned. None: the last column of four or more.
     of_texts : bool
-        Whether cells are sentences: a notebook would set them to the right.
+        Whether cells are sentences, which a notebook would right-align by default.
     shades : tuple of tuples of Shade
         The background of each cell of ``rows`` that is not a name. Only HTML shows them. Empty: there are none.
     """
@@ -79,7 +79,7 @@ class DisplayTable:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """How wide each column must be, a wide character counting two."""
+        """The width of each column, where a wide character counts as two."""
         n = max(map(len, self.lines), default=0)
         return tuple(
             max(map(display_width, cells))
@@ -87,7 +87,7 @@ class DisplayTable:
         )
 
     def is_right(self, column: int) -> bool:
-        """Whether a column is set to the right."""
+        """Whether a column is right-aligned."""
         last = len(self.header) - 1
         return column >= self.right if self.right is not None else column == last > 2
 
@@ -97,7 +97,7 @@ def _visible_cell(cell: object) -> str:
 
 
 def display_width(text: str) -> int:
-    """Return the width of a text; accents that combine take none.
+    """Return the width of a text. Combining accents have width 0.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def _width(character: str) -> int:
 
 
 def padded(text: str, width: int, right: bool = False) -> str:
-    """Fill a text with blanks up to a width.
+    """Pad a text with spaces to a width.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def padded(text: str, width: int, right: bool = False) -> str:
 
 
 def as_text(table: DisplayTable) -> str:
-    """Return a table as plain lines, its columns aligned.
+    """Return a table as plain text with aligned columns.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def as_text(table: DisplayTable) -> str:
 
 
 def text_lines(table: DisplayTable) -> list[str]:
-    """Return the header and the rows, cells under each other.
+    """Return the header and the rows as lines with aligned columns.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def text_lines(table: DisplayTable) -> list[str]:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Put cells under each other, two blanks between columns, all to the left.
+    """Return rows as lines with left-aligned columns, separated by two spaces.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def as_rich(table: DisplayTable) -> Any:
-    """Return a table as something that ``rich.console.Console.print`` draws."""
+    """Return a table as a Rich renderable."""
     from rich.box import SIMPLE
     from rich.console import Group
     from rich.table import Table
@@ -214,7 +214,7 @@ def as_html(table: DisplayTable, *, whole: bool = False, lang: str = "en", rest:
     Parameters
     ----------
     table : DisplayTable
-    whole : show every row and column, however many there are
+    whole : show all rows and columns
     lang : the language of the note about what is not shown
     rest : how to get the rest
 
@@ -239,7 +239,7 @@ def as_html(table: DisplayTable, *, whole: bool = False, lang: str = "en", rest:
 
 
 def table_html(table: DisplayTable, number_class: str = "") -> Html:
-    """Return the table alone, every row of it; cells of numbers may have a class.
+    """Return only the table, with all rows; cells of numbers may have a CSS class.
 
     Examples
     --------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @kernel
 def set_all(array: Any, value: Any) -> None:
-    """Write a value into every cell of a flat array: an assignment to a slice takes far longer to compile."""
+    """Write a value into every cell of a flat array. A slice assignment would take far longer to compile."""
     for i in range(array.shape[0]):
         array[i] = value
 
@@ -40,7 +40,7 @@ def _exact_product(a: float, b: float) -> tuple[float, float]:
 def _plain_fma(a: float, b: float, c: float) -> float:
     a, b, c = float(a), float(b), float(c)
     size = abs(a * b)
-    # Elsewhere the halves of a product overflow, or its error is no normal number.
+    # Outside this range, the halves of a product overflow, or its error is subnormal.
     if not (2.0**-400 < size < 2.0**400 and abs(a) < 2.0**500 and abs(b) < 2.0**500 and abs(c) < 2.0**900):
         if a == 0.0 or b == 0.0 or not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
             return a * b + c
@@ -52,7 +52,7 @@ def _plain_fma(a: float, b: float, c: float) -> float:
     product, error = _exact_product(a, b)
     total, lost = _exact_sum(product, c)
     rest, beyond = _exact_sum(lost, error)
-    # Rounding twice may be wrong by one bit unless the first time is to odd (Boldo and Melquiond, 2008).
+    # Rounding twice may be wrong by one bit, unless the first rounding is to odd (Boldo and Melquiond, 2008).
     if beyond != 0.0 and not struct.pack("<d", rest)[0] & 1:
         rest = math.nextafter(rest, math.copysign(math.inf, beyond))
     return total + rest
@@ -84,7 +84,7 @@ def ones(typing_context: Any, word: Any) -> Any:
 
 @intrinsic(plain=lambda word: (int(word) & -int(word)).bit_length() - 1)
 def lowest_bit(typing_context: Any, word: Any) -> Any:
-    """Return the place of the lowest bit that is set in a word that is not zero."""
+    """Return the position of the lowest set bit of a non-zero word."""
     from numba import types
 
     def generate(context: object, builder: IRBuilder, signature: object, arguments: Sequence[Value]) -> Value:

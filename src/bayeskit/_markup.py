@@ -1,7 +1,7 @@
-"""Builds HTML elements and documents, and escapes all text.
+"""HTML elements and documents, with all text escaped.
 
-A piece that is made is an `Html`, and any other text is escaped when it is put into one, so nothing is escaped twice
-and nothing is forgotten. Pictures are SVG and have a writer of their own (``_report/drawing/svg.py``).
+Generated elements are `Html`. Any other text is escaped when it is inserted, so nothing is escaped twice or forgotten.
+Pictures are SVG and have their own writer (``_report/drawing/svg.py``).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Iterable
 
 from bayeskit._visible import escape, visible
 
-# What XML 1.0 cannot hold, not even escaped.
+# Characters that XML 1.0 does not allow, not even escaped.
 _FORBIDDEN = re.compile("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def plain(value: object) -> str:
-    """Return a name or state as one line that XML can hold: blanks for line breaks, � for what it cannot.
+    """Return a name or state as one line of valid XML text: spaces for line breaks, � for forbidden characters.
 
     >>> plain("a\\nb\\x00")
     'a b�'
@@ -25,7 +25,7 @@ def plain(value: object) -> str:
 
 
 class Html(str):
-    """Text that is HTML already."""
+    """Text that is already HTML."""
 
     __slots__ = ()
 
@@ -43,12 +43,12 @@ def text(value: object) -> Html:
 
 
 def join(parts: Iterable[object], between: str = "") -> Html:
-    """Set pieces one after the other, with HTML between them."""
+    """Concatenate pieces, with HTML between them."""
     return Html(between.join(map(text, parts)))
 
 
 def tag(name: str, *inside: object, cls: str = "", attributes: str = "") -> Html:
-    """Make an element.
+    """Return an element.
 
     >>> tag("p", "a < b", cls="faint")
     '<p class="faint">a &lt; b</p>'
@@ -58,7 +58,7 @@ def tag(name: str, *inside: object, cls: str = "", attributes: str = "") -> Html
 
 
 def paragraphs(lines: Iterable[object]) -> Html:
-    """Make a paragraph of each line.
+    """Return a paragraph for each line.
 
     >>> paragraphs(["a", "<b>"])
     '<p>a</p><p>&lt;b&gt;</p>'
@@ -67,7 +67,7 @@ def paragraphs(lines: Iterable[object]) -> Html:
 
 
 def filled(pattern: str, **values: object) -> Html:
-    """Fill a text of ours, which holds no HTML, with values, which may.
+    """Insert values, which may be HTML, into a text of ours, which is not.
 
     >>> filled("{n} < {m}", n=Html("<i>1</i>"), m="<2>")
     '<i>1</i> &lt; &lt;2&gt;'

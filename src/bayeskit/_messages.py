@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 VARIABLE = "BAYESKIT_LANG"
-# Language → folder of its catalogue. That of English holds only what the command line words otherwise.
+# Language → folder of its catalogue. The English one contains only messages that the command line words differently.
 LANGUAGES = {"en": "en", "zh": "zh_CN"}
 # A context (msgctxt) with its own wording: commands have flags instead of arguments.
 COMMAND_LINE = "command line"
@@ -77,8 +77,8 @@ def speaking(language: str | None, context: str | None = None) -> Iterator[None]
 class Message:
     """A message, or a part of one, that is formatted in the current language when it is shown.
 
-    Values that may change, or that cannot travel between processes, are kept as the template shows them; texts,
-    numbers and other messages are kept as they are. Without values a template is not formatted, and braces stay.
+    Values that may change, or that cannot be pickled, are stored as the template shows them. Texts, numbers and other
+    messages are stored unchanged. Without values, a template is not formatted, and braces stay.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Message:
         self.values = _fixed_values(template, values)
 
     def render(self, translate: _Translate) -> str | None:
-        """Return the text as a translator of templates has it, None where some part has no translation."""
+        """Return the text in the language of a translator, or None if some part has no translation."""
         template = translate(self.template) if self.template else ""
         if template is None or not self.values:
             return template
@@ -156,7 +156,7 @@ class Term(Message):
 class RowNumber(Message):
     """The number of a row: counted from 0 in Python (and messages say so), from 1 on the command line.
 
-    ``begins`` is whether a sentence begins with it.
+    ``begins`` says whether it is the start of a sentence.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class RowNumber(Message):
 
 
 class Joined:
-    """Items with the sign of the current language between them; an item may be a message itself.
+    """Items with the separator of the current language between them. An item may be a message.
 
     Examples
     --------
@@ -207,7 +207,7 @@ class Joined:
         self.sign = sign
 
     def render(self, translate: _Translate) -> str | None:
-        """Return the items as a translator of templates has them, None where some part has no translation."""
+        """Return the items in the language of a translator, or None if some part has no translation."""
         parts = [item if isinstance(item, str) else item.render(translate) for item in self.items]
         whole = [part for part in parts if part is not None]
         sign = translate(self.sign)
@@ -236,7 +236,7 @@ class Joined:
 
 
 def as_message(text: str | Message) -> Message:
-    """Return a part of a message as one: a text without values is a template as well."""
+    """Return a text or a message as a message. A text is a template without values."""
     return text if isinstance(text, Message) else Message(text)
 
 
@@ -387,7 +387,7 @@ def text_in(lang: str, template: str) -> str:
 
 
 def run_on(sentences: Iterable[str], lang: str) -> str:
-    """Put sentences one behind the other, with a blank between them where the language has one.
+    """Join sentences, with a space between them if the language uses one.
 
     Examples
     --------
@@ -442,7 +442,7 @@ _LINE = re.compile(r'(?:(msgctxt|msgid|msgstr) )?(".*")')
 
 
 def entries_of(text: str) -> Iterator[tuple[tuple[str | None, str], str]]:
-    r"""Read the entries of a .po file, without its header and what has no translation yet.
+    r"""Read the entries of a .po file, without its header and entries that have no translation yet.
 
     Examples
     --------

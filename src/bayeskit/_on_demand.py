@@ -1,4 +1,4 @@
-"""Imports the names of a package on first use (PEP 562)."""
+"""Import of a package's names on first use (PEP 562)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def on_demand(
     ----------
     package : its name
     homes : {name: module}
-        A name is kept once it was asked for. No module may have the name of what it holds: importing it would put
-        the module in the name's place.
-    modules : names of submodules that are there without being imported
+        A name is stored after its first use. No module may have the name of an object in it, because importing the
+        module would replace the object.
+    modules : names of submodules that can be used without importing them
 
     Examples
     --------

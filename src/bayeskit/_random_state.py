@@ -1,4 +1,4 @@
-"""Reads ``random_state`` parameters: an integer, a generator or None."""
+"""The ``random_state`` parameter: an integer, a generator or None."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bayeskit.typing import Seed
 
 
 def generator_of(random_state: Seed) -> np.random.Generator:
-    """Return the generator that is meant: a new one for a number or None, the given one to go on with.
+    """Return a generator: a new one for an integer or None, or the given one.
 
     >>> rng = np.random.default_rng(1)
     >>> generator_of(rng) is rng
@@ -26,7 +26,7 @@ def generator_of(random_state: Seed) -> np.random.Generator:
 
 
 def seed_of(random_state: Seed) -> int:
-    """Return a whole number to make generators from: the given one, or one that is drawn.
+    """Return an integer seed: the given one, or a random one.
 
     >>> seed_of(7)
     7
@@ -38,7 +38,7 @@ def seed_of(random_state: Seed) -> int:
 
 
 def refused_random_state(random_state: object) -> SettingError:
-    """Return the error that says what a ``random_state`` may be."""
+    """Return the error for an invalid ``random_state``."""
     return SettingError(
         "random_state is {random_state!r}; give a whole number, 0 or more, a generator of NumPy, or None.",
         random_state=random_state,

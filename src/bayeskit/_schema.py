@@ -29,7 +29,7 @@ LARGEST_BYTE_TABLE = 254
 # The number of attributes of a schema that a notebook shows.
 MOST_SHOWN = 60
 
-# Levels in levels of a name, and the bits of a whole number: no one means more, and Python writes no more.
+# The maximum nesting of a name, and the maximum bits of an integer in it.
 DEEPEST_NAME, LONGEST_NUMBER = 8, 2**12
 
 # A column of codes 0, 1, 2, … may not need a larger table than this, whatever it contains.
@@ -82,7 +82,7 @@ def column_name(name: object) -> Name:
         return found
     try:
         shown = repr(name)
-    except Exception:  # a whole number of thousands of digits, an object of any kind
+    except Exception:  # an integer with thousands of digits, or any other object
         shown = f"by a {type(name).__name__}"
     raise ColumnError(
         "A column is named {shown}, which a saved model could not find again. Rename it; names of another kind "
@@ -160,7 +160,7 @@ def state_code(name: Name, states: Sequence[Label], value: object) -> int:
 def _equal(state: object, value: object) -> bool:
     try:
         return bool(state == value)
-    except (TypeError, ValueError):  # an array, or something that refuses to be compared
+    except (TypeError, ValueError):  # an array, or something that cannot be compared
         return False
 
 
@@ -386,7 +386,7 @@ class Schema:
 
     @property
     def vocabulary(self) -> Vocabulary | None:
-        """The words that texts are read by, if there are texts."""
+        """The vocabulary of the text columns, or None without texts."""
         return None if self.block is None else self.block.vocabulary
 
     @property
@@ -398,7 +398,7 @@ class Schema:
         return self.block.width if texts is None else len(self.attributes) - 1 + len(texts.places)
 
     def order_of(self, names: tuple[Name, ...]) -> tuple[Name, ...]:
-        """Bring the columns of a table into the order of the attributes: the block of texts is the last."""
+        """Return the columns of a table in the order of the attributes. The block of texts is last."""
         if self.vocabulary is None:
             return names
         texts = self.vocabulary.places
@@ -406,8 +406,8 @@ class Schema:
 
     @cached_property
     def runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """The first state and the number of states of each categorical attribute, where all are runs of
-        whole numbers; else None."""
+        """The first state and the number of states of each categorical attribute, if all are consecutive integers;
+        otherwise None."""
         first = [v.first_of_run for v in self.categorical]
         if not first or any(f is None or abs(f) > 2**62 for f in first):
             return None

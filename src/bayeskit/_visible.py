@@ -1,4 +1,4 @@
-r"""Makes text safe to display by escaping control characters and direction marks.
+r"""Text that is safe to display, with control characters and direction marks escaped.
 
 Names of columns, states, classes and files come from untrusted files. ``ESC [ 2 J`` in a name would clear the
 user's screen, and U+202E would show the rest of the line backwards.
@@ -20,7 +20,7 @@ _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def visible(value: object) -> str:
-    r"""Return a name or a value as one line in which nothing is hidden.
+    r"""Return a name or a value as one line with visible control characters.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def visible(value: object) -> str:
 
 
 def visible_lines(text: object) -> str:
-    r"""Return a text of several lines in which nothing else is hidden.
+    r"""Return a text of several lines, with all other control characters made visible.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def visible_lines(text: object) -> str:
 
 
 def shorter(value: object, most: int = 60) -> str:
-    """Return a name as a notebook shows it: nothing in it hidden, and one that is very long is cut.
+    """Return a name for a notebook, with visible control characters, cut if it is very long.
 
     >>> shorter("a_very_long_name", 8)
     'a_very_…'
@@ -53,7 +53,7 @@ def shorter(value: object, most: int = 60) -> str:
 
 
 def escape(value: object) -> str:
-    r"""Return a name or a text for HTML, nothing in it hidden and nothing a tag.
+    r"""Return a name or a text escaped for HTML, with visible control characters.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def escape(value: object) -> str:
 
 
 def json_text(value: Any, indent: int | None = None, ascii_only: bool = False) -> str:
-    r"""Return a value as JSON; what is hidden in its texts is escaped, and comes back when it is read.
+    r"""Return a value as JSON. Control characters in texts are escaped, and restored when the JSON is read.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def _written(found: re.Match[str]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value that JSON can hold: numbers, texts, truth values and None as they are, others as text.
+    """Return a value as JSON allows it: numbers, texts, booleans and None unchanged, others as text.
 
     Examples
     --------

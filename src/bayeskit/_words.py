@@ -1,4 +1,4 @@
-"""Splits texts into words or characters, and turns them into counts of a vocabulary."""
+"""Texts as words or characters, and as counts of the words of a vocabulary."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bayeskit.errors import Incompatible
 Codes = NDArray[np.int64]
 
 ANALYZERS = ("auto", "word", "char")
-# The most units in one word of a vocabulary.
+# The maximum number of units in one word of a vocabulary.
 MOST_UNITS = 8
 WEIGHTINGS = ("log", "tf-idf", "binary", "count")
 
@@ -40,14 +40,14 @@ class Splitting:
     Attributes
     ----------
     analyzer : "auto", "word" or "char"
-        A unit is a word; where writing has no spaces between words, a character ("auto"). Or it is a word
-        everywhere, or a character everywhere.
+        "auto": a unit is a word, or a character in scripts without spaces between words. "word": always a word.
+        "char": always a character.
     ngram_range : (int, int)
-        The least and the largest number of units in a row that count as one word of the vocabulary.
+        The smallest and the largest number of consecutive units in one word of the vocabulary.
     lowercase : bool
-        Read capitals as small letters, and full-width forms as the usual ones.
+        Convert to lower case, and full-width characters to the usual ones.
     stop_words : frozenset of str
-        Units that are left out before they are joined.
+        Units that are removed before n-grams are formed.
     """
 
     analyzer: str = "auto"
@@ -73,11 +73,11 @@ class Splitting:
 
     @property
     def between(self) -> str:
-        """What stands between the units of a word of the vocabulary."""
+        """The separator between the units of a word of the vocabulary."""
         return "" if self.analyzer == "char" else " "
 
     def known_words(self, words: Iterable[str]) -> tuple[str, ...]:
-        """Return words that a user wrote as those of a vocabulary, sorted; what has no unit is none.
+        """Return a user's words in the form of a vocabulary, sorted. A word without units is dropped.
 
         >>> Splitting().known_words(["Free call", "好吃", "?"])
         ('free call', '好 吃')
@@ -91,7 +91,7 @@ class Splitting:
 
 
 def shown_word(word: str) -> str:
-    """Write a word of a vocabulary as a reader would: no spaces between Chinese characters.
+    """Return a word of a vocabulary for display, without spaces between Chinese characters.
 
     >>> shown_word("好 吃"), shown_word("free call")
     ('好吃', 'free call')
@@ -105,9 +105,9 @@ class Units:
 
     Attributes
     ----------
-    names : the different units
+    names : the distinct units
     codes : array of shape (units in all texts,)
-    text : array of the same shape, the text that each unit stands in
+    text : array of the same shape, the text of each unit
     """
 
     names: list[str]
@@ -136,9 +136,9 @@ def split(texts: Iterable[str], splitting: Splitting) -> Units:
 
 
 def document_counts(units: Units, splitting: Splitting, least: int = 1) -> dict[str, int]:
-    """Count the texts that have each word, of those that at least so many have.
+    """Return the number of texts of each word that is in at least ``least`` texts.
 
-    A row of units can be in as many texts only if all parts of it are, so the others are left out early.
+    An n-gram cannot be in more texts than its parts, so others are dropped early.
 
     >>> document_counts(split(["to be or", "to be"], Splitting()), Splitting(), 2)
     {'to': 2, 'be': 2, 'to be': 2}
@@ -171,7 +171,7 @@ def document_counts(units: Units, splitting: Splitting, least: int = 1) -> dict[
 
 
 def _numbered(keys: Codes) -> tuple[Codes, Codes]:
-    """Return the different keys and the place of each key among them: a third faster than ``np.unique``."""
+    """Return the distinct keys and the index of each key among them, a third faster than ``np.unique``."""
     order = np.argsort(keys)
     ascending = keys[order]
     first = np.diff(ascending, prepend=ascending[:1] - 1) != 0
@@ -191,16 +191,16 @@ def _texts_with(nodes: Codes, texts: Codes, n_nodes: int, n_texts: int) -> Codes
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words whose occurrences in a text make a block of numbers, and how they are found and weighed.
+    """The words that are the columns of a block, and how they are found and weighted.
 
     Attributes
     ----------
     words : the columns of the block
-    places : the columns of the table that hold text, by number; several are read as one text
+    places : the indices of the text columns of the table; several are read as one text
     splitting : Splitting
     weighting : "log", "tf-idf", "binary" or "count"
-        A word that occurs n times has the number 1 + log n, the same times its idf, 1, or n. Each text is then
-        divided by its Euclidean length.
+        A word that occurs n times has the value 1 + log n, the same times its idf, 1, or n. Each text is then divided
+        by its Euclidean norm.
     idf : the weights of the words, for "tf-idf"
     """
 
@@ -211,7 +211,7 @@ class Vocabulary:
     idf: tuple[float, ...] | None = None
 
     def block(self, units: Units) -> Any:
-        """Return the weighed words of each text: a sparse matrix of shape (texts, words).
+        """Return the weighted words of each text: a sparse matrix of shape (texts, words).
 
         >>> vocabulary = Vocabulary(("be", "to", "to be"))
         >>> vocabulary.block(split(["to be", "not"], Splitting())).toarray().round(3).tolist()
@@ -239,7 +239,7 @@ class Vocabulary:
 
     @property
     def is_sound(self) -> bool:
-        """Whether every part is what it should be: a file may hold anything."""
+        """Whether every field is valid; a file may contain anything."""
         splitting = self.splitting
         counts = (*self.places, *splitting.ngram_range)
         weights = () if self.idf is None else self.idf
@@ -276,7 +276,7 @@ class Vocabulary:
 
 
 class _Trie:
-    """Finds the words of a vocabulary in rows of units: a node for each beginning of a word."""
+    """Finds the words of a vocabulary in sequences of units, with a node for each prefix of a word."""
 
     def __init__(self, words: Collection[str], splitting: Splitting) -> None:
         units: dict[str, int] = {}
@@ -298,7 +298,7 @@ class _Trie:
         ]
 
     def features(self, units: Units) -> Iterator[tuple[Codes, Codes]]:
-        """Give (text, word) of every occurrence, the words of one unit first."""
+        """Yield (text, word) of every occurrence, words of one unit first."""
         yield np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         known = np.fromiter((self.units.get(name, -1) for name in units.names), np.int64, len(units.names))
         codes = known[units.codes] if len(known) else units.codes
@@ -326,14 +326,14 @@ class _Level:
         self.keys, self.n_units = keys[self.order], n_units
         self.words = np.full(len(nodes), -1, dtype=np.int64)
         self.words[list(words)] = list(words.values())
-        # All words begin at one node: there a unit is looked up, not searched for.
+        # All words start at one node, where a unit is looked up directly.
         self.first: Codes | None = None
         if not pairs[:, 0].any():
             self.first = np.full(n_units, -1, dtype=np.int64)
             self.first[pairs[:, 1]] = np.arange(len(pairs))
 
     def children(self, parents: Codes, units: Codes) -> tuple[NDArray[np.bool_], Codes]:
-        """Return which of these have a child by their unit, and the children; any number where there is none."""
+        """Return which of these have a child for their unit, and the children; arbitrary if there is none."""
         if self.first is not None:
             found = np.where(parents == 0, self.first[units], -1)
             return found >= 0, found

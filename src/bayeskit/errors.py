@@ -78,7 +78,7 @@ class _Shown(Exception):
         return f"{type(self).__name__}({str(self)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Errors made from parts travel between processes as what they became.
+        # Pickle the finished error, not the arguments that it was made from.
         return _remade, (type(self), self.args, self.__dict__)
 
 
@@ -246,7 +246,7 @@ def _in_bytes(amount: float) -> str:
 
 
 def _rounded(number: float) -> str:
-    """Write a number in three digits; a whole number of Python may be beyond any float."""
+    """Write a number in three digits. A Python integer may exceed any float."""
     return f"{number:.3g}" if number < 1e300 else f"1e+{math.floor(math.log10(number))}"
 
 

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-# Imaginary rows are added up over cells, and what they add up to must be a number.
+# The largest imaginary count, so that sums over cells stay finite.
 LARGEST = 1e300
 
 
@@ -56,7 +56,7 @@ class Prior(Protocol):
 
 def check_number(value: Any, what: str, least: float = 0.0) -> None:
     """Raise an error if a value is not a number, too small, or too large to be summed."""
-    # Beside a number of 4 bytes NumPy would make one of the bounds, too.
+    # NumPy would convert the bounds to the type of a float32 value.
     number = value.item() if isinstance(value, np.generic) else value
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not (is_number and least <= number <= LARGEST):
@@ -319,7 +319,7 @@ class WittenBell:
     """
 
 
-# A prior of anything; as users write one: by name or, for Lidstone, as a number; and for all attributes of a model.
+# Types of priors: for tables, for anything, as users write them (by name or number), and for all attributes.
 TablePrior = Prior | BackOff | WittenBell
 AnyPrior = TablePrior | NormalInverseGamma
 PriorLike = AnyPrior | str | float

@@ -30,21 +30,21 @@ Codes: TypeAlias = NDArray[np.integer]
 Array: TypeAlias = NDArray[np.generic]
 
 PathLike: TypeAlias = str | os.PathLike[str]
-# Rows: an array, rows of cells, a frame, a sparse matrix; from a file or in batches too where a verb says so.
-# A mapping's keys are Any: names of any one kind, since a dict of strings is no mapping of all that can be a name.
+# Rows: an array, rows of cells, a frame, a sparse matrix; some methods also accept files or batches.
+# The keys of a mapping are Any, because Mapping is invariant in its keys: a dict of strings is not a mapping of names.
 TableLike: TypeAlias = ArrayLike | Frame | Sequence[Sequence[object]] | Mapping[Any, Collection[object]]
 RowSource: TypeAlias = TableLike | PathLike | Iterable[object]
 # One row: its cells in order, or by the names of columns.
 RowLike: TypeAlias = ArrayLike | Frame | Sequence[object] | Mapping[Any, object]
 # A label for each row; missing labels may be among them.
 LabelsLike: TypeAlias = ArrayLike | Frame | Sequence[Hashable]
-# A weight for each row, or the column that holds them.
+# A weight for each row, or the name of the column of weights.
 WeightsLike: TypeAlias = ArrayLike | Frame | Name
 # One column or node by its name, or several.
 NamesLike: TypeAlias = Name | Iterable[Name]
-# The states of a node in their order; float or "continuous" for a node of numbers; None where they are not known yet.
+# The states of a node in order; float or "continuous" for a continuous node; None if they are not known yet.
 StatesLike: TypeAlias = Iterable[Label] | type[float] | Literal["continuous"] | None
-# Into how many intervals numbers are cut, or where, for all columns or by column.
+# The number of intervals of numeric columns, or the cut points, for all columns or by column.
 CutsLike: TypeAlias = int | Mapping[Any, int | Sequence[float]] | None
 Seed: TypeAlias = int | np.integer | np.random.Generator | np.random.RandomState | None
 
@@ -54,5 +54,5 @@ ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float] | None
 CategoricalFeatures: TypeAlias = (
     Literal["from_dtype", "all"] | Sequence[Name] | Sequence[int] | Sequence[bool] | None
 )
-# What each action costs under each class: actions × classes, or by their names.
+# The cost of each action in each class: actions × classes, or by name.
 LossLike: TypeAlias = ArrayLike | Frame | Mapping[Any, Mapping[Any, float]] | None

@@ -27,7 +27,7 @@ _SMALLEST = (r"\scriptsize", 0.74)
 
 @dataclass(frozen=True)
 class Stacking:
-    """Which formulas are written in several lines: those wider than ``width``, and perhaps densities."""
+    """Which formulas are written in several lines: those wider than ``wider_than``, and densities if set."""
 
     wider_than: float = math.inf
     densities: bool = False
