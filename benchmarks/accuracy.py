@@ -1,11 +1,11 @@
 """How accurate is every model here, against scikit-learn's, boosted trees and scikit-bayes', over many tables?
 
-Five stratified folds with a fixed seed of every set (``NAME.parquet``, last column the class) of a folder. Each
-(set, model) runs in a process of its own with one thread, a limit of CPU seconds a fold and of memory; every fold
-leaves a line of JSON, and a rerun does only what is not there. Of a set larger than ``--limit-rows`` a seeded
-sample is taken. ``accuracy_models.py`` says what each model is given, ``--table`` writes ``results/accuracy.md``.
-LightGBM, CatBoost and interpret's EBM take part where they are installed. A long run can be made in pieces:
-``--stop-after`` starts nothing new after so many minutes, and the next run goes on from there.
+Every set (``NAME.parquet``, last column the class) of a folder is split into five stratified folds with a fixed seed.
+Each (set, model) runs in its own process with one thread, and with a limit on memory and on CPU seconds per fold. Every
+fold adds a line of JSON, and a rerun computes only what is missing. A set larger than ``--limit-rows`` is sampled with
+a fixed seed. ``accuracy_models.py`` describes the input of each model, and ``--table`` writes ``results/accuracy.md``.
+LightGBM, CatBoost and interpret's EBM are included if they are installed. A long run can be split: ``--stop-after``
+starts nothing new after this many minutes, and the next run continues from there.
 
     python benchmarks/accuracy.py --data FOLDER --peers-python PEERS/bin/python
     python benchmarks/accuracy.py --sets iris,car --models NaiveBayes,RandomForest
@@ -39,7 +39,7 @@ from harness import RESULTS, _cpu_model, _versions
 
 Record = dict[str, Any]
 DATA = Path(os.environ.get("BENCH_DATA", Path(__file__).with_name("data")))
-# What waits or is hindered takes no CPU: that is ended after so many times the limit.
+# A process that waits uses no CPU time, so it is ended after this many times the limit in wall time.
 PATIENCE = 10
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -65,7 +65,7 @@ def options() -> argparse.Namespace:
 
 
 def chosen(asked: str | None, known: list[str], what: str) -> list[str]:
-    """The names asked for, in the order of those known."""
+    """Return the requested names, in the order of the known ones."""
     names = known if asked is None else asked.split(",")
     for name in set(names) - set(known):
         raise SystemExit(f"There is no {what} {name!r}. There are: {', '.join(known)}.")
@@ -80,7 +80,7 @@ def sets_of(folder: Path) -> list[str]:
 
 
 def folds_of(work: Record) -> Iterator[Record]:
-    """Run one (set, model) in a process; yield a record for every fold, whatever happens to the process.
+    """Run one (set, model) in a process, and yield a record for every fold, even if the process fails.
 
     After a fold that takes too long the later ones are not tried.
     """
@@ -126,7 +126,7 @@ def folds_of(work: Record) -> Iterator[Record]:
 def missing(
     given: argparse.Namespace, names: list[str], wanted: list[str]
 ) -> list[tuple[str, str, list[int]]]:
-    """What is still to do: (set, model, folds)."""
+    """Return what is missing: (set, model, folds)."""
     there: set[tuple[str, str, int]] = set()
     if given.again != "all":
         for record in accuracy_table.read(given.results, given.limit_rows).records:

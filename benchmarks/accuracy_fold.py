@@ -1,4 +1,4 @@
-"""One set, one model: learn and answer each fold, and print one line of JSON a fold. ``accuracy.py`` starts it."""
+"""Fit and predict each fold of one set with one model, and print a line of JSON per fold. ``accuracy.py`` starts it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WARM_UP = 1000
 
 
 def read(data: Path, name: str, limit_rows: int) -> tuple[pd.DataFrame, NDArray[np.int64]]:
-    """Read a set; of one that is larger than the limit, a seeded sample. The class is the last column."""
+    """Read a set, or a seeded sample of it if it is larger than the limit. The class is the last column."""
     frame = pd.read_parquet(data / f"{name}.parquet")
     if len(frame) > limit_rows:
         kept = np.random.default_rng(SEED).permutation(len(frame))[:limit_rows]
@@ -35,7 +35,7 @@ def read(data: Path, name: str, limit_rows: int) -> tuple[pd.DataFrame, NDArray[
 
 
 def kind(X: pd.DataFrame) -> str:
-    """Which of the table's groups a set belongs to."""
+    """Return the group of a set in the table."""
     n = len(categories(X))
     return "categorical" if n == X.shape[1] else "mixed" if n else "numeric"
 
@@ -48,7 +48,7 @@ def scores(proba: NDArray[np.float64], y: NDArray[np.int64]) -> dict[str, float 
     [0.25, 0.4301, 0.5473, 0.75]
     """
     true = proba[np.arange(len(y)), y]
-    # A class that no row of the fold has, or all rows have, leaves nothing to rank.
+    # If no row or every row of the fold has a class, there is no AUC for it.
     areas = [roc_auc_score(y == c, proba[:, c]) for c in np.unique(y) if (y != c).any()]
     return {
         "error": float((proba.argmax(axis=1) != y).mean()),
@@ -59,7 +59,7 @@ def scores(proba: NDArray[np.float64], y: NDArray[np.int64]) -> dict[str, float 
 
 
 def run(model: Model, split: Split, y_test: NDArray[np.int64], n_classes: int) -> dict[str, Any]:
-    """Score one fold, or say why there is no score."""
+    """Score one fold, or return why there is no score."""
     try:
         answer = model(split)
     except NotFit as reason:
@@ -84,9 +84,9 @@ def run(model: Model, split: Split, y_test: NDArray[np.int64], n_classes: int) -
 
 
 def with_memory(model: Model, split: Split, y_test: NDArray[np.int64], n_classes: int) -> dict[str, Any]:
-    """Score one fold, and say by how many MB the peak of memory rose; Linux alone tells it.
+    """Score one fold, and return by how many MB the peak memory increased (Linux only).
 
-    What a peer takes in a process of its own is not seen.
+    The memory of a peer in its own process is not included.
     """
     status = Path("/proc/self/status")
     try:

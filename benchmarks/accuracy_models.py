@@ -1,11 +1,11 @@
-"""The models that the accuracy benchmark compares: what each is given, and how it answers.
+"""The models that the accuracy benchmark compares: the input of each, and how it predicts.
 
-Ours take the frame as it is. scikit-learn's trees take raw columns: categories as one-hot columns for the forest,
-as native categories for boosting, holes as both know them. What counts categories (CategoricalNB and
-scikit-bayes, which takes no holes) gets the cut points of Fayyad and Irani from the training rows, categories as
-codes whose states are those of the whole set, and a hole as a state of its own. GaussianNB runs where every
-attribute is a number and no cell is missing. LightGBM, CatBoost and interpret's EBM take part where they are
-installed, categories native to each. All have their defaults, but for seeds and one thread.
+Our models get the frame as it is. scikit-learn's trees get raw columns, with their own treatment of missing values:
+categories are one-hot columns for the forest, and native categories for boosting. Models that count categories
+(CategoricalNB, and scikit-bayes, which accepts no missing values) get the cut points of Fayyad and Irani from the
+training rows, categories as codes whose states are those of the whole set, and missing as an additional state.
+GaussianNB runs if every attribute is numeric and no cell is missing. LightGBM, CatBoost and interpret's EBM are
+included if they are installed, with native categories. All models have their defaults, except for seeds and threads.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ SEED = 20240601
 
 
 class NotFit(Exception):
-    """This model is not for this set: no numbers, or holes."""
+    """The model cannot be used on this set, because of its columns or its missing values."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """Rows to learn from and rows to answer; classes are codes."""
+    """Training rows and test rows; classes are codes."""
 
     X: pd.DataFrame
     y: NDArray[np.int64]
@@ -61,7 +61,7 @@ Model = Callable[[Split], Answer]
 
 
 def estimator(make: Callable[[pd.DataFrame], Any]) -> Model:
-    """A model from what makes an estimator for a frame."""
+    """Return a model from a function that makes an estimator for a frame."""
 
     def run(split: Split) -> Answer:
         model = make(split.X)
@@ -87,7 +87,7 @@ def categories(X: pd.DataFrame) -> list[str]:
 
 
 def forest(X: pd.DataFrame) -> Any:
-    # Dense: the forest takes holes in numeric columns, but not in a sparse matrix.
+    # Dense, because the forest accepts missing values in numeric columns, but not in a sparse matrix.
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     columns = make_column_transformer((one_hot, categories(X)), remainder="passthrough")
     return make_pipeline(columns, RandomForestClassifier(random_state=SEED))
@@ -104,9 +104,9 @@ def boosting(X: pd.DataFrame) -> Any:
 
 
 def native_categories(X: pd.DataFrame) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """Return what makes pandas categories of a frame's columns, those of the rows to learn from; new ones are holes."""
+    """Return a function that converts columns to the categories of the training rows; new ones become missing."""
     dtypes = {name: pd.CategoricalDtype(sorted(X[name].dropna().unique(), key=str)) for name in categories(X)}
-    # A name with brackets or commas is none to LightGBM.
+    # LightGBM does not accept names with brackets or commas.
     return lambda frame: frame.astype(dtypes).set_axis([f"c{j}" for j in range(frame.shape[1])], axis=1)
 
 
@@ -118,7 +118,7 @@ def light_gbm(X: pd.DataFrame) -> Any:
 
 
 def words(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with categories as text, a hole as a category of its own."""
+    """Return the frame with categories as text, and missing as an additional category."""
     names = categories(frame)
     text = frame[names].astype(object).where(frame[names].notna(), "(missing)").astype(str)
     return pd.concat([text, frame.drop(columns=names)], axis=1)
@@ -147,7 +147,7 @@ def gaussian(X: pd.DataFrame) -> Any:
 
 
 def codes(split: Split) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]]:
-    """Cut numbers where the training rows say, code the rest; return both tables and the states of each column.
+    """Cut numbers at cut points from the training rows, and encode the rest. Return both tables and the state counts.
 
     >>> X = pd.DataFrame({"a": [1.0, 2.0, 3.0, None], "b": ["u", None, "v", "u"]})
     >>> train, test, sizes = codes(Split(X, np.array([0, 0, 1, 1]), X[:1]))
@@ -205,7 +205,7 @@ PEERS: dict[str, Model] = {
     "RandomForest": estimator(forest),
     "HistGradientBoosting": estimator(boosting),
 }
-# Yardsticks that take part where their module is installed: the model, the module, the distribution with a version.
+# Other packages, included if they are installed: the model, the module, the distribution with a version.
 YARDSTICKS: dict[str, tuple[Model, str, str]] = {
     "LightGBM": (estimator(light_gbm), "lightgbm", "lightgbm"),
     "CatBoost": (estimator(cat_boost), "catboost", "catboost"),

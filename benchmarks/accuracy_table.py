@@ -18,8 +18,8 @@ SCORES = {"error": "0-1 error", "rmse": "RMSE", "log_loss": "log-loss", "auc": "
 AGAINST = ("AODE", "RandomForest", "HistGradientBoosting")
 RIVALS = ("RandomForest", "HistGradientBoosting", *YARDSTICKS)
 BAND = 0.001
-# Sets that some model of the first table could not do. Means leave them out by name, so that they can be compared over
-# the years whoever joins; the table of all sets has them.
+# Sets on which some model of the first table failed. The means exclude them by name, so that they stay comparable when
+# models are added. The table of all sets includes them.
 APART = ("covertype", "magic", "nursery", "spambase")
 ORDER = [name for name in OURS if name == "NaiveBayes"] + ["NaiveBayes-MDL"]
 ORDER += [name for name in OURS if name not in ORDER] + [*PEERS, *YARDSTICKS]
@@ -34,7 +34,7 @@ GROUPS = {
 
 @dataclass(frozen=True)
 class Kept:
-    """The lines of one file: the last of each (set, model, fold), and what was said of the runs."""
+    """The lines of one file: the last one of each (set, model, fold), and the descriptions of the runs."""
 
     records: list[dict[str, Any]]
     runs: list[dict[str, Any]]
@@ -42,7 +42,7 @@ class Kept:
 
 
 def read(path: Path, limit_rows: int) -> Kept:
-    """Read the lines measured under this limit of rows; a line cut short by the end of a run is left out."""
+    """Read the lines measured with this limit of rows. A line that was cut off when a run ended is ignored."""
     last: dict[tuple[str, str, int], dict[str, Any]] = {}
     runs = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
@@ -79,7 +79,7 @@ def means(records: Iterable[dict[str, Any]]) -> dict[tuple[str, str], dict[str, 
 
 
 def wins(ours: Iterable[float], theirs: Iterable[float], band: float = BAND) -> tuple[int, int, int]:
-    """Count wins, draws and losses: less is better, and within the band is a draw.
+    """Count wins, draws and losses. Lower is better, and a difference within the band is a draw.
 
     >>> wins([0.1, 0.2, 0.3], [0.2, 0.2004, 0.1])
     (1, 1, 1)
@@ -92,7 +92,7 @@ def wins(ours: Iterable[float], theirs: Iterable[float], band: float = BAND) -> 
 def group_table(
     found: dict[tuple[str, str], dict[str, float]], sets: list[str], models: list[str]
 ) -> list[str]:
-    """Means over the sets that are not apart, of models that have all of them; wins over those that a pair has."""
+    """Return means over the sets that are not in APART, for models that have all of them, and wins over shared sets."""
     has = {m: {s for s in sets if (s, m) in found} for m in models}
     common = [s for s in sets if s not in APART]
     whole = [m for m in models if has[m].issuperset(common)]
@@ -118,9 +118,9 @@ def group_table(
 
 
 def filled(records: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Give every fold that failed the scores of the class prior; return the records, and how many each model had.
+    """Give every failed fold the scores of the class prior. Return the records, and the number of failures per model.
 
-    A model that was left out of a set, because it is not for such columns, has no records there.
+    A model that does not support the columns of a set has no records for it.
 
     >>> prior = dict(set="s", model=PRIOR, fold=0, error=0.5, rmse=0.5, log_loss=0.7, auc=0.5, fit_cpu=0, predict_cpu=0)
     >>> records, failed = filled([prior, dict(set="s", model="m", fold=0, note="timeout")])
@@ -148,7 +148,7 @@ def filled(records: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[st
 
 
 def whole_table(kept: Kept, sets: list[str], models: list[str]) -> list[str]:
-    """Means over all sets, a failed fold scored as the class prior; wins minus losses; seconds and memory."""
+    """Return means over all sets, with failed folds scored as the class prior; wins minus losses; time and memory."""
     records, failed = filled(kept.records)
     found = means(records)
     models = [m for m in models if all((s, m) in found for s in sets)]
@@ -186,7 +186,7 @@ def _costs(records: list[dict[str, Any]]) -> list[str]:
 
 
 def set_table(kept: Kept, found: dict[tuple[str, str], dict[str, float]], models: list[str]) -> list[str]:
-    """The error of every model on every set; the least of a row in bold."""
+    """Return the error of every model on every set, with the lowest of a row in bold."""
     notes = {(r["set"], r["model"]): r["note"] for r in kept.records if "note" in r}
     rows = {r["set"]: r["rows"] for r in kept.records if "rows" in r}
     lines = [row(["set", "rows", *(SHORT.get(m, m) for m in models)])]
@@ -224,7 +224,7 @@ def table(kept: Kept, asked: list[str] | None = None) -> str:
 def heading(kept: Kept) -> list[str]:
     run: dict[str, Any] = {}
     versions: dict[str, str] = {}
-    for run in kept.runs:  # the last to say something is right
+    for run in kept.runs:  # later runs override earlier ones
         versions |= run["versions"]
     named = ", ".join(f"{name} {version}" for name, version in versions.items())
     return [

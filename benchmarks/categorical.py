@@ -1,8 +1,7 @@
 """How much faster is naive Bayes over coded categories than scikit-learn's, and how much memory does it take?
 
-A million rows of 30 attributes with 8 states each, 5 classes, as bytes and as the int64 that NumPy makes by
-itself. Our tables are made at the first question, scikit-learn's by ``fit``: ours therefore answers one row
-within the time of "fit".
+A million rows of 30 attributes with 8 states each, 5 classes, as bytes and as NumPy's default int64. Our tables are
+computed at the first prediction, scikit-learn's by ``fit``. So our "fit" includes the prediction of one row.
 """
 
 from __future__ import annotations

@@ -22,13 +22,13 @@ OURS = "bayeskit mdl_cut_points"
 
 
 def planted(n: int, rng: np.random.Generator) -> tuple[Any, Any]:
-    """One cut to be found, at 0.3: two or three sweeps over the rows."""
+    """Draw values with one cut, at 0.3: two or three sweeps over the rows."""
     values = rng.random(n)
     return values, np.where(values < 0.3, rng.integers(0, 2, n), rng.integers(1, 3, n))
 
 
 def overlapping(n: int, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Three normals: dozens of cuts, seven sweeps or so."""
+    """Draw values of three normals: dozens of cuts, about seven sweeps."""
     codes = rng.integers(0, 3, n)
     return rng.normal(codes * 0.8, 1.0), codes
 

@@ -1,11 +1,11 @@
 """How long is a step of EM, and how many are needed?
 
-Gaussian mixtures, latent classes, a network with missing cells and naive Bayes with few labels. A step is what a longer
-run takes beyond a shorter one, divided by the steps it has more: so reading, starts and what is done at the end count
-for nobody. Ours and the peers take turns, and of each length the best counts. Peers run on one thread (``em_child.py``
-says why; scikit-learn is held to one too), from the same start where they can be given one, as scikit-learn and
-pomegranate can, but not StepMix and pyAgrum. pyAgrum gets a tenth of the rows, and its time is taken ten times. How
-many steps SQUAREM saves is counted in ``em_acceleration.py``.
+Gaussian mixtures, latent classes, a network with missing cells and naive Bayes with few labels. The time of a step is
+the difference between a longer and a shorter run, divided by the difference in steps. So reading, starts and final work
+are not included. Ours and the peers take turns, and the best run of each length counts. Peers run on one thread
+(``em_child.py`` explains why; scikit-learn is limited to one, too). scikit-learn and pomegranate get the same start;
+StepMix and pyAgrum do not accept one. pyAgrum gets a tenth of the rows, and its time is multiplied by ten.
+``em_acceleration.py`` counts how many steps SQUAREM saves.
 """
 
 from __future__ import annotations

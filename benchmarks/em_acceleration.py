@@ -21,13 +21,13 @@ from bayeskit._fitting.networks.network_em import NetworkProblem
 from harness import Report
 from structure_samples import is_there
 
-# How near to the best value a run has arrived, a row.
+# A run has converged if it is this close to the best value, per row.
 NEAR = 1e-6
 
 
 @contextmanager
 def watched(problem: Any) -> Iterator[list[float]]:
-    """Keep the value of every E-step, those that acceleration threw away too."""
+    """Record the value of every E-step, including those that acceleration discarded."""
     values: list[float] = []
     expect = problem.expect
 
@@ -42,7 +42,7 @@ def watched(problem: Any) -> Iterator[list[float]]:
 
 
 def slow_problems(scale: float) -> Iterator[tuple[str, Any, int, Callable[..., Any]]]:
-    """Give a title, the class of the problem, its rows, and what climbs it."""
+    """Yield a title, the class of the problem, its number of rows, and a function that runs EM."""
     n = max(500, round(5000 * scale))
     far: dict[str, Any] = {"tol": 1e-10, "max_iter": 20_000}
     rows = em_work.close_rows(n)
@@ -73,7 +73,7 @@ def slow_problems(scale: float) -> Iterator[tuple[str, Any, int, Callable[..., A
 
 
 def count_steps(report: Report, scale: float) -> None:
-    """E-steps until the value is this near to the best that either way reached."""
+    """Count the E-steps until the value is this close to the best value of both methods."""
     print(f"\n{f'E-steps to within {NEAR:g} a row of the best':<48}{'plain':>10}{'SQUAREM':>10}")
     for name, problem, n, climb in slow_problems(scale):
         seen = []

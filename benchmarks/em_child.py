@@ -1,9 +1,9 @@
 """EM steps of one peer in an interpreter of its own; it imports nothing of ours.
 
-``python em_child.py TASK input.npz``. It says its version in one line of JSON. Then for every line that holds a number
-of steps it learns anew with so many, and answers with ``cpu`` and ``wall`` seconds and ``found``: a mean log-likelihood
-or tables. Every peer runs on one thread: on a busy machine its threads would wait for one another, and that is counted
-as CPU time. So peer and benchmark take turns, though they do not share an interpreter.
+``python em_child.py TASK input.npz``. It prints its version as one line of JSON. For every input line with a number of
+steps it fits again with this many steps, and prints ``cpu`` and ``wall`` seconds and ``found``: a mean log-likelihood
+or tables. Every peer runs on one thread: on a busy machine, threads would wait for each other, which counts as CPU
+time. So peer and benchmark take turns, although they do not share an interpreter.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def stepmix(given: dict[str, Any]) -> tuple[Learn, Tell]:
 
 
 def pyagrum(given: dict[str, Any]) -> tuple[Learn, Tell]:
-    """EM over a graph that is known; 0 steps let it stop by itself."""
+    """Run EM over a given graph; with 0 steps it stops by itself."""
     import pandas as pd
     import pyagrum as gum
 
@@ -108,7 +108,7 @@ TASKS: dict[str, tuple[str, Callable[[dict[str, Any]], tuple[Learn, Tell]]]] = {
 
 def main(task: str, source: str) -> None:
     warnings.simplefilter("ignore")
-    # What a peer prints must not come between the answers.
+    # The output of a peer must not mix with the results.
     answers, sys.stdout = sys.stdout, sys.stderr
     distribution, make = TASKS[task]
     with np.load(source) as given:

@@ -18,9 +18,9 @@ CHILD = Path(__file__).with_name("em_child.py")
 
 
 class Peer:
-    """One peer with its input; called with a number of steps it learns anew.
+    """One peer with its input. Calling it with a number of steps fits it again.
 
-    Its environment asks for one thread, see :mod:`em_child`.
+    Its environment limits it to one thread, see :mod:`em_child`.
     """
 
     def __init__(self, task: str, **given: Any) -> None:
@@ -48,7 +48,7 @@ class Peer:
             raise
 
     def __call__(self, steps: int) -> tuple[Timing, Any]:
-        """Return what so many steps took, and what was found."""
+        """Return the time of this many steps, and the result."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(f"{steps}\n")

@@ -1,4 +1,4 @@
-"""What a step of EM takes: a longer run less a shorter one."""
+"""The time of a step of EM: a longer run minus a shorter one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Steps:
     few, many : int
         The steps of shorter and of longer turns.
     times : float
-        By what the time is taken, where a run has only a part of the rows.
+        The factor for the time, if a run has only a part of the rows.
     """
 
     run: Callable[[int], tuple[Timing, Any]]
@@ -42,7 +42,7 @@ def here(learn: Callable[[int], Any], few: int, many: int) -> Steps:
 
 
 def race(report: Report, stage: str, runs: Mapping[str, Steps]) -> tuple[dict[str, float], dict[str, Any]]:
-    """Return the CPU seconds of a step of each run, and what it found in its longer turns; runs take turns."""
+    """Return the CPU seconds of a step of each run, and the results of the longer runs. Runs take turns."""
     best: dict[tuple[str, int], Timing] = {}
     found: dict[str, Any] = {}
     for steps in runs.values():

@@ -10,7 +10,7 @@ import numpy as np
 from structure_samples import Sample, draw
 
 MIXED, CLASSES = 8, 4
-# What all mixtures begin with, beside means that are rows: every variance is this.
+# The initial variance of all mixtures. The initial means are rows.
 FIRST_VARIANCE = 4.0
 # Imaginary rows in every cell of a network's tables, the same for both sides.
 PRIOR = 1e-3
@@ -56,7 +56,7 @@ def classified_rows(n: int, kind: str) -> tuple[Any, Any, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Holed:
-    """Rows of a network, −1 where a cell is missing."""
+    """Rows of a network, with −1 for missing cells."""
 
     sample: Sample
     codes: Any
@@ -88,7 +88,7 @@ class Holed:
 
 
 def holed_alarm(n: int) -> Holed:
-    """Rows of alarm, a fifth of the cells missing at random: almost every row misses others."""
+    """Return rows of alarm with a fifth of the cells missing at random, so that almost every pattern differs."""
     sample = draw("alarm", n, 21)
     missing = np.random.default_rng(9).random(sample.codes.shape) < 0.2
     return Holed(sample, np.where(missing, -1, sample.codes.astype(np.int64)))
@@ -102,7 +102,7 @@ def close_rows(n: int) -> Any:
 
 
 def faint_rows(n: int) -> Any:
-    """Eight attributes of three states that hardly tell three classes apart: EM is slow here."""
+    """Return eight attributes of three states that hardly distinguish three classes: EM is slow here."""
     rng = np.random.default_rng(3)
     component = rng.integers(0, 3, n)
     tables = np.cumsum(rng.dirichlet(np.full(3, 3.0), (8, 3)), axis=-1)

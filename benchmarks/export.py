@@ -1,7 +1,7 @@
 """How fast does a database score rows with the SQL of a model?
 
 Naive Bayes of 30 attributes with 8 states each and 2 classes, in DuckDB on one thread: integer codes, then strings.
-Beside it the same rows scored by predict_proba in Python.
+For comparison, predict_proba scores the same rows in Python.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness import Report, Run, options
 
 QUESTION = "SQL scoring in DuckDB: naive Bayes of 30 attributes × 8 states, 2 classes, rows a CPU second"
 N_ATTRIBUTES, N_STATES = 30, 8
-# Rows a CPU second to reach.
+# The target, in rows per CPU second.
 GOALS = {"integer codes": 1.2e6, "strings": 0.5e6}
 
 
@@ -41,7 +41,7 @@ def frames(codes: Any) -> dict[str, pd.DataFrame]:
 
 
 def score(base: Any, select: str) -> Any:
-    """Score all rows; the answers are summed, so that no time goes into handing them over."""
+    """Score all rows and sum the results, so that transferring them takes no time."""
     return base.execute(f"SELECT SUM(p_1), COUNT(prediction) FROM ({select})").fetchone()
 
 

@@ -1,9 +1,9 @@
 """What do the first five minutes cost: every model on a real table, a page of arithmetic, the help of each command?
 
-``compare`` runs all our models on adult (48,842 rows, 5 folds; bundled) in a process of its own: first where nothing
-was ever compiled, then again. The yardsticks of scikit-learn are another column of its table and another question,
-so they are left out. ``explain`` is timed on 61 attributes and 10 classes, once its loops are compiled. Each command's
-``--help`` is a fresh interpreter. ``--scale`` is the share of adult's rows.
+``compare`` runs all our models on adult (48,842 rows, 5 folds; bundled) in its own process: first with an empty cache
+of compiled kernels, then again. The scikit-learn baselines are left out, because they are not our cost. ``explain`` is
+timed on 61 attributes and 10 classes, after its kernels are compiled. Each command's ``--help`` runs in a fresh
+interpreter. ``--scale`` is the share of adult's rows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def write_adult(path: Path, scale: float) -> None:
 
 
 def process(cache: str, *arguments: str) -> tuple[float, float]:
-    """Run a command to its end; return its CPU seconds and the MB that it came to."""
+    """Run a command to its end. Return its CPU seconds and its peak memory in MB."""
     child = subprocess.Popen(
         [sys.executable, "-m", "bayeskit", *arguments],
         env=as_a_user(NUMBA_CACHE_DIR=cache),

@@ -1,7 +1,7 @@
 """How much faster is Gaussian naive Bayes than scikit-learn's, and how much memory does it take?
 
-A million rows of 30 normal attributes, 5 classes. Our tables are made at the first question, scikit-learn's
-by ``fit``: ours therefore answers one row within the time of "fit".
+A million rows of 30 normal attributes, 5 classes. Our tables are computed at the first prediction, scikit-learn's by
+``fit``. So our "fit" includes the prediction of one row.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ours and the peers, turn by turn in one run: a table with ratios, and a JSON file with versions.
 
-CPU time is that of all threads of the process. Of several turns the best counts: noise only ever adds. The
-runs take turns (ours, peer, ours, peer, …), so that a busy machine hits both alike.
+CPU time is that of all threads of the process. The best of several turns counts, because noise only adds time. The
+runs take turns (ours, peer, ours, peer, …), so that a busy machine affects both equally.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
-# Benchmarks measure compiled code; what runs before anything is compiled is the question of startup.py alone.
+# Benchmarks measure compiled code. Only startup.py measures what happens before anything is compiled.
 os.environ.setdefault("BAYESKIT_COMPILE", "always")
-# A run shorter than this is called many times a turn, since the clock and the caches are not that steady.
+# A shorter run is called many times per turn, because the clock and the caches are not stable enough.
 SHORTEST_TURN = 0.05
 
 Run = Callable[[], Any]
@@ -62,7 +62,7 @@ class Timing:
 
 
 def time_calls(run: Run, calls: int, clock: Clock = time.process_time) -> Timing:
-    """Time so many calls of a run, and give the seconds of one."""
+    """Time this many calls of a run, and return the seconds of one."""
     gc.collect()
     cpu, wall = clock(), time.perf_counter()
     for _ in range(calls):
@@ -73,7 +73,7 @@ def time_calls(run: Run, calls: int, clock: Clock = time.process_time) -> Timing
 def race(
     runs: Mapping[str, Run], repeats: int, clock: Clock = time.process_time
 ) -> tuple[dict[str, Timing], dict[str, Any]]:
-    """Time runs by turns; return the best of each, and what each of them answered at an untimed first call."""
+    """Time runs by turns. Return the best time of each, and the result of an untimed first call."""
     answers = {name: run() for name, run in runs.items()}  # compiles kernels, warms caches
     best: dict[str, Timing] = {}
     for name, run in runs.items():
@@ -87,10 +87,10 @@ def race(
 
 
 def peak_memory(prepare: Callable[..., Run], *arguments: Any) -> float | None:
-    """Return the MB by which a run raises the peak of a fresh process above what its input takes.
+    """Return by how many MB a run raises the peak memory of a fresh process, without its input.
 
-    ``prepare(*arguments)``, a function of the script's top level, makes the input and warms up on little data
-    (compiling takes memory once, whatever the data); the run that it returns is measured.
+    ``prepare(*arguments)``, a top-level function of the script, makes the input and warms up on little data, because
+    compiling takes memory once, regardless of the data. The run that it returns is measured.
     """
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(_peak, prepare, arguments).result()
@@ -100,7 +100,7 @@ def _peak(prepare: Callable[..., Run], arguments: tuple[Any, ...]) -> float | No
     run = prepare(*arguments)
     gc.collect()
     try:
-        # Freed blocks that the allocator keeps would hide what the run takes.
+        # Freed blocks that the allocator keeps would hide the memory of the run.
         ctypes.CDLL(None).malloc_trim(0)
         Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark; Linux only
         before = _status("VmRSS")
@@ -129,16 +129,16 @@ def options(question: str) -> argparse.Namespace:
 
 
 class Report:
-    """What was measured, printed as it comes and kept as JSON.
+    """The measurements, printed immediately and stored as JSON.
 
     Parameters
     ----------
     question : str
-        What the benchmark answers.
+        The question that the benchmark answers.
     given : namespace
-        From :func:`options`.
+        The result of :func:`options`.
     versions : str
-        Distributions to name beside those that are always named.
+        Distributions to list in addition to the default ones.
     """
 
     def __init__(self, question: str, given: argparse.Namespace, *versions: str) -> None:
@@ -199,7 +199,7 @@ class Report:
         at_least: float | None = None,
         at_most: float | None = None,
     ) -> None:
-        """Keep and print a number, with its target and whether that was reached."""
+        """Store and print a number, with its target and whether it was reached."""
         reached: bool | None = None
         target = ""
         if value is not None and at_least is not None:
@@ -224,7 +224,7 @@ class Report:
         print(f"  # {text}")
 
     def finish(self) -> None:
-        """Write the JSON file; of a smaller run only where a path was given, lest it replace a full one."""
+        """Write the JSON file. A smaller run is written only to a given path, so that it never replaces a full one."""
         path = self.given.output
         if path is None and self.given.scale == 1.0:
             path = RESULTS / f"{Path(sys.argv[0]).stem}.json"

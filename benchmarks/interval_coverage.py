@@ -1,9 +1,9 @@
 """Do nine of ten intervals of ``predict_interval`` hold the true posterior?
 
-Rows are drawn from distributions whose posteriors are known. A model is fitted to some of them and asked for the 90%
-intervals of others; this is done over and over, with fresh rows each time. The share of true posteriors that lie in
-their interval should be 0.9, whatever the number of training rows. In the tree x2 follows x1, the more often in one
-class; in the chain x1 depends on x0, and x2 on both. Models are told so, but where it says that they find it out.
+Rows are drawn from distributions with known posteriors. A model is fitted to some of them and computes 90% intervals
+for others. This is repeated with new rows. The share of true posteriors in their intervals should be 0.9 for any number
+of training rows. In the tree, x2 depends on x1, more strongly in one class. In the chain, x1 depends on x0, and x2 on
+both. Models are given this structure, unless the text says that they learn it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness import Report, options
 
 QUESTION = "Do nine of ten intervals hold the true posterior?"
 LEVEL, ROWS, FITS, DRAWS = 0.9, (150, 30), 400, 300
-# Rows asked after every fit.
+# The number of test rows after every fit.
 ASKED = 25
 
 Floats = NDArray[np.float64]
@@ -136,7 +136,7 @@ ARCS, TWO = {"x2": ["x1"]}, {"x1": ["x0"], "x2": ["x0", "x1"]}
 
 
 def network(arcs: dict[str, list[str]], **settings: Any) -> BayesNetClassifier:
-    """A network classifier that is told all its arcs: those of the class to all columns, and these."""
+    """Return a network classifier with given arcs: from the class to all columns, and these."""
     names = ("y", "x0", "x1", "x2")
     parents = {child: ["y", *arcs.get(child, [])] for child in names[1:]}
     all_arcs = [(parent, child) for child, given in parents.items() for parent in given]
@@ -166,14 +166,14 @@ CASES: dict[str, tuple[World, Callable[[], Any]]] = {
 
 
 def coverage(world: World, model: Callable[[], Any], n: int, fits: int, draws: int) -> float:
-    """Return the share of true posteriors that their intervals hold."""
+    """Return the share of true posteriors that lie in their intervals."""
     rng, inside = np.random.default_rng(1), []
     for fit in range(fits):
         X, y = world.draw(rng, n)
         rows, _ = world.draw(rng, ASKED)
         found = model().fit(X, y).predict_interval(rows, LEVEL, n_samples=draws, random_state=fit)
         truth = world.posterior(rows)
-        # A class may be missing among a few rows; what is asked is then not the same question.
+        # With few rows, a class may be missing, and the posteriors are then not comparable.
         if found.posterior.shape == truth.shape:
             inside.append((found.lower <= truth) & (truth <= found.upper))
     return float(np.mean(inside))

@@ -1,8 +1,7 @@
 """Ask pyAgrum in an interpreter of its own; it imports nothing of ours.
 
 ``python network_child.py TASK input.json output.npz``. The output holds ``seconds`` (CPU and wall of each round),
-``answers`` (the numbers of the first round, one after the other) and ``version``. What is asked once beforehand
-is not timed.
+``answers`` (the numbers of the first round, one after the other) and ``version``. A first query is not timed.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def timed(run: Callable[[], Any]) -> tuple[Any, tuple[float, float]]:
 
 
 def turns(run: Callable[[], Any], most: int) -> tuple[Any, list[tuple[float, float]]]:
-    """Time a run so many times, or until that has taken long enough."""
+    """Time a run up to ``most`` times, or until it has taken long enough."""
     answer, first = timed(run)
     seconds = [first]
     while len(seconds) < most and sum(wall for _, wall in seconds) < LONG_ENOUGH:
@@ -37,7 +36,7 @@ def turns(run: Callable[[], Any], most: int) -> tuple[Any, list[tuple[float, flo
 
 
 def ask_engine(gum: Any, given: dict[str, Any]) -> tuple[Any, Any]:
-    """Answer rounds of evidence sets: all nodes that are not observed, or the one named with each set."""
+    """Compute rounds of evidence sets: the marginals of all unobserved nodes, or of the node given with each set."""
     network = gum.loadBN(given["path"])
     engine = getattr(gum, given["engine"])(network)
     if given["threads"]:

@@ -1,8 +1,8 @@
 """The networks that the benchmark asks, the evidence it gives them, and pyAgrum's answers to the same.
 
 ``BENCH_NETS`` names a folder with the networks of the bnlearn repository as ``NAME.bif.gz`` or ``NAME.bif``;
-without it they are looked for in ``networks/bif`` under ``BAYESKIT_DATA``. In the place of one that is not there a
-random network of about its size is asked, and said so.
+without it, they are searched in ``networks/bif`` under ``BAYESKIT_DATA``. If a network is missing, a random network of
+about the same size is used instead, and the output says so.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ DATA = Path(os.environ.get("BAYESKIT_DATA", "BAYESKIT_DATA is not set"))
 FOLDER = Path(os.environ.get("BENCH_NETS", DATA / "networks/bif")).resolve()
 CHILD = Path(__file__).with_name("network_child.py")
 
-# Nodes, most states, most parents, and how far before a node its parents may stand: that bounds the cliques.
+# The number of nodes, the maximum number of states and of parents, and the maximum distance to a parent in the order,
+# which bounds the cliques.
 STAND_INS = {
     "asia": (8, 2, 2, 4),
     "alarm": (37, 4, 3, 4),
@@ -48,7 +49,7 @@ Asked = tuple[dict[str, str], str]
 
 @dataclass(frozen=True)
 class Work:
-    """A network, the file that both sides read, and whether it stands in for another."""
+    """A network, the file that both sides read, and whether it is a replacement."""
 
     name: str
     network: Any
@@ -60,7 +61,7 @@ class Work:
         return list(self.network.nodes)
 
     def sets(self, n_sets: int, observed: int, seed: int) -> list[Asked]:
-        """Draw evidence on random nodes from rows of the network, so that none is impossible; and a free node."""
+        """Draw evidence on random nodes from sampled rows, so that none is impossible, and an unobserved node."""
         rng = np.random.default_rng(seed)
         codes = self.network.sample(n_sets, random_state=seed, as_codes=True)
         made = []
@@ -78,7 +79,7 @@ def room() -> tempfile.TemporaryDirectory[str]:
 
 @cache
 def work(name: str) -> Work:
-    """Return the network of a name; a file unpacked once, since not every reader takes packed ones."""
+    """Return the network with a name. The file is unpacked once, because not every reader accepts packed files."""
     path = Path(room().name, f"{name}.bif")
     packed, plain = FOLDER / f"{name}.bif.gz", FOLDER / f"{name}.bif"
     if packed.exists():
@@ -109,7 +110,7 @@ def _random(n_nodes: int, most_states: int, most_parents: int, window: int) -> B
 
 @dataclass(frozen=True)
 class Answer:
-    """What pyAgrum took for each round, and its numbers of the first."""
+    """The times of pyAgrum for each round, and its results of the first."""
 
     engine: str
     rounds: list[Timing]

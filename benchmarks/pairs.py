@@ -1,9 +1,9 @@
 """How fast are all pairs of attributes counted, against a product of one-hot matrices and a plain loop?
 
-n(x_i, x_j, class) for every two attributes is what TAN, AODE and kDB are made of. The product is float32, class
-by class, exact below 2^24 rows; its half-table form (syrk) is what BLAS takes for a matrix with its own
-transpose. The plain loop is compiled by Numba too, row by row with signed indices. Two workloads more are
-those of AODE and TAN; the last has so many states that rows are counted one by one.
+TAN, AODE and kDB are estimated from n(x_i, x_j, class) for every two attributes. The product is float32, class by
+class, and exact below 2^24 rows. Its half-table form (syrk) is the BLAS routine for a matrix times its transpose. The
+plain loop is also compiled by Numba, row by row with signed indices. Two more workloads are those of AODE and TAN. The
+last one has so many states that rows are counted one by one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness import Report, Run, options
 
 QUESTION = "All pairs of attributes with the class: ours against one-hot products and a plain loop"
 OURS, PRODUCT, LOOP = "bayeskit count_pairs", "one-hot product, float32", "plain Numba loop"
-# Rows, attributes, states, classes; the most CPU seconds.
+# Rows, attributes, states, classes; the maximum CPU seconds.
 WORKLOADS = (
     (1_000_000, 50, 4, 2, 0.17),
     (100_000, 20, 6, 3, 0.02),

@@ -1,4 +1,4 @@
-"""Fit one peer and answer once more in an interpreter of its own; it imports nothing of ours.
+"""Fit one peer and predict, in its own interpreter; it imports nothing of ours.
 
 ``python peer_child.py TASK input.npz output.npz REPEATS``: the input holds codes ``X``, ``y`` and ``X_test``, the
 output ``classes``, ``proba``, the best (CPU, wall) seconds of ``fit`` and ``predict``, the turns and the version.
@@ -20,7 +20,7 @@ LONG_ENOUGH = 25.0
 
 
 def best(run: Callable[[], Any], repeats: int) -> tuple[Any, tuple[float, float], int]:
-    """Call a run up to so many times; return its answer, the least (CPU, wall) seconds and the turns taken."""
+    """Call a run up to ``repeats`` times. Return its result, the lowest (CPU, wall) seconds and the number of turns."""
     cpu = wall = float("inf")
     begin, turns, answer = time.perf_counter(), 0, None
     while turns < repeats and (turns == 0 or time.perf_counter() - begin < LONG_ENOUGH):
@@ -44,7 +44,7 @@ def pyagrum_tan(X: Any, y: Any) -> Any:
     from pyagrum.lib.discreteTypeProcessor import DiscreteTypeProcessor
     from pyagrum.skbn import BNClassifier
 
-    # The columns are states already; its own way would be to cut them.
+    # The columns are already states. By default, it would cut them.
     as_they_are = DiscreteTypeProcessor(
         defaultDiscretizationMethod="NoDiscretization", defaultNumberOfBins=None
     )

@@ -1,9 +1,9 @@
-"""Peers that live elsewhere: Weka by java, Python packages in an interpreter of their own.
+"""Peers outside this interpreter: Weka in Java, Python packages in their own interpreter.
 
 ``BENCH_PEERS`` names their folder (``~/.cache/bayeskit-peers`` by default): ``venv/bin/python`` with the Python
 peers, ``weka/weka.jar`` (3.9, with ``mtj.jar``, ``core.jar`` and ``arpack_combined.jar`` beside it) and
 ``weka/x/usr/share/java/weka.jar`` (3.6 with ``cup_runtime.jar``: the last version with AODE in its core).
-What is not found is left out.
+Peers that are not found are left out.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ ROOT = Path(os.environ.get("BENCH_PEERS", "~/.cache/bayeskit-peers")).expanduser
 WEKA_36 = (ROOT / "weka/x/usr/share/java/weka.jar", ROOT / "weka/x/usr/share/java/cup_runtime.jar")
 WEKA_39 = tuple(ROOT / "weka" / jar for jar in ("weka.jar", "mtj.jar", "core.jar", "arpack_combined.jar"))
 
-# Weka is timed inside its machine, compiled and warm, the files read beforehand. Java counts CPU time in steps of
-# 10 ms, so that a stage is called over and over for at least half a second a turn.
+# Weka is timed inside its virtual machine, compiled and warm, after the files are read. Java measures CPU time in steps
+# of 10 ms, so a stage is repeated for at least half a second per turn.
 _JAVA = r"""
 import weka.core.*; import weka.classifiers.*; import java.io.*; import java.lang.management.*;
 public class Timed {
@@ -62,12 +62,12 @@ public class Timed {
 
 
 class NotThere(Exception):
-    """A peer that is not installed, or does not run."""
+    """A peer is not installed, or does not run."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a peer took and how often it was right."""
+    """The times of a peer and its accuracy."""
 
     fit: Timing
     predict: Timing
@@ -77,7 +77,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Task:
-    """Codes to learn from and codes to answer."""
+    """Codes of training rows and of test rows."""
 
     X: Any
     y: Any
@@ -163,6 +163,6 @@ def _write_arff(path: Path, X: Any, y: Any, sizes: list[int]) -> None:
 
 
 def keep(report: Report, stage: str, name: str, timing: Timing) -> None:
-    """Put a timing taken elsewhere beside those of the report."""
+    """Add a timing that was measured elsewhere to the report."""
     report.content["timings"].append({"stage": stage, "run": name, **asdict(timing)})
     print(f"  {name:<46}{seconds(timing.cpu):>10}{seconds(timing.wall):>10}")

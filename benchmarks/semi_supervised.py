@@ -1,11 +1,11 @@
 """What are unlabelled rows worth, and what does a step of EM over them cost?
 
-The classic of Nigam et al. (2000): 20 newsgroups, a few labelled posts of each group, the other training posts without
-their labels, accuracy on the test posts. Headers and English stop words are left out. Posts stand there with their
-counts as they are, and once more brought to one length, as in the paper: a long post is one opinion, not hundreds.
-Without the posts (BAYESKIT_DATA) rows like texts are drawn.
+The experiment of Nigam et al. (2000): 20 newsgroups, with a few labelled posts of each group, the other training posts
+unlabelled, and the accuracy on the test posts. Headers and English stop words are removed. Posts are used with their
+raw counts, and also scaled to the same length, as in the paper, so that a long post does not count more than a short
+one. Without the posts (BAYESKIT_DATA), rows that resemble texts are drawn.
 
-A step, E and M together, is held against a supervised fit and predict of the same rows: tables 1e6 × 30, and Gaussians
+A step (E and M together) is compared with a supervised fit and predict of the same rows: tables 1e6 × 30, and Gaussians
 2e5 × 10, of which a tenth is labelled.
 """
 
@@ -31,7 +31,7 @@ from harness import Report, Run, options
 
 QUESTION = "Unlabelled rows: accuracy on 20 newsgroups with few labels, and the cost of a step"
 DATA = Path(os.environ.get("BAYESKIT_DATA") or "BAYESKIT_DATA is not set") / "text"
-# A weaker prior than one word each: the vocabulary is larger than a class has words.
+# A weaker prior than one per word, because the vocabulary is larger than the number of words in a class.
 ALPHA = 0.1
 LABELLED, DRAWS, LENGTH = (20, 50, 100), 3, 100.0
 WEIGHTS: dict[str, Any] = {"supervised": 0.0, "λ = 1": 1.0, "λ = loo": "loo"}

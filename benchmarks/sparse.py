@@ -1,8 +1,8 @@
 """How much faster are the classifiers of word counts than scikit-learn's?
 
 100,000 texts over 100,000 words as a CSR matrix: about 127 different words a text, drawn by Zipf's law, 20
-classes. Our tables are made at the first question, scikit-learn's by ``fit``: ours therefore answers one text
-within the time of "fit". The vocabulary is as large at any ``--scale``; only the number of texts changes.
+classes. Our tables are computed at the first prediction, scikit-learn's by ``fit``. So our "fit" includes the
+prediction of one text. The vocabulary has the same size at any ``--scale``; only the number of texts changes.
 """
 
 from __future__ import annotations

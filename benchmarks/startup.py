@@ -1,9 +1,9 @@
 """How long is the first minute: imports, help, and the first work of a process that finds nothing compiled?
 
-Every run is a fresh interpreter, timed by the CPU that its process used. Work is 1,000 rows of 20 columns (half
-words, half numbers), fitted and predicted, or one question to the network alarm. "First" has an empty cache of
-compiled kernels, "second" is a new process with the cache that the first one left. Both are less the same process
-without the work: its imports and the making of its rows. ``--scale`` is the share of the rows.
+Every run is a fresh interpreter, timed by the CPU time of its process. The work is 1,000 rows of 20 columns (half
+words, half numbers), fitted and predicted, or one query to the network alarm. "First" has an empty cache of compiled
+kernels, and "second" is a new process with the cache of the first. The time of the same process without the work (its
+imports and the creation of its rows) is subtracted from both. ``--scale`` is the share of the rows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ for j in range(10):
 _MODEL = "from bayeskit import {name}" + _ROWS
 _FIT = "\nm = {name}().fit(X, y); m.predict_proba(X)"
 _WORDS = "\nX = {name: c if c.dtype.kind == 'U' else np.digitize(c, [-1, 0, 1]).astype(str) for name, c in X.items()}"
-# What is to be done, how long it may take the first time, and the program without and with it.
+# The work, its time limit for the first run, and the program without and with it.
 MODELS = {"NaiveBayes": 0.5, "TAN": 0.5, "AODE": 0.5, "AutoBayes": 5.0}
 
 
@@ -56,7 +56,7 @@ def programs(n: int) -> dict[str, tuple[float, str, str]]:
 
 
 def python(*arguments: str, cache: str | None = None) -> None:
-    """Run an interpreter to its end; with ``cache`` it keeps compiled kernels there and nowhere else."""
+    """Run an interpreter to its end. With ``cache``, compiled kernels are stored only there."""
     env = as_a_user(**({"NUMBA_CACHE_DIR": cache} if cache else {}))
     done = subprocess.run([sys.executable, *arguments], env=env, capture_output=True, text=True)
     if done.returncode:
@@ -64,7 +64,7 @@ def python(*arguments: str, cache: str | None = None) -> None:
 
 
 def first(*arguments: str) -> None:
-    """Run an interpreter where nothing was ever compiled."""
+    """Run an interpreter with an empty cache of compiled kernels."""
     with tempfile.TemporaryDirectory(prefix="bayeskit-") as cache:
         python(*arguments, cache=cache)
 

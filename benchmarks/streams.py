@@ -1,8 +1,8 @@
 """What does one row of a stream cost to learn and to predict?
 
 Dictionaries of 30 numbers into Gaussian naive Bayes of two classes, one at a time, and a prediction after every 100
-of them. Each verb is timed by itself. Our rows wait and are counted at the next question, so the time of our
-predictions includes the counting of the 100 rows before it.
+of them. Learning and predicting are timed separately. Our rows are buffered and counted at the next prediction, so the
+time of our predictions includes counting the 100 rows before.
 """
 
 from __future__ import annotations

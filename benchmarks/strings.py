@@ -1,9 +1,9 @@
 """What does it cost to learn from strings, beyond what the frame library itself needs to code them?
 
 A million rows of 10 string columns with 8 to 40 states each, in the types in which pandas, Polars and PyArrow
-hold them. Three times are compared: the library's own dictionary encoding of all columns, our fit on the
-codes as a matrix of bytes, and our fit on the frame. The last should cost little more than the first two
-together; where the column is already coded, little more than the second.
+store them. Three times are compared: the library's own dictionary encoding of all columns, our fit to the codes as a
+matrix of bytes, and our fit to the frame. The last should take little more than the first two together or, if the
+column is already encoded, little more than the second.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness import Report, Run, options
 
 QUESTION = "Strings from a frame, 1e6 × 10, 8 to 40 states: our fit against encoding + our fit on codes"
 N_STATES = (8, 12, 16, 20, 24, 28, 32, 36, 40, 10)
-# Columns that hold codes already have nothing to encode: they are measured against the integer run alone.
+# Columns that are already encoded are compared only with the integer run.
 CODED = {"pandas category", "polars Categorical", "polars Enum", "pyarrow dictionary"}
 
 
@@ -77,7 +77,7 @@ def fit(X: Any, y: Any, one: Any, features: str) -> Any:
 
 
 def check(report: Report, name: str, model: Any, reference: Any) -> None:
-    """The counts must be those of the codes, state by state."""
+    """Check that the counts are those of the codes, state by state."""
     tables = (model.statistics_.table, reference.statistics_.table)
     for j in range(len(N_STATES)):
         # Labels sort as their codes do, declared categories too, so the tables must agree as they stand.

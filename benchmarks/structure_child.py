@@ -129,7 +129,7 @@ TASKS: dict[str, tuple[str, Callable[..., Learn]]] = {
 
 
 def best(run: Learn, repeats: int) -> tuple[Arcs, tuple[float, float], int]:
-    """Call a run up to so many times; return its arcs, the least (CPU, wall) seconds and the turns taken."""
+    """Call a run up to ``repeats`` times. Return its arcs, the lowest (CPU, wall) seconds and the number of turns."""
     cpu = wall = float("inf")
     begin, turns, found = time.perf_counter(), 0, []
     while turns < repeats and (turns == 0 or time.perf_counter() - begin < LONG_ENOUGH):
@@ -152,7 +152,7 @@ def main(task: str, repeats: int, out: str, *sources: str) -> None:
             make(columns, sizes, codes[:500])()  # imports and warms
         arcs, seconds, turns = best(make(columns, sizes, codes), repeats)
         answers.append({"arcs": [[str(a), str(b)] for a, b in arcs], "seconds": seconds, "turns": turns})
-        # A peer that is stopped on its way keeps what it has.
+        # If a peer is stopped, its results so far are kept.
         with open(out, "w", encoding="utf-8") as file:
             json.dump({"version": metadata.version(distribution), "answers": answers}, file)
 

@@ -1,8 +1,8 @@
 """How good are the networks that are found: six networks, three samples each, and ten orders of the columns?
 
-A graph is graded by its BIC less that of the true graph (above zero: the data speak for it rather than for the truth)
-and by the structural Hamming distance of the classes of both. The targets are those of ALARM: the BIC of the
-truth, and a distance of at most 6 at 10,000 rows and 3 at 100,000.
+A graph is evaluated by its BIC minus that of the true graph (above zero, the data support it more than the truth) and
+by the structural Hamming distance of the equivalence classes of both. The targets are those for ALARM: the BIC of the
+true graph, and a distance of at most 6 at 10,000 rows and 3 at 100,000.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Graded:
 
 
 def graded(sample: Sample, learner: str, arcs: Iterable[Any], cpu: float | None = None) -> Graded:
-    """Score a graph and measure how far it is from the truth."""
+    """Score a graph and compute its distance from the true one."""
     found = [(a, b) for a, b in arcs]
     gain = sample.bic(found) - sample.bic_of_truth
     return Graded(sample.title, learner, gain, sample.distance(found), len(found), cpu)
@@ -66,7 +66,7 @@ def ours(sample: Sample, learner: str) -> Graded:
 
 
 def learned(report: Report, samples: list[Sample], learners: Iterable[str] = (*OURS, *PEERS)) -> list[Graded]:
-    """Learn every sample with every learner; a peer that is not there is left out."""
+    """Learn from every sample with every learner. Peers that are not installed are left out."""
     rows = []
     for learner in learners:
         if learner in OURS:
@@ -101,7 +101,7 @@ def tabled(rows: list[Graded], samples: list[Sample]) -> list[str]:
 
 
 def measure_quality(report: Report) -> None:
-    """Grade everybody on everything, print tables and, of a whole run, write them."""
+    """Evaluate every learner on every sample, and print tables. A full run also writes them."""
     scale = report.given.scale
     page = [
         "# How good are the networks that are learned?",
@@ -119,7 +119,7 @@ def measure_quality(report: Report) -> None:
         return [row for row in rows if row.learner == "bayeskit default"]
 
     def one_answer(title: str, sample: Sample) -> list[Graded]:
-        """Ten orders of the columns must give one graph."""
+        """Check that ten orders of the columns give the same graph."""
         rows = part(title, [sample.shuffled(k) for k in range(10)], ("bayeskit default",))
         spread = max(row.gain for row in rows) - min(row.gain for row in rows)
         report.claim(f"{title}: largest less smallest BIC", spread, at_most=1e-6)
@@ -175,5 +175,5 @@ def measure_quality(report: Report) -> None:
 
 
 def _good(rows: list[Graded]) -> int:
-    # A graph of the true class has the true score up to the order in which it was added up.
+    # A graph that is equivalent to the true one has the same score up to rounding.
     return sum(row.gain >= -1e-6 for row in rows)

@@ -50,7 +50,7 @@ class Sample:
         )
 
     def shuffled(self, order: int) -> Sample:
-        """Permute the columns and give them names that tell nothing."""
+        """Permute the columns and give them meaningless names."""
         rng = np.random.default_rng(order)
         place = rng.permutation(len(self.columns))
         numbers = rng.permutation(len(self.columns))
@@ -65,7 +65,7 @@ class Sample:
 
     @property
     def has_copies(self) -> bool:
-        """Whether two columns are equal cell by cell, so that nothing can tell them apart."""
+        """Whether two columns are identical, so that they cannot be distinguished."""
         return len({self.codes[:, j].tobytes() for j in range(len(self.columns))}) < len(self.columns)
 
     @cached_property
@@ -73,7 +73,7 @@ class Sample:
         return self.bic(self.arcs)
 
     def bic(self, arcs: Any) -> float:
-        """Score a graph; a second opinion must agree."""
+        """Score a graph; the reference code, if present, must agree."""
         found = score(list(arcs), self.frame, "bic")
         other = _reference()
         if other is not None:
@@ -84,7 +84,7 @@ class Sample:
         return found
 
     def distance(self, arcs: Any) -> int:
-        """Count the pairs whose relation is not the true one; a second opinion must agree."""
+        """Count the pairs whose relation is not the true one; the reference code, if present, must agree."""
         found = shd(self._network(arcs), self._network(self.arcs))
         other = _reference()
         if other is not None:
@@ -112,7 +112,7 @@ def _reference() -> Any:
 
 
 def has_reference() -> bool:
-    """Tell whether numbers are checked by code that is not ours."""
+    """Return whether the reference code is present."""
     return _reference() is not None
 
 
@@ -125,7 +125,7 @@ def _network(name: str) -> tuple[BayesianNetwork, str]:
 
 
 def is_there(name: str) -> bool:
-    """Tell whether rows would come from the network of that name."""
+    """Return whether the network with that name is present."""
     return _network(name)[1] == name
 
 
@@ -157,7 +157,7 @@ def draw(name: str, n_rows: int, seed: int) -> Sample:
 
 
 def real(name: str) -> Sample | None:
-    """Return one of bnlearn's own sample sets with its published graph; None where the data are not there."""
+    """Return one of bnlearn's sample data sets with its published graph, or None if the data are missing."""
     rows, graphs = DATA / f"networks/data/{name}.parquet", DATA / "golden/networks/dags.csv"
     if not rows.exists() or not graphs.exists():
         return None
