@@ -13,7 +13,24 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from bayeskit import TAN, CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes, TallyStore, load
+from bayeskit import (
+    AODE,
+    KDB,
+    SPODE,
+    TAN,
+    AnDE,
+    BayesNetClassifier,
+    CategoricalNB,
+    CountForest,
+    GaussianNB,
+    LogLinearBayes,
+    MultinomialNB,
+    NaiveBayes,
+    SelectiveKDB,
+    TallyStore,
+    WeightedNB,
+    load,
+)
 from bayeskit._classifiers import streams
 from bayeskit._fitting import row_stream
 from bayeskit._fitting.row_stream import column_names
@@ -378,14 +395,95 @@ def test_a_new_key_adds_an_attribute(cls, data):
     same(model, cls().fit(table, labels), table)
 
 
-def test_a_new_key_where_none_can_be_added():
-    model = TAN()
-    for n in range(20):
-        model.learn_one({"a": "xy"[n % 2], "b": "uv"[n % 3 == 0]}, n % 2)
-    before = model.predict_proba_one({"a": "x", "b": "u"})
-    with refuses(ColumnError, "c"):
-        model.learn_one({"a": "x", "b": "u", "c": "new"}, 0)
-    assert model.statistics_.total == 20 and model.predict_proba_one({"a": "x", "b": "u"}) == before
+NUMBERS = {"numeric": "gaussian"}
+# A model that meets "d" (words) and "e" (numbers) late, and one whose rows before lacked them, what it holds alike.
+LATE: dict[str, tuple[Any, Any]] = {
+    "SPODE": (SPODE(super_parent="a", **NUMBERS), SPODE(super_parent="a", **NUMBERS)),
+    "TAN": (TAN(**NUMBERS), TAN(**NUMBERS)),
+    "a given tree": (TAN(structure={"b": ["a"]}, **NUMBERS), TAN(structure={"b": ["a"]}, **NUMBERS)),
+    "AODE": (AODE(**NUMBERS), AODE(**NUMBERS)),
+    "AnDE": (AnDE(n=1, **NUMBERS), AnDE(n=1, **NUMBERS)),
+    "KDB": (KDB(**NUMBERS), None),
+    "WeightedNB": (WeightedNB(weights={"a": 0.5}, **NUMBERS), WeightedNB(weights={"a": 0.5}, **NUMBERS)),
+    "kernel": (NaiveBayes(families={"f": "kernel"}), NaiveBayes(families={"f": "kernel"})),
+}
+
+
+def late_rows() -> tuple[list[dict[str, Any]], list[int]]:
+    rng = np.random.default_rng(8)
+    rows: list[dict[str, Any]] = []
+    for n in range(120):
+        c = n % 2
+        row = {"a": "xyz"[(c + int(rng.integers(0, 2))) % 3], "b": "uv"[int(rng.integers(0, 2))]}
+        row |= {"f": float(rng.normal(c))}
+        if n >= 60:
+            row |= {"d": "pqr"[(c + int(rng.integers(0, 2))) % 3], "e": float(rng.normal(-c))}
+        rows.append({name: x for name, x in row.items() if n < 4 or rng.random() > 0.05})
+    return rows, [n % 2 for n in range(120)]
+
+
+def late_columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {name: [row.get(name, np.nan if name in "ef" else None) for row in rows] for name in "abfde"}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_a_new_key_joins_models_of_dependent_attributes(name):
+    """The model is that of rows in which the new attributes were missing before."""
+    rows, labels = late_rows()
+    model = clone(LATE[name][0])
+    for n, (row, label) in enumerate(zip(rows, labels, strict=True)):
+        model.learn_one(row, label)
+        if n in (59, 75):
+            model.predict_one(row)
+    twin = LATE[name][1]
+    if twin is None:  # parents are held: late attributes have the class alone
+        assert model.structure_["d"] == model.structure_["e"] == ()
+        twin = KDB(structure=model.structure_, **NUMBERS)
+    twin = clone(twin).set_params(states={"d": [*"pqr"]})
+    twin.partial_fit(late_columns(rows[:60]), labels[:60])
+    twin.partial_fit(late_columns(rows[60:]), labels[60:])
+    assert [v.name for v in model.schema_.attributes] == [v.name for v in twin.schema_.attributes]
+    wanted = twin.predict_proba(late_columns(rows))
+    np.testing.assert_allclose(model.predict_proba(late_columns(rows)), wanted, rtol=1e-9, atol=1e-12)
+    # It is a whole model: it can forget what it learned, and be saved.
+    late = {n: cells[60:] for n, cells in late_columns(rows).items()}
+    model.forget(late, labels[60:])
+    twin.forget(late, labels[60:])
+    np.testing.assert_allclose(
+        model.predict_proba(late_columns(rows)), twin.predict_proba(late_columns(rows)), rtol=1e-9, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    "cls", [TAN, KDB, SelectiveKDB, AODE, AnDE, WeightedNB, BayesNetClassifier, CountForest]
+)
+def test_a_new_key_beside_numbers_that_were_cut(cls, tmp_path):
+    """Cut points are held, and a number that comes later has none: it is a normal density."""
+    rows, labels = late_rows()
+    model = cls()
+    for n, (row, label) in enumerate(zip(rows, labels, strict=True)):
+        model.learn_one(row, label)
+        if n == 59:
+            model.predict_one(row)
+    assert model.schema_["e"].kind == "numeric" and model.schema_["d"].states == ("p", "q", "r")
+    one_by_one(model, rows[100:])
+    model.save(tmp_path / "late")
+    again = load(tmp_path / "late")
+    np.testing.assert_array_equal(
+        again.predict_proba(late_columns(rows)), model.predict_proba(late_columns(rows))
+    )
+
+
+@pytest.mark.parametrize("model", [LogLinearBayes(), AODE(views=2)], ids=["rows are kept", "views"])
+def test_a_new_key_where_none_can_be_added(model):
+    rows, labels = late_rows()
+    model = clone(model)
+    for row, label in zip(rows[:60], labels, strict=False):
+        model.learn_one(row, label)
+    before = model.predict_proba_one(rows[0])
+    with refuses(ColumnError, "d"):
+        model.learn_one({**rows[0], "d": "p"}, 0)
+    assert model.statistics_.total == 60 and model.predict_proba_one(rows[0]) == before
 
 
 # -- what is refused, is refused at once ----------------------------------------------------------

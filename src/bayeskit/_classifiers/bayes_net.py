@@ -271,6 +271,10 @@ class BayesNetClassifier(GraphClassifier):
             get_max_memory(),
         )
 
+    @property
+    def _joining(self) -> tuple[Name, ...]:
+        return (class_node(self.schema_),)
+
     def _form(self, schema: Schema) -> ModelForm:
         if "structure" in self._held:
             return Graphical(as_graph(self._held["structure"], schema))

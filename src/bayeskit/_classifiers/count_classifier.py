@@ -142,6 +142,10 @@ class CountClassifier(BaseClassifier):
         """Choose what needs the rows once more beside their counts; it is then held. The plan must not change by it."""
         return {}
 
+    def _held_with(self, names: tuple[Name, ...]) -> Mapping[str, Any]:
+        """Return what is held once new attributes have joined, which depend on the class alone."""
+        return self._held
+
     def _honest_log_posteriors(
         self, statistics: Statistics, spec: ModelSpec, rows: Chunk, some: NDArray[np.intp]
     ) -> Floats:
@@ -363,8 +367,8 @@ class CountClassifier(BaseClassifier):
         ----------
         row : mapping from column to value
             A column that it does not name is missing; in a block of counts it is 0. A new key adds an attribute,
-            which is missing in all rows before. Models other than naive Bayes raise a
-            :class:`~bayeskit.errors.ColumnError` instead.
+            which is missing in all rows before. Where parents are held (KDB), it depends on the class alone.
+            LogLinearBayes, AutoBayes and models with views raise a :class:`~bayeskit.errors.ColumnError`.
         y : label
         sample_weight : float, default=1
 

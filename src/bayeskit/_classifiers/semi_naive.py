@@ -27,6 +27,7 @@ from bayeskit._fitting.views import Views
 from bayeskit._graphs.dag import Dag
 from bayeskit._random_state import generator_of, seed_of
 from bayeskit._schema import Label, Name, Schema
+from bayeskit._statistics.part import cannot_widen
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.priors import AnyPrior, MEstimate, SmoothingLike, as_smoothing, backs_off
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike, Seed
@@ -113,6 +114,11 @@ class SemiNaive(CountClassifier):
     @property
     def _averages_views(self) -> bool:
         return self.views is not None
+
+    def _held_with(self, names: tuple[Name, ...]) -> Mapping[str, Any]:
+        if "views" in self._held:  # each has cut points of its own, drawn from rows
+            raise cannot_widen("views", names)
+        return self._held
 
     def _row_choices(self) -> list[RowChoice]:
         chosen = [RowChoice(f"views={self.views!r}", "Give cut_points=, and leave views out.")]
@@ -216,6 +222,18 @@ class GraphClassifier(SemiNaive):
     def table(self, name: Name) -> LabelledTable | DependentTable:
         """Return P(x | c, parents) and the counts behind it, as a labelled table: classes × parents × states."""
         return table_with_parents(self._model, self.statistics_, name)
+
+    def _held_with(self, names: tuple[Name, ...]) -> Mapping[str, Any]:
+        held = super()._held_with(names)
+        structure = held.get("structure")
+        if structure is None:  # given, or derived from the counts
+            return held
+        return {**held, "structure": {**structure, **dict.fromkeys(names, self._joining)}}
+
+    @property
+    def _joining(self) -> tuple[Name, ...]:
+        """The parents, as they are held, of an attribute that joins later."""
+        return ()
 
     @property
     def _dag(self) -> Dag:

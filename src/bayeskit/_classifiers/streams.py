@@ -172,7 +172,7 @@ def count(model: CountClassifier, examples: list[Example]) -> None:
         known = set(column_names(fitted))
         strange = [row for row, _, _ in examples if not row.keys() <= known]
         new = {name: value for row in strange for name, value in row.items() if name not in known}
-        before = copy(fitted), copy(fitted.tally)
+        before, held = (copy(fitted), copy(fitted.tally)), model._held
         try:
             if new:
                 _add_columns(model, fitted, new)
@@ -180,6 +180,7 @@ def count(model: CountClassifier, examples: list[Example]) -> None:
         except BaseException:
             if new:  # a row that cannot be learned leaves no column behind
                 model._fitted, before[0].tally = before
+                model._held = held
                 model._renew()
             raise
         return
@@ -313,7 +314,8 @@ def _add_columns(model: CountClassifier, fitted: FittedState, new: Mapping[Any, 
         fitted.widen(tuple(new))
     else:
         cells = {name: [np.nan if value is None else value] for name, value in new.items()}
-        found = fitted.reading.schema_of(open_table(cells), fitted.schema.target)
+        found = fitted.reading.of_later(tuple(new)).schema_of(open_table(cells), fitted.schema.target)
+        model._held = model._held_with(tuple(new))
         fitted.widen(tuple(new), found.attributes)
     model._renew()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -85,6 +85,17 @@ class Reading:
     def has_settings(self, name: Name) -> bool:
         """Whether the user has settings for a column, so that its cells do not determine its kind."""
         return any(name in given for given in (self.states, self.kinds, self.cuts, self.known))
+
+    def of_later(self, names: tuple[Name, ...]) -> Reading:
+        """Return the settings for columns that join later: what names or counts the others does not concern them."""
+        chosen = self.categorical
+        if chosen is not None and not isinstance(chosen, str):
+            chosen = [name for name in chosen if isinstance(name, str) and name in names]
+        mappings = {
+            field: {name: value for name, value in getattr(self, field).items() if name in names}
+            for field in ("states", "kinds", "cuts", "known")
+        }
+        return replace(self, categorical=chosen, **mappings)
 
     def schema_of(self, table: Columns, target: Variable) -> Schema:
         """Return the schema of a table, before its states are collected."""

@@ -296,6 +296,22 @@ class CellTable:
         found = self.sums.get(name)
         return np.zeros((len(self.n), *shape)) if found is None else np.asarray(found, np.float64)
 
+    @classmethod
+    def empty(cls, term: Term) -> CellTable:
+        """Return the table of a term that no row has a cell of."""
+        width = len(term.cells) + (len(term.values) if term.order == 0 else 0)
+        return cls(term, np.empty((0, width), np.int64), np.empty(0))
+
+    def widened(self, term: Term, schema: Schema) -> CellTable:
+        """Return the cells of a term with more variables, which are missing in all rows."""
+        held = dict(zip(self.term.cells, np.asarray(self.codes, np.int64).T, strict=False))  # grids follow
+        columns = [
+            held[name] if name in held else np.full(len(self.n), schema[name].size) for name in term.cells
+        ]
+        grids = list(np.asarray(self.codes, np.int64).T[len(self.term.cells) :])
+        codes = np.stack([*columns, *grids], axis=1).astype(np.int64)
+        return CellTable(term, codes, self.n, self.sums)
+
     def checked(self, schema: Schema) -> CellTable:
         """Return the table as arrays, after checking that it fits the schema."""
         n = np.asarray(self.n, np.float64)

@@ -24,7 +24,7 @@ from bayeskit._statistics.term import PARTS, Plan, Term, register
 from bayeskit._statistics.totals import Totals
 from bayeskit._statistics.tree_counts import TreeCounts
 from bayeskit._statistics.triples import Triples
-from bayeskit.errors import Incompatible
+from bayeskit.errors import CannotCount, Incompatible
 from bayeskit.typing import Floats
 
 for _part in (
@@ -124,6 +124,9 @@ class Statistics:
 
         A part that cannot be extended in this way raises a :class:`~bayeskit.errors.ColumnError`.
         """
+        gone = {kind: part.widened(self.schema, schema, names) for kind, part in self.gone.items()}
+        if any(PARTS[pattern.kind].widened is Part.widened for pattern in plan.patterns):
+            return replace(self._widened_by_cells(schema, plan, names), gone=gone)
         parts = {}
         for pattern in plan.patterns:
             part = self.parts.get(pattern.kind)
@@ -132,8 +135,27 @@ class Statistics:
             if part is None:
                 raise cannot_widen(pattern.kind, names)
             parts[pattern.kind] = part.widened(self.schema, schema, names)
-        gone = {kind: part.widened(self.schema, schema, names) for kind, part in self.gone.items()}
         return Statistics(schema, plan, parts, gone)
+
+    def _widened_by_cells(self, schema: Schema, plan: Plan, names: tuple[Name, ...]) -> Statistics:
+        """Do so for parts that count attributes together: n(c, x, new is missing) is n(c, x)."""
+        try:
+            known = {table.term: table for table in self.cell_tables()}
+        except CannotCount:
+            raise cannot_widen(plan.patterns[-1].kind, names) from None
+        found = []
+        for pattern in plan.patterns:
+            for term in pattern.terms(schema):
+                before = Term(
+                    tuple(name for name in term.cells if name not in names), term.values, term.order
+                )
+                if not set(term.values).isdisjoint(names):  # no row had such a number
+                    found.append(CellTable.empty(term))
+                elif before in known:
+                    found.append(known[before].widened(term, schema))
+                else:
+                    raise cannot_widen(pattern.kind, names)
+        return Statistics.from_cell_tables(schema, plan, {table.term: table for table in found}.values())
 
     def _aligned(self, other: Statistics) -> tuple[Statistics, Statistics]:
         if self.plan is not other.plan and self.plan != other.plan:
