@@ -69,6 +69,10 @@ class Reading:
             "--numeric", metavar="COL", autocompletion=columns, help="Read COL as measured numbers."
         ),
     ] = None
+    memory: Annotated[
+        str | None,
+        typer.Option("--memory", metavar="AMOUNT", help="What reading may take, such as 512MB."),
+    ] = None
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Read the first LIMIT rows.")] = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._data.file_reading import FileReading, read_like
-from bayeskit._data.file_rows import FileRows
+from bayeskit._data.file_rows import FileRows, kinds_of, learned_columns
 from bayeskit._messages import Joined, Message, did_you_mean
 from bayeskit._schema import Variable
 from bayeskit.errors import DataError, SettingError, UsageError
@@ -70,34 +70,6 @@ def as_learned(
 ) -> FileRows:
     """Return columns of a table as a model has learned them; all that does not fit is told in one error."""
     return rows.fitting(names, kinds) if reading is None else read_like(rows, reading, names, kinds)
-
-
-def learned_columns(model: Any) -> tuple[Variable, ...]:
-    """Return a variable for each training column of a model. Several text columns are one attribute."""
-    schema = model.schema_
-    known = {v.name: v for v in schema.attributes}
-    return tuple(known.get(name) or replace(schema.block, name=name) for name in model.feature_names_in_)
-
-
-def kinds_of(variables: tuple[Variable, ...]) -> dict[str, str]:
-    """Return how to read a file so that its cells match the states of a model.
-
-    A file may by chance hold nothing but digits, or nothing at all, in a column of words.
-
-    Examples
-    --------
-    >>> kinds_of((Variable("a", "numeric"), Variable("b", "categorical", ("1", "x"))))
-    {'a': 'float64', 'b': 'str'}
-    """
-    kinds = {}
-    for variable in variables:
-        if variable.vocabulary is not None:
-            kinds[str(variable.name)] = "str"
-        elif variable.kind == "numeric" or variable.cuts is not None:
-            kinds[str(variable.name)] = "float64"
-        elif variable.states and all(isinstance(state, str) for state in variable.states):
-            kinds[str(variable.name)] = "str"
-    return kinds
 
 
 def existing(path: str) -> Path:
@@ -160,11 +132,10 @@ def open_model(path: str, target: str | None = None) -> SavedPredictor:
             raise SettingError(
                 "{path!r} predicts {name!r}. Leave --target out.", path=path, name=model.schema_.target.name
             )
-        named = hasattr(model, "feature_names_in_")
         return SavedPredictor(
             str(model.schema_.target.name),
             tuple(model.classes_.tolist()),
-            learned_columns(model) if named else (),
+            learned_columns(model),
             model.predict_proba,
             estimator=model,
         )

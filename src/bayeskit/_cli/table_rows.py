@@ -25,6 +25,7 @@ from bayeskit._data.file_reading import FileReading, screen_file
 from bayeskit._data.file_rows import FileRows
 from bayeskit._data.file_set import open_files
 from bayeskit._data.missing_marks import MissingMarks
+from bayeskit._data.source import memory_in_bytes
 from bayeskit._messages import Message, did_you_mean
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SourceNote, UsageError
 
@@ -50,6 +51,7 @@ def opened(
             "missing": marks,
             "spellings": {} if like is None else like.spellings,
             "most_columns": MOST_COLUMNS,
+            "max_memory": memory_in_bytes(reading.memory, "--memory"),
         }
         source = open_files(file, separator=separator, **settings)
         if like is not None and separator is None and source.separator not in (None, like.separator):

@@ -7,15 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayeskit._cli.output import note
-from bayeskit._cli.saved_models import (
-    as_learned,
-    existing,
-    is_classifier,
-    kinds_of,
-    learned_columns,
-    variables_of,
-)
-from bayeskit._data.file_rows import FileRows
+from bayeskit._cli.saved_models import as_learned, existing, is_classifier, variables_of
+from bayeskit._data.file_rows import FileRows, kinds_of, learned_columns
 from bayeskit._messages import Message, did_you_mean
 from bayeskit._schema import Variable
 from bayeskit.errors import SettingError, UsageError

@@ -15,6 +15,7 @@ from bayeskit._data.source import Batches
 from bayeskit._data.table import ColumnBatch
 from bayeskit._data.texts import is_free_text
 from bayeskit._messages import Joined, Message, did_you_mean, listed
+from bayeskit._schema import Variable
 from bayeskit.errors import ColumnError, DataError
 
 Batch = dict[str, NDArray[Any]]
@@ -90,6 +91,19 @@ class FileRows:
         numeric = [name for name, kind in (kinds or {}).items() if kind == "float64"]
         self._refuse_words([n for n in numeric if self.source.dtypes[n] not in ("int64", "float64")])
         return replace(self, source=self.source.reread(names, kinds))
+
+    def matching(self, variables: Sequence[Variable], target: str, *, optional: bool = False) -> FileRows:
+        """Return the columns that a model uses, each read as in training; all but the target if it knows no names.
+
+        ``optional``: columns may be absent.
+        """
+        if not variables:
+            return self.without([target]) if target in self.names else self
+        names = [str(v.name) for v in variables]
+        if optional:
+            names = [name for name in names if name in self.names]
+        self.need(*names)
+        return self.read_as(names, {n: kind for n, kind in kinds_of(variables).items() if n in names})
 
     def without(self, names: Sequence[str] | None) -> FileRows:
         """Return the rows without some columns."""
@@ -195,6 +209,38 @@ def _words_message(shown: str, words: Mapping[str, str]) -> Message:
 
 # A number in any of the spellings that are understood.
 _SPELLED = re.compile(r"[-+]?[¥￥$£€]?\s*[0-9][0-9.,]*\s*[%％€]?")
+
+
+def kinds_of(variables: Sequence[Variable]) -> dict[str, str]:
+    """Return how to read a file so that its cells match the states of a model.
+
+    A file may by chance hold nothing but digits, or nothing at all, in a column of words.
+
+    Examples
+    --------
+    >>> kinds_of((Variable("a", "numeric"), Variable("b", "categorical", ("1", "x"))))
+    {'a': 'float64', 'b': 'str'}
+    """
+    kinds = {}
+    for variable in variables:
+        if variable.vocabulary is not None:
+            kinds[str(variable.name)] = "str"
+        elif variable.kind == "numeric" or variable.cuts is not None:
+            kinds[str(variable.name)] = "float64"
+        elif variable.states and all(isinstance(state, str) for state in variable.states):
+            kinds[str(variable.name)] = "str"
+    return kinds
+
+
+def learned_columns(model: Any) -> tuple[Variable, ...]:
+    """Return a variable for each column that a model was learned from; several texts are one attribute of it.
+
+    Empty where columns had no names.
+    """
+    schema = model.schema_
+    known = {v.name: v for v in schema.attributes}
+    names: Sequence[Any] = getattr(model, "feature_names_in_", ())
+    return tuple(known.get(name) or replace(schema.block, name=name) for name in names)
 
 
 def _is_number(text: str) -> bool:

@@ -10,11 +10,11 @@ import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from copy import copy
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from bayeskit._data.converted import ADDRESS, path_in
 from bayeskit._data.files import FileSource, file_stamp
 from bayeskit._data.formats import Field, Unsure
 from bayeskit._data.missing_marks import MissingMarks
@@ -31,6 +31,8 @@ def paths_of(data: Any) -> list[str]:
     if isinstance(data, (list, tuple)):
         return [path for one in data for path in paths_of(one)]
     path = os.fspath(data)
+    if path.startswith(ADDRESS):
+        return [path]
     if not glob.has_magic(path) or os.path.exists(path):
         return [path]
     found = sorted(one for one in glob.glob(path, recursive=True) if os.path.isfile(one))
@@ -42,7 +44,7 @@ def paths_of(data: Any) -> list[str]:
 def stamps_of(data: Any) -> tuple[object, ...] | None:
     """Tell when and how large the files of a path, a pattern or a list were written; None where one is gone."""
     try:
-        return tuple((path, *file_stamp(Path(path))) for path in paths_of(data))
+        return tuple((path, *file_stamp(path_in(path))) for path in paths_of(data))
     except (OSError, DataError):
         return None
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit._data.columns import CodedColumn, joined_columns
+from bayeskit._data.converted import converted
 from bayeskit._data.formats import LOOKS, Column, Field, Parquet, Text, Unsure, arrow_column
 from bayeskit._data.missing_marks import MissingMarks
 from bayeskit._data.spelling import SPELLINGS, note_spellings
@@ -132,8 +133,9 @@ class FileSource:
     Parameters
     ----------
     path : path
-        CSV or TSV (also packed with gzip), or Parquet. It is taken literally: no patterns, no addresses. Patterns and
-        lists are for :func:`bayeskit._data.file_set.open_files`.
+        CSV or TSV (also packed with gzip), or Parquet; JSON lines, Arrow, ARFF, files packed with zstd and
+        ``duckdb:///path?table=…`` are converted to Parquet first. It is taken literally: no patterns, no other
+        addresses. Patterns and lists are for :func:`bayeskit._data.file_set.open_files`.
     columns, exclude : sequence of str, optional
         The columns to read, in this order; the columns to leave out.
     encoding : str, optional
@@ -203,9 +205,13 @@ class FileSource:
             raise SettingError(
                 "rows_per_batch={rows_per_batch!r} must be at least 1.", rows_per_batch=rows_per_batch
             )
-        self.path, self.rows_per_batch = Path(path).absolute(), rows_per_batch
-        self._most_columns, self._threads, self._max_memory = most_columns, threads, max_memory
         self.shown = shown = repr(os.fspath(path))
+        copy = converted(os.fspath(path), shown)
+        # The converted copy lives as long as this source.
+        self.path = Path(path).absolute() if copy is None else copy[0]
+        self._spool = copy
+        self.rows_per_batch = rows_per_batch
+        self._most_columns, self._threads, self._max_memory = most_columns, threads, max_memory
         self.marks = marks = missing if isinstance(missing, MissingMarks) else MissingMarks(())
         texts = marks.table_wide if marks is missing else _texts(missing)
         self._format: Text | Parquet

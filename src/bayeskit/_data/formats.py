@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -401,8 +400,9 @@ class Text:
         with self._readable() as readable:
             if self.packed and readable == self.path:
                 return True
-            with open(readable, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as cells:
-                return cells.find(b"_", max(0, cells.find(b"\n"))) >= 0
+            with open(readable, "rb") as file:
+                file.readline()  # the names
+                return any(b"_" in block for block in iter(lambda: file.read(1 << 20), b""))
 
     def in_codes(
         self, fields: Sequence[Field], size: int, use_threads: bool

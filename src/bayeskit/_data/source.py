@@ -100,7 +100,15 @@ class ClusterFrame(Batches):
 
 
 # How the names of tables end; a list of texts does not look so by chance.
-_LIKE_A_PATH = re.compile(r"\.(csv|tsv|txt|tab|data|parquet|pq)(\.gz)?$", re.IGNORECASE)
+_LIKE_A_PATH = re.compile(
+    r"\.(csv|tsv|txt|tab|data|parquet|pq|jsonl|ndjson|arrow|arrows|feather|ipc|arff)(\.gz|\.zst)?$|^duckdb://",
+    re.IGNORECASE,
+)
+
+
+def is_address(path: str) -> bool:
+    """Tell whether a text is the address of a table or query in a database, and not a path."""
+    return path.startswith("duckdb://")
 
 
 def names_files(data: object) -> bool:

@@ -213,6 +213,8 @@ def open_table(data: RowSource | None) -> Table:
     """Open rows in memory: arrays, lists, frames, mappings of columns, sparse matrices."""
     if type(data) is np.ndarray:
         return _open_array(data)
+    if isinstance(data, Table):
+        return data
     if hasattr(data, "tocsr") and hasattr(data, "nnz"):
         return _open_sparse(data)
     if isinstance(data, Mapping):

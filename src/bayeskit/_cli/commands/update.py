@@ -133,7 +133,8 @@ def _change_store(
 
 def _as_learned(estimator: CountClassifier, rows: FileRows) -> Any:
     """Return the columns of the model and its target, each read as in training."""
-    from bayeskit._cli.saved_models import as_learned, kinds_of, learned_columns
+    from bayeskit._cli.saved_models import as_learned
+    from bayeskit._data.file_rows import kinds_of, learned_columns
 
     schema = estimator.schema_
     target = str(schema.target.name)
