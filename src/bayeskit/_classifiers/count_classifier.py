@@ -80,6 +80,7 @@ from bayeskit.typing import (
 
 if TYPE_CHECKING:
     from bayeskit._classifiers.picture_data import RegionSettings
+    from bayeskit._classifiers.row_sink import Written
     from bayeskit._conditionals.posterior_draws import Draws
     from bayeskit._data.file_reading import FileReading
     from bayeskit._export.scorer import Scorer
@@ -599,24 +600,50 @@ class CountClassifier(BaseClassifier):
         warn_of_impossible(log_normalise(joint, model.log_prior))
         return self._calibrated(joint, model.schema)
 
-    def predict_proba(self, X: TableLike) -> Floats:
-        """Return P(c | x) of each row: shape (n, K); rows are finite and sum to one.
+    def _write(self, X: RowSource, sink: PathLike, max_memory: int | str | None) -> Written:
+        from bayeskit._classifiers.row_sink import write_predictions
+
+        return write_predictions(
+            self, X, sink, threads=thread_count(self.n_jobs), max_memory=memory_in_bytes(max_memory)
+        )
+
+    def predict_proba(
+        self, X: Any, *, sink: PathLike | None = None, max_memory: int | str | None = None
+    ) -> Any:
+        """Return P(c | x) of each row: shape (n, K); rows are finite and sum to one. ``sink``: as in ``predict``.
 
         For a DataFrame of Dask or Spark the answer is lazy: columns ``p_<class>``, computed on its workers.
         """
+        if sink is not None:
+            return self._write(X, sink, max_memory)
         if cluster_of(X) is not None:
-            return self._cluster_answer(X, "predict_proba")  # type: ignore[no-any-return]
+            return self._cluster_answer(X, "predict_proba")
         joint, model = self._joint(X)
         return self._posterior(joint, model.log_prior, model.schema)
 
-    def predict(self, X: TableLike) -> NDArray[Any]:
+    def predict(self, X: Any, *, sink: PathLike | None = None, max_memory: int | str | None = None) -> Any:
         """Return the most probable class of each row. Ties go to the first class.
 
         For a DataFrame of Dask or Spark the answer is lazy: a Series of Dask with the same index and divisions, or the
         Spark DataFrame with a column ``prediction``.
+
+        Parameters
+        ----------
+        X : table; with ``sink``, any source that ``fit`` takes
+        sink : path, optional
+            Write the answers to this file (.csv or .parquet) instead: ``prediction``, then ``p_<class>`` of each class,
+            in the order of the rows. Rows are read in batches. A file that exists is replaced when all is written.
+        max_memory : int or str, optional
+            With ``sink``: what reading files may take, in bytes or as ``"512MB"``.
+
+        Returns
+        -------
+        array of shape (n,), or with ``sink`` a value with ``rows`` and ``path``
         """
+        if sink is not None:
+            return self._write(X, sink, max_memory)
         if cluster_of(X) is not None:
-            return self._cluster_answer(X, "predict")  # type: ignore[no-any-return]
+            return self._cluster_answer(X, "predict")
         joint, model = self._joint(X)
         return self._labels(model.schema)[self._chosen(joint, model.log_prior, model.schema)]
 

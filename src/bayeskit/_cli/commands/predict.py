@@ -10,9 +10,10 @@ import typer
 
 from bayeskit._cli.options import Common, Data, FileUse, Loss, MaybeOutput, Reading, Spreadsheet
 from bayeskit._messages import WordList
-from bayeskit.errors import BayeskitError
+from bayeskit.errors import BayeskitError, UsageError
 
 if TYPE_CHECKING:
+    from bayeskit._cli.saved_models import SavedPredictor
     from bayeskit.typing import Floats, LossLike
 
 WORDS = WordList(
@@ -46,7 +47,7 @@ def predict(
 
     Each row of the result has its number (from 1) and the most probable class; with --proba the probability of
     each class; with --loss or --reject the action of least risk, and its risk. A FILE that ends in .json or .jsonl
-    gets JSON, any other CSV.
+    gets JSON, one that ends in .parquet columns 'prediction' and 'p_CLASS', any other CSV.
     """
     from bayeskit._cli.output import print_json, show
     from bayeskit._cli.row_writing import RowWriter, form_of, opened_text
@@ -55,8 +56,11 @@ def predict(
 
     form = form_of(output, common.as_json, spreadsheet)
     predictor = open_model(model, target)
-    costs = None if loss is None else read_losses(loss, predictor.classes)
     decides = loss is not None or reject is not None
+    if output is not None and output.lower().endswith(".parquet"):
+        _write_parquet(predictor, data, reading, common, output, plain=not (decides or spreadsheet))
+        return
+    costs = None if loss is None else read_losses(loss, predictor.classes)
     header = ["row", predictor.target]
     header += [f"P({label})" for label in predictor.classes] if proba else []
     header += ["action", "risk"] if decides else []
@@ -86,6 +90,26 @@ def predict(
     else:
         counts = common.listed(f"{label} {count:,}" for label, count in by_answer.most_common())
         show(common.say(WORDS["done"], n=n, counts=counts, path=output))
+
+
+def _write_parquet(
+    predictor: SavedPredictor, data: str, reading: Reading, common: Common, output: str, *, plain: bool
+) -> None:
+    """Write ``prediction`` and ``p_<class>``, as ``predict(sink=)`` does."""
+    from bayeskit._classifiers.row_sink import write_batches
+    from bayeskit._cli.output import print_json, show
+    from bayeskit._cli.table_rows import opened
+
+    if not plain:
+        raise UsageError("Parquet holds predictions and probabilities. For decisions write CSV or JSON.")
+    with opened(data, reading) as rows:
+        batches = predictor.columns_of(rows).batches()
+        written = write_batches(predictor.predict_proba, predictor.classes, batches, output)
+    if common.as_json:
+        print_json({"rows": written.rows, "counts": written.counts, "written": output})
+    else:
+        counts = common.listed(f"{label} {count:,}" for label, count in written.most_common())
+        show(common.say(WORDS["done"], n=written.rows, counts=counts, path=output))
 
 
 def _lines(
