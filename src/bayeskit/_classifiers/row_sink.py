@@ -20,6 +20,7 @@ from bayeskit._data.columns import objects
 from bayeskit._data.file_rows import FileRows, learned_columns
 from bayeskit._data.file_set import open_files, paths_of
 from bayeskit._data.frames import is_relation, lazy_pieces
+from bayeskit._data.missing_marks import MissingMarks
 from bayeskit._data.source import Batches, Source, is_address, names_files
 from bayeskit._io.replacing import replacing
 from bayeskit._messages import Joined, Term
@@ -115,7 +116,8 @@ def _tables(model: Any, source: Any, threads: int | None, max_memory: int | None
     """Give the rows of a source piece by piece, each as a table with the columns that the model was learned from."""
     named = hasattr(model, "feature_names_in_")
     if names_files(source):
-        files = open_files(source, threads=threads, max_memory=max_memory)
+        how = _as_when_fitted(model)
+        files = open_files(source, threads=threads, max_memory=max_memory, **how)
         rows = FileRows(files, repr(source) if isinstance(source, str) else "the files")
         return rows.matching(learned_columns(model), str(model.schema_.target.name)).batches()
     if is_relation(source):
@@ -128,6 +130,13 @@ def _tables(model: Any, source: Any, threads: int | None, max_memory: int | None
     if opened.in_memory:
         return iter([source])
     return (rows.table for rows in opened)
+
+
+def _as_when_fitted(model: Any) -> dict[str, Any]:
+    """Return how to read text: what means missing, and how numbers are spelled."""
+    if model.reading_ is None:
+        return {"missing": MissingMarks.of(None, str(model.schema_.target.name))}
+    return {"missing": model.reading_.next_marks, "spellings": model.reading_.spellings}
 
 
 def _relation_pieces(relation: Any) -> Iterator[Any]:

@@ -102,8 +102,7 @@ class FileRows:
         names = [str(v.name) for v in variables]
         if optional:
             names = [name for name in names if name in self.names]
-        self.need(*names)
-        return self.read_as(names, {n: kind for n, kind in kinds_of(variables).items() if n in names})
+        return self.fitting(names, {n: kind for n, kind in kinds_of(variables).items() if n in names})
 
     def without(self, names: Sequence[str] | None) -> FileRows:
         """Return the rows without some columns."""
