@@ -1,4 +1,4 @@
-"""A Spark DataFrame is counted on executors as the kernels count it in memory, and predicted there: -m spark."""
+"""A Spark DataFrame is counted on Spark's executors as the kernels count it, and predicted there: -m spark."""
 
 from __future__ import annotations
 
@@ -85,6 +85,10 @@ def test_a_model_of_partitions_is_the_model_of_the_rows_and_predicts_there(spark
         there.predict(there.predict(numbered))
     with refuses(ColumnError, "色泽"):
         there.predict(numbered.drop("色泽"))
+    left_out = there.leave_one_out(
+        in_parts(spark, frame), target="class"
+    )  # reads rows here, partition by partition
+    assert left_out.shape == (len(frame), 2)
 
 
 def test_the_spark_dialect_of_sql_answers_as_python_does(spark: Any) -> None:
@@ -123,8 +127,9 @@ def test_a_lost_worker_changes_nothing(spark: Any, tmp_path: Any) -> None:
                     pass
             yield batch
 
-    rows = in_parts(spark, frame)
-    there = TAN().fit(rows.mapInArrow(die_once, rows.schema), target="class")
+    names = list(frame.columns)
+    rows = in_parts(spark, frame.set_axis([f"c{j}" for j in range(len(names))], axis=1))
+    there = TAN().fit(rows.mapInArrow(die_once, rows.schema).toDF(*names), target="class")
     assert os.path.exists(mark)
     here = TAN().fit(frame, target="class")
     np.testing.assert_array_equal(there.statistics_.tables.counts, here.statistics_.tables.counts)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +24,7 @@ from bayeskit._data.source import (
     Source,
     batch_weights,
     check_total,
+    is_on,
     place_of,
 )
 from bayeskit._messages import Message
@@ -292,10 +294,10 @@ class Partitions:
     cluster: str
     reduce: Callable[[Any, list[tuple[int, Name]], Task], Outcome]
     kernels: Kernels = field(repr=False)
+    takes: Callable[[Source], bool] = field(init=False, repr=False, compare=False)
 
-    def takes(self, source: Source) -> bool:
-        data = source.data
-        return isinstance(data, ClusterFrame) and data.cluster == self.cluster and source.keep is None
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "takes", partial(is_on, self.cluster))
 
     def schema(self, source: Source, reading: Reading, target: Variable) -> Schema:
         part, names = self._shipped(source, target)

@@ -116,11 +116,14 @@ def map_on_spark(frame: Any, answer: Answer) -> Any:
             found = answer.of(
                 pyarrow.Table.from_batches([batch]).rename_columns(names).select(list(answer.columns))
             )
-            cells = [pyarrow.array(column) for column in found]
-            yield pyarrow.record_batch([*batch.columns, *cells], [*names, *answer.names])
+            cells = [*batch.columns, *(pyarrow.array(column) for column in found)]
+            yield pyarrow.record_batch(cells, places)
 
-    fields = [StructField(name, kind) for name in answer.names]
-    return frame.mapInArrow(run, StructType([*frame.schema.fields, *fields]))
+    every = [*names, *answer.names]
+    places = [f"c{j}" for j in range(len(every))]
+    kinds_of = [*(field.dataType for field in frame.schema.fields), *(kind for _ in answer.names)]
+    schema = StructType([StructField(*field) for field in zip(places, kinds_of, strict=True)])
+    return frame.toDF(*places[: len(names)]).mapInArrow(run, schema).toDF(*every)
 
 
 def select_on_spark(

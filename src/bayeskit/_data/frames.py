@@ -94,8 +94,10 @@ def _dask_pieces(data: Any) -> Iterator[Any]:
 def _spark_pieces(data: Any) -> Iterator[Any]:
     import pyarrow
 
-    for row in data.mapInArrow(_in_bytes, "piece binary").toLocalIterator():
-        yield pyarrow.ipc.open_stream(row.piece).read_all()
+    names = list(data.columns)
+    numbered = data.toDF(*(f"c{j}" for j in range(len(names))))  # names in Spark have rules of their own
+    for row in numbered.mapInArrow(_in_bytes, "piece binary").toLocalIterator():
+        yield pyarrow.ipc.open_stream(row.piece).read_all().rename_columns(names)
 
 
 def _in_bytes(batches: Iterator[Any]) -> Iterator[Any]:

@@ -423,6 +423,12 @@ class Source:
         return kept
 
 
+def is_on(cluster: str, source: Source) -> bool:
+    """Return whether all rows of a source are on the workers of a cluster."""
+    data = source.data
+    return isinstance(data, ClusterFrame) and data.cluster == cluster and source.keep is None
+
+
 def place_of(names: tuple[Name, ...], name: Name, role: str) -> int:
     """Return the position of a column."""
     try:
