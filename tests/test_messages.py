@@ -92,7 +92,14 @@ _CHINESE = {
     *(f"_report/textbook/{page}.py" for page in ("em_page", "lihang", "melon3", "melon8", "sheet", "spam")),
     *(
         f"_report/textbook/{page}.py"
-        for page in ("structure_page", "lesson", "table_pages", "dependence_pages", "estimate_pages")
+        for page in (
+            "structure_page",
+            "lesson",
+            "table_pages",
+            "dependence_pages",
+            "estimate_pages",
+            "network_pages",
+        )
     ),
     "_report/charts/legend.py",
 }

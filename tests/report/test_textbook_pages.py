@@ -79,7 +79,12 @@ FAMOUS = {
     "gaussian2": ["53/9", "527/86", "0.0111687", "0.611877"],
     "lda": ["104/81", "8739/2080", "0.833616", "1.611472"],
     "bic": ["−13.169796", "−13.163021", "1.046496"],
-    "underflow": ["−921.727184", "−832.469764", "1.721848e-39"],
+    "underflow": ["−921.727184", "−879.582978", "4.977414e-19"],
+    "melonnet": ["243/4000", "9/11", "19/53", "31"],
+    "seven": ["42/3125", "25", "127", "0.376947"],
+    "lazy": ["252/1045", "35/418", "0.742268"],
+    "incremental": ["0.958728", "0.944847", "175/180576"],
+    "gibbs": ["9/32", "29/32", "27/37", "15/31", "81/107"],
 }
 
 
@@ -100,7 +105,7 @@ def test_a_page_prints_what_the_books_print(name: str, lang: str) -> None:
 
 
 _NUMBER = r"\d+(?:\.\d+)?(?:e-\d+)?"
-_SUM = rf"(?:{_NUMBER}|[ ·+−/()])+"
+_SUM = rf"(?:{_NUMBER}|[ ·+−/^()])+"
 
 
 def value_of(expression: str) -> Fraction:
@@ -110,7 +115,9 @@ def value_of(expression: str) -> Fraction:
         if expression.count(bracket) > expression.count(other) and expression[at] == bracket:
             expression = expression.strip(bracket)
     made = re.sub(
-        _NUMBER, lambda number: f"Fraction('{number[0]}')", expression.replace("·", "*").replace("−", "-")
+        _NUMBER,
+        lambda number: f"Fraction('{number[0]}')",
+        expression.replace("·", "*").replace("−", "-").replace("^", "**"),
     )
     # On these pages 3/4 is a number, and what is divided by another stands in brackets: Python's order serves.
     return Fraction(eval(made, {"Fraction": Fraction}))
@@ -152,6 +159,11 @@ def equations(line: Line) -> list[tuple[Fraction, Fraction]]:
         ("gaussian2", 2),
         ("lda", 2),
         ("bic", 2),
+        ("melonnet", 4),
+        ("seven", 2),
+        ("lazy", 2),
+        ("incremental", 2),
+        ("gibbs", 1),
     ],
 )
 def test_both_sides_of_every_equation_are_equal(name: str, least: int) -> None:

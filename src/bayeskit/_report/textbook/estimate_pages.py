@@ -576,7 +576,7 @@ FACTORS = 400
 def underflow_page(lang: str) -> Sheet:
     """Why logarithms: a product of many probabilities is 0 in double precision."""
     say = partial(text_in, lang)
-    shares = {"A": Fraction(1, 10), "B": Fraction(1, 8)}
+    shares = {"A": Fraction(1, 10), "B": Fraction(1, 9)}
     logs = {c: FACTORS * ln(p) + ln(Fraction(1, 2)) for c, p in shares.items()}
     largest = max(logs.values())
     difference = min(logs.values()) - largest
@@ -596,7 +596,7 @@ def underflow_page(lang: str) -> Sheet:
         lang=lang,
         title=say("Underflow: why logarithms"),
         question=say(
-            "A letter has 400 words; each has probability 1/10 in class A and 1/8 in class B, and the "
+            "A letter has 400 words; each has probability 1/10 in class A and 1/9 in class B, and the "
             "classes are equally frequent. Which class is more probable, and how much?"
         ),
         given=(grid(("", "P(c)", "P(w | c)"), *((c, "1/2", str(p)) for c, p in shares.items())),),

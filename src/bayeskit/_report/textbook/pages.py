@@ -12,6 +12,7 @@ from bayeskit._report.textbook import (
     lihang,
     melon3,
     melon8,
+    network_pages,
     spam,
     structure_page,
     table_pages,
@@ -44,4 +45,9 @@ PAGES: Mapping[str, Callable[[str], Sheet]] = {
     "lda": estimate_pages.discriminant_page,
     "bic": estimate_pages.bic_page,
     "underflow": estimate_pages.underflow_page,
+    "melonnet": network_pages.melon_page,
+    "seven": network_pages.seven_page,
+    "lazy": network_pages.lazy_page,
+    "incremental": network_pages.incremental_page,
+    "gibbs": network_pages.gibbs_page,
 }

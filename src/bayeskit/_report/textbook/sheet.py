@@ -13,7 +13,7 @@ from bayeskit._display_table import DisplayTable, display_width, table_html, tex
 from bayeskit._markup import Html, document, tag
 from bayeskit._messages import text_in
 from bayeskit._report.latex.latex_page import fragment_latex
-from bayeskit._report.latex.latex_table import simple_tabular, size_for
+from bayeskit._report.latex.latex_table import ARTICLE, simple_tabular, size_for
 from bayeskit._report.latex.latex_text import escaped, math_width, text_width
 from bayeskit._report.textbook.formula import Node, formulas, latex, line_html, line_latex
 from bayeskit._report.textbook.printed_number import Blank, Line, Number, PrintedNumber, as_line, line_text
@@ -323,7 +323,10 @@ def _paragraph(text: str) -> str:
 
 def _latex_grid(grid: Grid) -> str:
     lines = [[(name,) for name in grid.header], *grid.rows]
-    size = size_for([max(map(_width, column)) for column in zip(*lines, strict=True)])
+    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    size = size_for(widths)
+    # Where the smallest type is not enough, columns move together.
+    size += r"\setlength{\tabcolsep}{2pt}" if len(widths) > _MANY and size == size_for([ARTICLE]) else ""
     return "\n".join(
         [
             r"\begin{center}",
@@ -334,6 +337,7 @@ def _latex_grid(grid: Grid) -> str:
     )
 
 
+_MANY = 8  # columns
 _HOLE = 36.0  # of a blank
 
 
