@@ -84,7 +84,7 @@ def melon_page(lang: str) -> Sheet:
             _parameters(MELON, say),
             _chain(MELON, row),
             line(
-                "P(x2 = 1 | x5 = 1) = {a} / ({terms}) = {r} = {d}",
+                "P(x2=1 | x5=1) = {a} / ({terms}) = {r} = {d}",
                 a=bracketed(exact(sums[0][1] * sums[0][2])),
                 terms=joined(" + ", (line("{a} · {b}", a=exact(a), b=exact(b)) for _, a, b in sums)),
                 r=exact(p({"x2": 1}, seen)),
@@ -92,8 +92,8 @@ def melon_page(lang: str) -> Sheet:
             ),
             line(
                 say(
-                    "x1 and x2 are independent: P(x1 = 1 | x2 = 1) = {a}. Once the colour is known they "
-                    "are not: P(x1 = 1 | x4 = 1) = {b}, P(x1 = 1 | x4 = 1, x2 = 1) = {c}."
+                    "x1 and x2 are independent: P(x1=1 | x2=1) = {a}. Once the colour is known they "
+                    "are not: P(x1=1 | x4=1) = {b}, P(x1=1 | x4=1, x2=1) = {c}."
                 ),
                 a=exact(p({"x1": 1}, {"x2": 1})),
                 b=exact(p({"x1": 1}, {"x4": 1})),
@@ -175,7 +175,7 @@ def seven_page(lang: str) -> Sheet:
             _chain(SEVEN, ALL),
             line(
                 say(
-                    "Given x4, x7 tells nothing about x6: P(x6 = 1 | x4 = 1) = {a} = P(x6 = 1 | x4 = 1, x7 "
+                    "Given x4, x7 tells nothing about x6: P(x6=1 | x4=1) = {a} = P(x6=1 | x4=1, x7 "
                     "= 1) = {b}. Without x4 it does: {c} becomes {d}."
                 ),
                 a=exact(p({"x6": 1}, {"x4": 1})),
@@ -185,8 +185,8 @@ def seven_page(lang: str) -> Sheet:
             ),
             line(
                 say(
-                    "x1 and x2 are independent, P(x1 = 1 | x2 = 1) = {a}, but not once a descendant is "
-                    "known: P(x1 = 1 | x6 = 1) = {b}, P(x1 = 1 | x6 = 1, x2 = 1) = {c}."
+                    "x1 and x2 are independent, P(x1=1 | x2=1) = {a}, but not once a descendant is "
+                    "known: P(x1=1 | x6=1) = {b}, P(x1=1 | x6=1, x2=1) = {c}."
                 ),
                 a=exact(p({"x1": 1}, {"x2": 1})),
                 b=decimal(p({"x1": 1}, {"x6": 1}), ".6f"),
@@ -225,7 +225,7 @@ def seven_page(lang: str) -> Sheet:
 def _tables(network: Joint, names: Mapping[str, str]) -> Grid:
     rows = []
     for node, (parents, numbers) in network.tables.items():
-        about = f"P({node} = 1 | {', '.join(parents)})" if parents else f"P({node} = 1)"
+        about = f"P({node}=1 | {', '.join(parents)})" if parents else f"P({node}=1)"
         every = ["".join(map(str, state)) for state in product((0, 1), repeat=len(parents))]
         states = f"{every[0]}, …, {every[-1]}" if len(every) > 4 else ", ".join(every) if parents else ""
         rows.append((names.get(node, ""), about, states, ", ".join(numbers)))
@@ -298,12 +298,12 @@ def gibbs_page(lang: str) -> Sheet:
     for sweep, name, others, p, u, new in steps:
         # The states drawn before are answers as well.
         given = joined(
-            ", ", (line("{x} = {v}", x=x, v=word(v) if x in START else str(v)) for x, v in others.items())
+            ", ", (line("{x}={v}", x=x, v=word(v) if x in START else str(v)) for x, v in others.items())
         )
         rows.append(
             (
                 str(sweep),
-                line("P({x} = 1 | {given})", x=name, given=given),
+                line("P({x}=1 | {given})", x=name, given=given),
                 exact(p),
                 str(u),
                 word(f"{name} = {new}"),
@@ -314,10 +314,10 @@ def gibbs_page(lang: str) -> Sheet:
         lang=lang,
         title=say("Gibbs sampling by hand"),
         question=say(
-            "The melon network: x4 = 1 (青绿) and x5 = 1 (蜷缩) are seen. Draw x1, x2 and x3 in turn from "
-            "their distribution given all others, four times, beginning with x1 = 1, x2 = 1, x3 = 0. A "
+            "The melon network: x4=1 (青绿) and x5=1 (蜷缩) are seen. Draw x1, x2 and x3 in turn from "
+            "their distribution given all others, four times, beginning with x1=1, x2=1, x3=0. A "
             "variable becomes 1 if the uniform draw u is smaller than its probability. How often is the "
-            "melon sweet (x2 = 1)?"
+            "melon sweet (x2=1)?"
         ),
         given=(
             _tables(MELON, NAMES),
@@ -332,7 +332,7 @@ def gibbs_page(lang: str) -> Sheet:
             ),
             (say("Only the Markov blanket matters:"),),
             (
-                "P(x1 = 1 | x2, x3, x4, x5) = P(x1 = 1) P(x3 | x1 = 1) P(x4 | x1 = 1, x2) / (Σ P(x1) P(x3 "
+                "P(x1=1 | x2, x3, x4, x5) = P(x1=1) P(x3 | x1=1) P(x4 | x1=1, x2) / (Σ P(x1) P(x3 "
                 "| x1) P(x4 | x1, x2))",
             ),
             grid((say("sweep"), "", "P", "u", say("new state")), *rows),
@@ -355,8 +355,8 @@ def gibbs_page(lang: str) -> Sheet:
                 say("Gibbs sampling reaches every state sooner or later."),
                 line(
                     say(
-                        "Not where zeros are in the way. In the wet grass, with S = 0 and B = 1, rain is "
-                        "certain: P(R = 1 | S = 0, J = 1, B = 1) = {one}."
+                        "Not where zeros are in the way. In the wet grass, with S=0 and B=1, rain is "
+                        "certain: P(R=1 | S=0, J=1, B=1) = {one}."
                     ),
                     one=exact(GRASS.p({"R": 1}, {"S": 0, "J": 1, "B": 1})),
                 ),

@@ -326,7 +326,7 @@ def _latex_grid(grid: Grid) -> str:
     widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
     size = size_for(widths)
     # Where the smallest type is not enough, columns move together.
-    size += r"\setlength{\tabcolsep}{2pt}" if len(widths) > _MANY and size == size_for([ARTICLE]) else ""
+    size += r"\setlength{\tabcolsep}{2pt}" if len(widths) > _MANY and size == size_for([10 * ARTICLE]) else ""
     return "\n".join(
         [
             r"\begin{center}",
