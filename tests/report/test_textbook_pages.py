@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cache
 from html import unescape
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -20,7 +21,7 @@ from bayeskit._cli.demos import NAMES
 from bayeskit._cli.textbook_check import LIBRARY, compared
 from bayeskit._display_table import display_width, table_html, text_lines
 from bayeskit._report.textbook import em_page as em
-from bayeskit._report.textbook.pages import PAGES
+from bayeskit._report.textbook.pages import OF_TABLES, PAGES
 from bayeskit._report.textbook.printed_number import Line, PrintedNumber, exact, line_text
 from bayeskit._report.textbook.sheet import WIDTH, Grid, Sheet, as_html, as_latex, as_text, exercise, wrapped
 from cli_run import done, refused, run
@@ -359,6 +360,101 @@ def test_without_a_name_the_pages_are_listed() -> None:
 )
 def test_what_means_nothing_is_refused(arguments: list[str], said: str) -> None:
     assert said in refused("textbook", *arguments)
+
+
+OWN = """outlook,wind,temp,play
+sunny,weak,30.5,no
+sunny,strong,29,no
+overcast,weak,28,yes
+rain,weak,21,yes
+rain,,19.5,yes
+rain,strong,18,no
+overcast,strong,20,yes
+"""
+# Names that are signs of LaTeX and of HTML, Chinese, and words that look like formulas.
+ODD = """P(a | b),x_1 & y,50%,类别 <b>
+a = 1,{c},#1,是
+b,~d,\\frac,否
+a = 1,~d,#1,是
+b,{c},#1,否
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> str:
+    (tmp_path / "mine.csv").write_text(OWN, encoding="utf-8")
+    return str(tmp_path / "mine.csv")
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("name", OF_TABLES)
+def test_pages_of_ones_own_table(name: str, lang: str, own: str) -> None:
+    numbers = name in ("nb", "laplace", "risk", "mle")
+    how = [
+        "--table",
+        own,
+        "--target",
+        "play",
+        "--row",
+        "3",
+        "--lang",
+        lang,
+        *([] if numbers else ["--drop", "temp"]),
+    ]
+    told = json.loads(done("textbook", name, *how, "--check", "--json"))
+    assert told["agree"] is True and told["pages"][0]["numbers"] >= 4
+    text = done("textbook", name, *how)
+    assert "overcast" in text and ("30.5" in text) == numbers
+    assert "[1]_" in done("textbook", name, *how, "--hide") and "[1] " in done(
+        "textbook", name, *how, "--answers"
+    )
+    assert r"\frac" in done("textbook", name, *how, "--latex") and "<math>" in done(
+        "textbook", name, *how, "--html"
+    )
+
+
+@pytest.mark.parametrize("row", range(1, 8))
+@pytest.mark.parametrize("name", OF_TABLES)
+def test_every_row_of_ones_own_table_agrees_with_the_library(name: str, row: int, own: str) -> None:
+    how = ["--table", own, "--target", "play", "--row", str(row), "--categorical", "temp"]
+    if name in ("nb", "mle", "laplace", "risk"):
+        how = how[:-2]
+    told = json.loads(done("textbook", name, *how, "--check", "--json"))
+    assert told["agree"] is True, told
+
+
+@pytest.mark.parametrize("name", OF_TABLES)
+def test_odd_names_of_ones_own_table_are_only_names(name: str, tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text(ODD, encoding="utf-8")
+    how = ["--table", str(tmp_path / "odd.csv"), "--target", "类别 <b>", "--row", "2"]
+    assert json.loads(done("textbook", name, *how, "--check", "--json"))["agree"] is True
+    page = done("textbook", name, *how, "--html")
+    assert "<b>" not in page
+    latex = done("textbook", name, *how, "--latex")
+    assert not re.search(r"(?<!\\)[#&](?! )|(?<!\\)%(?! Needs)", latex.replace(" & ", " "))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nb"], "--target"),
+        (["em", "--target", "play"], "laplace"),
+        (["nb", "--target", "plays"], "'play'"),
+        (["nb", "--target", "play", "--row", "8"], "1 to 7"),
+        (["nb", "--target", "play", "--row", "0"], "1 to 7"),
+        (["tan", "--target", "play"], "temp"),
+        (["nb", "--target", "play", "--drop", "outlook", "--drop", "temp", "--row", "5"], "--row"),
+        (["nb", "--target", "play", "--limit", "3"], "'temp'"),
+    ],
+)
+def test_what_no_page_can_be_made_of_is_refused(arguments: list[str], said: str, own: str) -> None:
+    assert said in refused("textbook", *arguments, "--table", own)
+
+
+def test_a_table_too_large_for_a_page_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "large.csv").write_text("a,y\n" + "u,0\nv,1\n" * 31, encoding="utf-8")
+    assert "62" in refused("textbook", "nb", "--table", str(tmp_path / "large.csv"), "--target", "y")
+    assert "--table" in refused("textbook", "nb", "--row", "3")
 
 
 def test_lines_break_where_they_may() -> None:

@@ -100,7 +100,7 @@ def textbook_pages(incomplete: str) -> list[str]:
     Examples
     --------
     >>> textbook_pages("mel")
-    ['melon8', 'melon3']
+    ['melon8', 'melon3', 'melonnet']
     """
     from bayeskit._report.textbook.pages import PAGES
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bayeskit._cli.completion import textbook_pages
-from bayeskit._cli.options import Common
-from bayeskit._messages import Joined, WordList
+from bayeskit._cli.options import Common, Drop, FileUse, Reading
+from bayeskit._messages import Joined, Term, WordList
 
 if TYPE_CHECKING:
+    from bayeskit._report.textbook.lesson import Lesson
     from bayeskit._report.textbook.sheet import Sheet
 
 WORDS = WordList(
@@ -30,6 +31,7 @@ WORDS = WordList(
 
 def textbook(
     common: Common,
+    reading: Reading,
     name: Annotated[
         str | None,
         typer.Argument(
@@ -38,6 +40,21 @@ def textbook(
             help="Such as spam, nb, tan or em; without one, all are listed.",
         ),
     ] = None,
+    own: Annotated[
+        str | None,
+        typer.Option(
+            "--table", metavar="FILE", help="Make nb, laplace, risk, mle, spode, tan or aode of your table."
+        ),
+        FileUse.read,
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="COL", help="The column of the class, with --table.")
+    ] = None,
+    row: Annotated[
+        int | None,
+        typer.Option("--row", help="The row to classify, with --table; the first is 1, and is taken."),
+    ] = None,
+    drop: Drop = None,
     hide: Annotated[
         bool, typer.Option("--hide", help="Leave numbered blanks for the numbers of the working.")
     ] = False,
@@ -58,7 +75,7 @@ def textbook(
     A page has the question, the working, the answer, and what widely copied sources print instead.
     """
     from bayeskit._messages import did_you_mean
-    from bayeskit._report.textbook.pages import PAGES
+    from bayeskit._report.textbook.pages import OF_TABLES, PAGES
     from bayeskit.errors import SettingError, UsageError
 
     if name is not None and name not in PAGES:
@@ -75,12 +92,117 @@ def textbook(
         )
     if name is None and (hide or answers or latex or html):
         raise UsageError("Which page? Name one: {names}.", names=Joined(PAGES))
+    lesson = None
+    if own is not None:
+        if name is None or name not in OF_TABLES:
+            raise UsageError(
+                "--table makes one of these pages of your table: {names}. Name one.", names=Joined(OF_TABLES)
+            )
+        if target is None:
+            raise UsageError("Which column of {file!r} is the class? Say it with --target COL.", file=own)
+        lesson = own_lesson(
+            own, target, 1 if row is None else row, drop, reading, whole=name in ("nb", *OF_NUMBERS)
+        )
+    elif target is not None or row is not None or drop:
+        raise UsageError("--target, --row and --drop are about your own table. Name it with --table FILE.")
+    lang = common.lang.value
     if check:
-        _check(list(PAGES) if name is None else [name], common)
+        _check(
+            [PAGES[each](lang) for each in ([name] if name else PAGES)]
+            if lesson is None
+            else [OF_TABLES[str(name)](lang, lesson)],
+            common,
+            lesson,
+        )
     elif name is None:
         _list(common)
     else:
-        _print(PAGES[name](common.lang.value), common, hide, answers, latex, html)
+        sheet = PAGES[name](lang) if lesson is None else OF_TABLES[name](lang, lesson)
+        _print(sheet, common, hide, answers, latex, html)
+
+
+# What a class can work through in an hour, and what fits on a page.
+MOST = {"rows": 60, "attributes": 8, "classes": 4}
+# Pages of tables that have measured numbers, too.
+OF_NUMBERS = ("laplace", "risk", "mle")
+
+
+def own_lesson(
+    path: str, target: str, row: int, drop: list[str] | None, reading: Reading, whole: bool
+) -> Lesson:
+    """Read a small table; ``whole`` says whether measured columns may be in it."""
+    from fractions import Fraction
+
+    from bayeskit._cli.table_rows import opened
+    from bayeskit._report.textbook.lesson import Lesson
+    from bayeskit.errors import ColumnError, DataError, SettingError
+
+    with opened(path, reading) as rows:
+        rows.need(target)
+        rows = rows.without(drop)
+        rows.need_two_classes(target)
+        columns = {
+            str(name): column.tolist() for name, column in rows.read_as(list(rows.names)).columns().items()
+        }
+    cells = {name: [_cell(cell) for cell in column] for name, column in columns.items()}
+    y = [str(c) if isinstance(c, Fraction) else c for c in cells.pop(target)]
+    sizes = {"rows": len(y), "attributes": len(cells), "classes": len(set(y))}
+    for what, most in MOST.items():
+        if sizes[what] > most:
+            raise DataError(
+                "{file!r} has {n} {what}; a page has room for {most}. Take fewer with --limit or --drop.",
+                file=path,
+                n=sizes[what],
+                what=Term(what),
+                most=most,
+            )
+    if None in y:
+        raise DataError(
+            "Row {row} of {file!r} has no class ({target!r}). Leave it out of the file.",
+            row=y.index(None) + 1,
+            file=path,
+            target=target,
+        )
+    if not 1 <= row <= len(y):
+        raise SettingError("--row is {row}; {file!r} has rows 1 to {n}.", row=row, file=path, n=len(y))
+    lesson = Lesson(
+        cells,
+        y,
+        target,
+        {name: column[row - 1] for name, column in cells.items() if column[row - 1] is not None},
+        row,
+        path,
+    )
+    if lesson.numeric and not whole:
+        raise ColumnError(
+            "This page is of categories, and these are measured numbers: {names}. Read them as names with "
+            "--categorical COL, or leave them out with --drop COL.",
+            names=Joined(lesson.numeric),
+        )
+    if not lesson.query:
+        raise DataError("Row {row} of {file!r} has no values. Take another with --row.", row=row, file=path)
+    for name in lesson.query:
+        for c in lesson.classes:
+            own = lesson.of_class(name, c)
+            if not own or (name in lesson.numeric and len(set(own)) == 1):
+                raise DataError(
+                    "{name!r} has {n} different values in class {label!r}, too few to estimate from. Leave "
+                    "it out with --drop.",
+                    name=name,
+                    n=len(set(own)),
+                    label=c,
+                )
+    return lesson
+
+
+def _cell(cell: object) -> object:
+    from fractions import Fraction
+
+    if cell is None or cell != cell:  # NaN, which equals nothing
+        return None
+    if isinstance(cell, bool) or not isinstance(cell, (int, float)):
+        return str(cell)
+    return Fraction(repr(cell))
 
 
 def _print(sheet: Sheet, common: Common, hide: bool, answers: bool, latex: bool, html: bool) -> None:
@@ -107,12 +229,11 @@ def _list(common: Common) -> None:
     show(common.say(WORDS["next"], name=sheets[0].name))
 
 
-def _check(names: list[str], common: Common) -> None:
+def _check(sheets: list[Sheet], common: Common, lesson: Lesson | None) -> None:
     from bayeskit._cli.output import console, note, print_json, show, table
     from bayeskit._cli.textbook_check import check
-    from bayeskit._report.textbook.pages import PAGES
 
-    checks = [check(PAGES[name](common.lang.value)) for name in names]
+    checks = [check(sheet, lesson) for sheet in sheets]
     failed = [each for each in checks if each.differing]
     if common.as_json:
         print_json({"agree": not failed, "pages": [each.to_dict() for each in checks]})

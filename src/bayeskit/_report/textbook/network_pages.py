@@ -175,8 +175,8 @@ def seven_page(lang: str) -> Sheet:
             _chain(SEVEN, ALL),
             line(
                 say(
-                    "Given x4, x7 tells nothing about x6: P(x6=1 | x4=1) = {a} = P(x6=1 | x4=1, x7 "
-                    "= 1) = {b}. Without x4 it does: {c} becomes {d}."
+                    "Given x4, x7 tells nothing about x6: P(x6=1 | x4=1) = {a} = P(x6=1 | x4=1, x7=1) "
+                    "= {b}. Without x4 it does: {c} becomes {d}."
                 ),
                 a=exact(p({"x6": 1}, {"x4": 1})),
                 b=exact(p({"x6": 1}, {"x4": 1, "x7": 1})),

@@ -61,9 +61,9 @@ def naive_page(lang: str, lesson: Lesson | None = None) -> Sheet:
                 say(
                     "No row of {c} has {name} = {value}: its product is {zero}, whatever the rest is; see {page}."
                 ),
-                c=shown(c),
-                name=name,
-                value=shown(lesson.query[name]),
+                c=word(shown(c)),  # which one is an answer, too
+                name=word(name),
+                value=word(shown(lesson.query[name])),
                 zero=exact(0),
                 page="bayeskit textbook laplace",
             )
