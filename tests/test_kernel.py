@@ -11,6 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
@@ -406,3 +407,26 @@ def test_compiled_code_that_cannot_be_read_is_made_again(two_modules, suffix, da
         file.write_bytes({"cut off": whole[: len(whole) // 2], "empty": b""}.get(damage, gone))
     assert run_loop(folder, env) == 24.0
     assert run_loop(folder, env) == 24.0
+
+
+def test_calls_that_are_to_be_repeated_share_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds_given: list[float] = []
+
+    def run_plain(self: Any, arguments: Any, seconds: float) -> None:
+        seconds_given.append(seconds)
+
+    monkeypatch.delenv("BAYESKIT_COMPILE", raising=False)
+    monkeypatch.setattr(module.DeferredKernel, "run_plain", run_plain)
+    monkeypatch.setattr(module, "is_cached", lambda function: False)
+    monkeypatch.setattr(module, "_must_compile", lambda: False)
+    patient, hurried = (module.kernel(add_one) for _ in range(2))
+    patient(np.zeros(3))
+    with module.repeating(100):
+        hurried(np.zeros(3))
+    assert seconds_given[1] == seconds_given[0] / 100
+    assert module._calls == 1
+
+
+def add_one(x: Any) -> None:
+    for i in range(x.shape[0]):
+        x[i] += 1.0
