@@ -235,6 +235,33 @@ def test_leave_one_out_is_a_refit_without_the_row(more: dict[str, Any]) -> None:
         np.testing.assert_allclose(found[i], without.predict_proba([texts[i]])[0], rtol=1e-9)
 
 
+def test_words_of_one_text_alone_are_unknown_where_it_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights are chosen by what models without the text would say of it, to which such words are unknown."""
+    texts, labels = drawn(30)
+    longer = [f"{text} only{i} alone{i}" for i, text in enumerate(texts)]
+    seen: list[Any] = []
+
+    class Recorded(weighed_words._Loss):
+        def __init__(self, terms: Any, *more: Any) -> None:
+            seen.append(terms)
+            super().__init__(terms, *more)
+
+    monkeypatch.setattr(weighed_words, "_Loss", Recorded)
+    model = TextBayes(ngram_range=(1, 1)).fit(longer, labels)
+    (terms,) = seen
+    in_texts = Counter(word for text in longer for word in set(text.split()))
+    for i in (0, 3, 11, 29):
+        known = " ".join(word for word in longer[i].split() if in_texts[word] > 1)
+        without: Any = pickle.loads(pickle.dumps(model)).forget([longer[i]], [labels[i]])
+        words = without._fitted.spec.form.word_score(without.statistics_)
+        chunk = without._fitted.encode(without._open([known]), without.schema_, "ignore").chunk(0, 1)
+        for place, score in enumerate((words.multinomial, words.complement)):
+            wanted = np.zeros((1, 2))
+            score.add_log_prob(chunk, wanted)
+            # The length of the class still has them, which is little: a rare word that stays costs several nats.
+            np.testing.assert_allclose(terms[i, place], wanted[0], rtol=0.02)
+
+
 def test_a_text_without_a_known_word_gets_the_class_prior() -> None:
     model = TextBayes().fit([*TEXTS, "extra ham"], [*LABELS, "ham"])
     expected = [(5 + 1) / (9 + 2), (4 + 1) / (9 + 2)]
