@@ -382,3 +382,15 @@ def test_words_are_refused_where_there_are_none(tmp_path: Path, melon: Path) -> 
     refused(
         "fit", melon, "--target", "好瓜", "-o", tmp_path / "m", "--model", "text", names=["色泽", "--param"]
     )
+
+
+def test_predictions_as_parquet_within_a_limit(model: Path, melon: Path, tmp_path: Path) -> None:
+    import duckdb
+
+    out = tmp_path / "out.parquet"
+    found = json.loads(done("predict", model, melon, "-o", out, "--memory", "200MB", "--json"))
+    rows = duckdb.sql(f"FROM '{out}'")
+    assert rows.columns == ["prediction", "p_否", "p_是"]
+    assert len(rows.fetchall()) == found["rows"] == 17
+    refused("predict", model, melon, "-o", out, "--memory", "much", names=["--memory", "much"])
+    refused("predict", model, melon, "-o", out, "--reject", "0.1", names=["Parquet"])
