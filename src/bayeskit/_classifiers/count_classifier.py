@@ -42,6 +42,7 @@ from bayeskit._classifiers.streams import (
 )
 from bayeskit._conditionals.class_prior import choose, log_normalise, normalise
 from bayeskit._counting.backend import backend_of, rows_for_choices, thread_count
+from bayeskit._data.database_url import DatabaseTable, names_database
 from bayeskit._data.encoded import Chunk, EncodedTable
 from bayeskit._data.frames import cluster_of
 from bayeskit._data.missing_marks import MarksLike
@@ -472,7 +473,7 @@ class CountClassifier(BaseClassifier):
         separator: str | None = None,
         missing: MarksLike | None = None,
         keep: Sequence[Name] = (),
-        refresh: Refresh = "manual",
+        refresh: Refresh | None = None,
         max_memory: int = 2**26,
     ) -> Self:
         """Predict from a source directly: nothing is counted until a prediction needs it.
@@ -481,13 +482,16 @@ class CountClassifier(BaseClassifier):
 
         Parameters
         ----------
-        source : frame, array, :class:`bayeskit.Batches` or path
+        source : frame, array, :class:`bayeskit.Batches`, path, or URL of a table in a database
+            ``"duckdb:///shop.db?table=orders"``, ``"sqlite:///…"`` or ``"postgresql://user@host/base?table=…"``
+            (``pip install bayeskit[sql]``). The database counts, all that a prediction needs in one statement.
         target : column name, or the labels themselves
         sample_weight, columns, exclude, encoding, separator, missing, keep
             As in ``fit``.
-        refresh : "manual", "always" or seconds
-            When to discard cached counts: when ``refresh()`` is called, before every prediction, or after
-            this many seconds.
+        refresh : "manual", "always", "version" or seconds, optional
+            When to discard cached counts: when ``refresh()`` is called, before every prediction, when the source
+            has changed (files, DuckDB and SQLite), or after this many seconds. By default "always" for a
+            database, "manual" for anything else.
         max_memory : int
             The memory limit for cached counts, in bytes.
         """
@@ -497,10 +501,13 @@ class CountClassifier(BaseClassifier):
                 "A lazy model counts only what a question needs, and unlabelled rows are gone over many times. Use "
                 "fit, or semi_supervised=False."
             )
-        refuse_sparse(self, source)
+        given: Any = source
+        if names_database(source):
+            given, refresh = DatabaseTable(source), refresh or "always"
+        refuse_sparse(self, given)
         y, column = (None, target) if isinstance(target, str) else (target, None)
         opened = self._source(
-            source, y, sample_weight, column, columns, exclude, encoding, separator=separator, missing=missing
+            given, y, sample_weight, column, columns, exclude, encoding, separator=separator, missing=missing
         )
         opened.need_many_passes("A lazy model")
         opened = self._examined(opened, keep)
@@ -516,7 +523,8 @@ class CountClassifier(BaseClassifier):
         fitted = self._new_fitted(variable)
         for name in ("_fitted", "_waiting", "_stream", "feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
-        self._lazy, self.reading_ = LazyState(opened, fitted, refresh, max_memory), opened.reading
+        self._lazy = LazyState(opened, fitted, refresh or "manual", max_memory)
+        self.reading_ = opened.reading
         self._class_dtype = None if y is None else np.asarray(y).dtype
         return self
 

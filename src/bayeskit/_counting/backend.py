@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from operator import index
 from typing import Any, Protocol, TypeVar
@@ -19,6 +19,7 @@ from bayeskit._counting.count_tables import count_pairs, count_tables, count_tri
 from bayeskit._counting.count_totals import count_totals
 from bayeskit._counting.count_trees import count_trees
 from bayeskit._counting.dask_backend import reduce_on_dask
+from bayeskit._counting.database_backend import Database
 from bayeskit._counting.duckdb_backend import DuckDB
 from bayeskit._counting.partitions import Partitions
 from bayeskit._counting.spark_backend import reduce_on_spark
@@ -26,7 +27,7 @@ from bayeskit._data.encode import encode, match_columns
 from bayeskit._data.encoded import CHUNK_ROWS, Chunk, EncodedTable
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Rows, Source
-from bayeskit._schema import Schema, Variable
+from bayeskit._schema import Name, Schema, Variable
 from bayeskit._statistics.statistics import Statistics, memory_of
 from bayeskit._statistics.term import Pattern, Plan
 from bayeskit.errors import DataError, SettingError, UnseenState
@@ -79,6 +80,29 @@ def rows_for_choices(source: Source) -> Source | None:
         return source
     sample: Callable[[Source], Source] | None = getattr(backend, "sample", None)
     return None if sample is None else sample(source)
+
+
+def skeleton_of(backend: Backend, source: Source, reading: Reading, target: Variable) -> Schema:
+    """Return the columns of a source and their kinds. Some backends know these without reading a row."""
+    find: Callable[..., Schema] = getattr(backend, "skeleton", backend.schema)
+    return find(source, reading, target)
+
+
+def found_and_counted(
+    backend: Backend,
+    source: Source,
+    reading: Reading,
+    target: Variable,
+    names: Iterable[Name],
+    plan_of: Callable[[Schema], Plan],
+) -> Statistics:
+    """Find the states of some attributes and count them: in one look at the source, if a backend has such a look."""
+    look = getattr(backend, "found_and_counted", None)
+    if look is not None:
+        found: Statistics = look(source, reading, target, names, plan_of)
+        return found
+    schema = backend.schema(source, reading, target).restricted(names)
+    return backend.count(source, schema, plan_of(schema))
 
 
 COUNTERS: dict[str, Callable[..., Any]] = {
@@ -209,6 +233,7 @@ class Threads:
 # One line for each backend. Threads are not listed: they count the rows that no other backend takes.
 BACKENDS: list[Backend] = [
     DuckDB(),
+    Database(),
     Partitions("dask", reduce_on_dask, Threads()),
     Partitions("spark", reduce_on_spark, Threads()),
 ]

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayeskit._counting.backend import Tally, backend_of
+from bayeskit._counting.backend import Tally, backend_of, found_and_counted, skeleton_of
+from bayeskit._data.database_url import DatabaseTable
 from bayeskit._data.encode import Policy, encode, match_columns
 from bayeskit._data.source import Rows, Source, names_files
 from bayeskit._data.table import Table
@@ -21,7 +22,7 @@ from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import DataError, SettingError
 from bayeskit.typing import Floats
 
-Refresh = Literal["manual", "always"] | float
+Refresh = Literal["manual", "always", "version"] | float
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,19 @@ class LazyState:
     """
 
     def __init__(self, source: Source, fitted: FittedState, refresh: Refresh, max_memory: int) -> None:
-        if not (refresh in ("manual", "always") or (isinstance(refresh, (int, float)) and refresh > 0)):
+        if not (
+            refresh in ("manual", "always", "version") or (isinstance(refresh, (int, float)) and refresh > 0)
+        ):
             raise SettingError(
-                'refresh is {refresh!r}; use "manual", "always" or a number of seconds.', refresh=refresh
+                'refresh is {refresh!r}; use "manual", "always", "version" or a number of seconds.',
+                refresh=refresh,
+            )
+        if refresh == "version" and _version_of(source) is None:
+            raise SettingError(
+                'refresh="version": nothing tells when {kind} changes. Use "always", or a number of seconds.',
+                kind=repr(source.data)
+                if isinstance(source.data, DatabaseTable)
+                else type(source.data).__name__,
             )
         self.source = source
         self.fitted = fitted
@@ -120,7 +131,7 @@ class LazyState:
         if self._skeleton is None:
             backend = backend_of(self.source)
             if backend is not None:
-                found = backend.schema(self.source, self.fitted.reading, self.fitted.target)
+                found = skeleton_of(backend, self.source, self.fitted.reading, self.fitted.target)
                 self.fitted.named, self.fitted.names = True, tuple(v.name for v in found.attributes)
                 self._skeleton = found
             else:
@@ -153,8 +164,8 @@ class LazyState:
     def _counts_for(self, needed: frozenset[Name]) -> list[LazyCounts]:
         known = frozenset().union(*self._counts) if self._counts else frozenset()
         absent = needed - known
-        if absent and self._counts and self._file_stamps() != self._stamp:
-            self.drop()  # the file has changed, so the cached counts do not match new ones
+        if absent and self._counts and _version_of(self.source) != self._stamp:
+            self.drop()  # the source has changed, so the cached counts do not match new ones
             absent = needed
         if absent or not self._counts:
             part = self._count(absent)
@@ -164,7 +175,7 @@ class LazyState:
                 part = self._count(needed)
                 absent = needed
             self._counts[absent] = part
-            self._stamp = self._file_stamps()
+            self._stamp = _version_of(self.source)
         wanted = [part for names, part in self._counts.items() if names & needed]
         wanted = wanted or [next(iter(self._counts.values()))]
         self._evict()
@@ -177,10 +188,17 @@ class LazyState:
         assert self.fitted.spec is not None
         backend = backend_of(self.source)
         if backend is not None:
-            # Read the states again, because they may have changed.
-            found = backend.schema(self.source, self.fitted.reading, self.fitted.target).restricted(names)
-            counted = backend.count(self.source, found, plan_for(found, self.fitted.spec)).pruned()
-            return LazyCounts(counted, estimate(counted, self.fitted.spec))
+            spec = self.fitted.spec
+            # The states are read again: there may be others by now.
+            counted = found_and_counted(
+                backend,
+                self.source,
+                self.fitted.reading,
+                self.fitted.target,
+                names,
+                lambda schema: plan_for(schema, spec),
+            ).pruned()
+            return LazyCounts(counted, estimate(counted, spec))
         schema = skeleton if skeleton.block is not None else skeleton.restricted(names)
         tally: Tally | None = None
         for rows in self.source.weighing():
@@ -213,22 +231,25 @@ class LazyState:
         while len(self._counts) > 1 and sum(held.n_bytes for held in self._counts.values()) > self.max_memory:
             self._counts.popitem(last=False)
 
-    def _file_stamps(self) -> tuple[object, ...] | None:
-        """Return the modification time and size of each file, or None if the source is not files."""
-        if not names_files(self.source.data):
-            return None
-        from bayeskit._data.file_set import stamps_of
-
-        return stamps_of(self.source.data)
-
     def _drop_if_stale(self) -> None:
-        stamp = self._file_stamps()
+        stamp = _version_of(self.source)
         old = isinstance(self.refresh, (int, float)) and time.monotonic() - self._since > self.refresh
         moved = self._counts and stamp != self._stamp and self.refresh != "manual"
         if self.refresh == "always" or old or moved:
             self.drop()
         if not self._counts:
             self._stamp = stamp
+
+
+def _version_of(source: Source) -> object:
+    """What changes when the source does: the time and size of files, a database's own mark; None if there is none."""
+    if isinstance(source.data, DatabaseTable):
+        return source.data.version()
+    if not names_files(source.data):
+        return None
+    from bayeskit._data.file_set import stamps_of
+
+    return stamps_of(source.data)
 
 
 def _attributes_present(table: Table, schema: Schema) -> frozenset[Name]:
