@@ -393,7 +393,7 @@ def _name_latex(name: str) -> str:
     if base in _UPRIGHT:
         return rf"\mathrm{{{base}}}" if base[0].isupper() else rf"\{base}"
     if not script and len(base) == 2:
-        base, script = base
+        base, script = base[0], base[1]
     made = rf"\{_GREEK[base]}" if base in _GREEK else base
     return rf"{made}_{{{script.strip('{}')}}}" if script else made
 
@@ -487,6 +487,6 @@ def _mathml(node: Node) -> Html:
 def _name_mathml(name: str) -> Html:
     base, _, script = name.partition("_")
     if not script and len(base) == 2 and base not in _UPRIGHT:
-        base, script = base
+        base, script = base[0], base[1]
     made = tag("mi", base)
     return tag("msub", made, join([tag("mi", script.strip("{}"))])) if script else made
