@@ -432,7 +432,7 @@ def _block(rows: Any, y: list[str], row: Any, block: bool = True, **settings: An
     )
     state.absorb(Source(np.array(rows, float), np.array(y, object)))
     log, model = state.joint(open_table(np.array([row], float)))
-    return dict(zip(model.schema.target.states, log[0].tolist(), strict=True))
+    return dict(zip(map(str, model.schema.target.states), log[0].tolist(), strict=True))
 
 
 def gaussian2() -> Numbers:

@@ -338,7 +338,8 @@ def spanning(
     [('a', 'b'), ('a', 'c')]
     """
     group = {name: name for name in names}
-    steps, taken = [], []
+    steps: list[tuple[tuple[str, str], bool]] = []
+    taken: list[tuple[str, str]] = []
     for i, j in order:
         if len(taken) == len(names) - 1:
             break

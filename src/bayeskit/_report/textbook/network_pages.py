@@ -264,7 +264,8 @@ def uniforms(n: int) -> list[Fraction]:
     >>> [str(u) for u in uniforms(4)]
     ['9/32', '15/32', '13/32', '3/32']
     """
-    found, x = [], 1
+    found: list[Fraction] = []
+    x = 1
     for _ in range(n):
         x = (5 * x + 3 if found else 4) % 16
         found.append(Fraction(2 * x + 1, 32))
@@ -277,7 +278,8 @@ START: Event = {"x1": 1, "x2": 1, "x3": 0}
 
 def sweeps() -> list[tuple[int, str, Event, Fraction, Fraction, int]]:
     """Gibbs on the melon network: sweep, variable, the others, P(1 | others), the draw, the new state."""
-    state, found = {**START, **SEEN}, []
+    state = {**START, **SEEN}
+    found: list[tuple[int, str, Event, Fraction, Fraction, int]] = []
     draws = iter(uniforms(3 * SWEEPS))
     for sweep in range(1, SWEEPS + 1):
         for name in START:
