@@ -15,7 +15,8 @@ from bayeskit._messages import WordList
 WORDS = WordList(
     {
         "reading": "reading {path}",
-        "compiling": "compiling, once: the loops are kept for the next time",
+        "compiling": "compiling {model}, once: the loops are kept for the next time ('bayeskit warmup' compiles all "
+        "models beforehand)",
         "writing": "writing {path}",
     }
 )
@@ -97,7 +98,7 @@ def compare(
         store = None if save is None else stack.enter_context(replaced(save))
         rows = stack.enter_context(opened(data, reading, target))
         others = None if test is None else stack.enter_context(opened(test, reading, target))
-        stack.enter_context(noting_compilation(common.say(WORDS["compiling"])))
+        stack.enter_context(noting_compilation(common.say(WORDS["compiling"], model=models or "nb, tan, …")))
         with ExitStack() as bar:
             found = compare(
                 FileTableSource(rows, rows.shown if data == "-" else data),

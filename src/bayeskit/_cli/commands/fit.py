@@ -26,7 +26,8 @@ WORDS = WordList(
         "words": "{names}: free text, whose words TextBayes learns, with the other columns beside them. To read it as "
         "names, say --categorical COL; to leave it out, --drop COL.",
         "no_words": "{names}: free text, which {model} cannot read. It is left out; --model text learns its words.",
-        "compiling": "compiling, once: the loops are kept for the next time",
+        "compiling": "compiling {model}, once: the loops are kept for the next time ('bayeskit warmup' compiles all "
+        "models beforehand)",
     }
 )
 
@@ -88,7 +89,7 @@ def fit(
         texts = rows.free_texts({target, *(reading.categorical or ())})
         if texts and "text" not in parameters:
             estimator, rows = _with_texts(model, parameters, texts, rows, common)
-        with noting_compilation(common.say(WORDS["compiling"])):
+        with noting_compilation(common.say(WORDS["compiling"], model=type(estimator).__name__)):
             # A search over networks needs all rows at once.
             by_batch = model != "net"
             estimator.fit(rows.for_learning() if by_batch else rows.columns(), target=target)
