@@ -608,8 +608,9 @@ def _count(
 
 def _count_first(
     connection: DuckDBPyConnection, table: str, fields: list[Field], tests: list[list[str]]
-) -> list[CellCounts]:
-    """Return what is counted in the first rows of each column."""
+) -> tuple[int, list[CellCounts]]:
+    """Return the number of the first rows, and what is counted in each column of them."""
+    rows = 0
     counts: list[CellCounts] = []
     for first in range(0, len(fields), _COLUMNS_AT_ONCE):
         some = fields[first : first + _COLUMNS_AT_ONCE]
@@ -619,8 +620,9 @@ def _count_first(
             f"CREATE OR REPLACE TEMP TABLE first_rows AS SELECT {cells} FROM {table} LIMIT 2048"
         )
         plain = [Field(field.name, f"f{i}") for i, field in enumerate(some)]
-        counts += _count(connection, "first_rows", plain, tests[first : first + _COLUMNS_AT_ONCE])[1]
-    return counts
+        rows, found = _count(connection, "first_rows", plain, tests[first : first + _COLUMNS_AT_ONCE])
+        counts += found
+    return rows, counts
 
 
 def _seen(

@@ -359,16 +359,16 @@ class Text:
             return replace(field, kind=kind, nulls=filled < rows, expression=f"lower({field.cell}) = 'true'")
         return self._cast(replace(field, kind=kind, nulls=filled < rows))
 
-    def expected(self, field: Field, rows: int, filled: int, passed: dict[str, int]) -> Field:
+    def expected(self, field: Field, rows: int, count: CellCounts) -> Field:
         """Decide the kind by the first rows, and let reading check every cell.
 
         Text is certain: in each kind of number some cell is none. Of numbers, those that all cells are must be plain.
         """
         self.sure = False
-        found = self.typed(field, rows, filled, passed)
-        if found.kind == "str" and filled:
+        found = self.typed(field, rows, count.filled, count.passed)
+        if found.kind == "str" and count.filled:
             return found
-        if not filled or found.kind not in ("int64", "float64") or found.spelling:
+        if not count.filled or found.kind not in ("int64", "float64") or found.spelling:
             raise Unsure
         # A number may be missing further on. An integer may not: the column would be of another kind.
         return self._cast(found if found.kind == "int64" else replace(found, nulls=True))
@@ -487,9 +487,9 @@ class Parquet:
         column = f"CAST({field.column} AS VARCHAR)" if as_text else field.column
         return self.typed(replace(field, column=column, kind=kind), 1, 0 if field.nulls else 1, {})
 
-    def expected(self, field: Field, rows: int, filled: int, passed: dict[str, int]) -> Field:
+    def expected(self, field: Field, rows: int, count: CellCounts) -> Field:
         """A column has its type: there is nothing to expect."""
-        return self.typed(field, rows, filled, passed)
+        return self.typed(field, rows, count.filled, count.passed)
 
     def in_codes(
         self, fields: Sequence[Field], size: int, use_threads: bool
