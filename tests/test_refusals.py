@@ -151,7 +151,7 @@ def asked_by_sentence(source: str) -> list[int]:
         ("pytest.raises(DataError, match='no such column')", True),
         ("pytest.raises(errors.DataError, match=r'has no .* state')", True),
         ("pytest.warns((DataError, ValueError), match=f'row {1} of the table')", True),
-        ("pytest.raises(error, match='which is no column')", True),
+        ("pytest.raises(error, match='which is not a column')", True),
         ("pytest.raises(DataError, match=says)", True),
         ("pytest.raises(DataError, match='alpha')", False),
         ("pytest.raises(DataError, match=\"'no such column'\")", False),

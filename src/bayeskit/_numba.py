@@ -415,7 +415,7 @@ def _compiled(function: Callable[..., Any]) -> Any:
             warnings.warn(
                 str(
                     Message(
-                        "bayeskit found no writable directory for compiled kernels, so each process compiles anew. "
+                        "bayeskit found no writable directory for compiled kernels, so each process compiles again. "
                         "Set NUMBA_CACHE_DIR to a writable directory."
                     )
                 ),

@@ -423,7 +423,7 @@ class Smoothing:
             if name not in schema.position and name != schema.target.name:
                 known = Joined(repr(v.name) for v in (*schema.attributes[:10], schema.target))
                 raise SettingError(
-                    "smoothing names {name!r}, which is no attribute. There are {known}, and the kinds "
+                    "smoothing names {name!r}, which is not an attribute. There are {known}, and the kinds "
                     "'categorical' and 'numeric'.",
                     name=name,
                     known=known,

@@ -75,7 +75,7 @@ def test_rows_and_rings_lie_where_they_should():
     assert sorted(shapes, key=len) == [Counter({"square": 60}), Counter({"triangle": 58, "disc": 1})]
     words = [m.text for m in marks_of(picture) if hasattr(m, "text")]
     assert {"甲", "乙", "no label", "x0", "x1"} <= set(words)
-    assert "Rows with holes, left out: 1." in " ".join(words)
+    assert "Rows with missing values, left out: 1." in " ".join(words)
     root = ElementTree.fromstring(picture.svg)
     paths = [e.get("d") for e in root.iter("{http://www.w3.org/2000/svg}path") if "line-" in e.get("class")]
     assert len(paths) == 4

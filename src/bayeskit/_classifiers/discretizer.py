@@ -179,7 +179,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             else:
                 shown = Joined(map(repr, table.names[:12]))
                 raise ColumnError(
-                    "columns names {given!r}, which is no column. The columns are {shown}.",
+                    "columns names {given!r}, which is not a column. The columns are {shown}.",
                     given=given,
                     shown=shown,
                 )

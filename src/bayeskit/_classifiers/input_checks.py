@@ -168,7 +168,7 @@ def check_same_settings(mine: BaseClassifier, its: BaseClassifier) -> None:
     """Raise an error if two models to merge differ in their class or their parameters."""
     if type(its) is not type(mine):
         raise Incompatible(
-            "A {kind} cannot take in a {kind2}.", kind=type(mine).__name__, kind2=type(its).__name__
+            "A {kind} cannot be merged with a {kind2}.", kind=type(mine).__name__, kind2=type(its).__name__
         )
     a, b = mine.get_params(deep=False), its.get_params(deep=False)
     for name in a:

@@ -74,7 +74,7 @@ def card(model: CountClassifier) -> str:
     """
     if model._lazy is not None:
         # Anything more needs counts, and displaying a lazy model must not count rows.
-        return titled_lines(repr(model), ["Lazy: what a prediction needs is counted when it is asked for."])
+        return titled_lines(repr(model), ["Lazy: the counts for a prediction are computed on demand."])
     fitted = model._require("show")
     schema, spec = fitted.schema, fitted.spec
     assert spec is not None

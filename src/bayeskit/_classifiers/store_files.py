@@ -128,7 +128,7 @@ class StoreFiles(Generic[Classifier]):
             number, snapshot, store = content["number"], content["snapshot"], content["store"]
             if type(number) is not int or number < 0 or type(snapshot) is not bool or type(store) is not str:
                 raise ModelFormatError(
-                    Message("its change {number!r} is no number. {way}", number=number, way=Message(_WAY))
+                    Message("its change {number!r} is not a number. {way}", number=number, way=Message(_WAY))
                 )
             changes = _unpack_changes(saved.arrays[_CHANGES])
             return StoreManifest(store, content["settings"], number, snapshot, changes)

@@ -69,7 +69,7 @@ def check_discrete(setting: str, name: object, schema: Schema) -> None:
         else Message("There is none.")
     )
     raise SettingError(
-        "{setting} is {name!r}, which is no discrete attribute. {known}",
+        "{setting} is {name!r}, which is not a discrete attribute. {known}",
         setting=setting,
         name=name,
         known=known,

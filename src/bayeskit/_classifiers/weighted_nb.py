@@ -164,7 +164,7 @@ class WeightedNB(SemiNaive):
         if strange is not None:
             known = Joined(repr(v.name) for v in schema.attributes[:12])
             raise SettingError(
-                "weights names {strange!r}, which is no attribute. There are {known}.",
+                "weights names {strange!r}, which is not an attribute. There are {known}.",
                 strange=strange,
                 known=known,
             )

@@ -121,7 +121,7 @@ def _read(text: str, option: str) -> dict[str, Fraction]:
             value = Fraction(number.strip())
         except (ValueError, ZeroDivisionError):
             raise SettingError(
-                "{option}: {number!r} is no number. Write 0.7 or 7/10.", option=option, number=number
+                "{option}: {number!r} is not a number. Write 0.7 or 7/10.", option=option, number=number
             ) from None
         if value < 0:
             raise SettingError(

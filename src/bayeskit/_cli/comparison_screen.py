@@ -61,7 +61,7 @@ WORDS = WordList(
         "p": "p",
         "is_best": "best",
         "is_tied": "tied",
-        "tie_note": "tied: a paired test cannot tell it from the best (p ≥ 0.05).",
+        "tie_note": "tied: a paired test cannot distinguish it from the best (p ≥ 0.05).",
         "failed": "Not compared: {name}: {why}",
         "next": "next:",
         "written": "Written: {paths}.",

@@ -202,7 +202,7 @@ def class_factors(class_weight: ClassWeight, counts: Floats, target: Variable) -
     strange = [label for label in class_weight if label not in target.codes]
     if strange:
         raise SettingError(
-            "class_weight names {strange!r}, which is no class (they are {states}).",
+            "class_weight names {strange!r}, which is not a class (they are {states}).",
             strange=strange[0],
             states=target.listing(),
         )

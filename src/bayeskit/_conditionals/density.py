@@ -224,7 +224,7 @@ class Density(Component):
         if wrong.any():
             i, j = np.argwhere(wrong)[0]
             raise DataError(
-                "{name!r} is {value:g} in {place}, which is no count: "
+                "{name!r} is {value:g} in {place}, which is not a count: "
                 "a value of {family!r} lies between 0 and 2**53. Choose another family for it.",
                 name=names[j],
                 value=values[i, j],

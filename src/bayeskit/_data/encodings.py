@@ -132,7 +132,7 @@ def decoded(path: str | os.PathLike[str], encoding: str, *, block_size: int = BL
             started = started or bool(text)
     except _BadByte as error:
         way_out = Message(
-            'Name the encoding it has (encoding="..."), leave it out to have it found, or mend the file.'
+            'Give the encoding of the file (encoding="..."), leave it out to have it found, or correct the file.'
         )
         raise EncodingError(
             "{path!r} is not {encoding}: {error}. {way_out}",

@@ -197,7 +197,7 @@ def _check_columns(first: FileSource, other: FileSource) -> None:
         if lacking:
             raise ColumnError(
                 "{file} has no column {names}, and {beside} has. Files that are read together must have the same "
-                "columns: mend the file, or leave the column out with exclude=.",
+                "columns: correct the file, or leave the column out with exclude=.",
                 file=file.shown,
                 names=Joined(map(repr, lacking[:12])),
                 beside=beside.shown,

@@ -465,9 +465,9 @@ class FileSource:
             shown=self.shown,
             format=self._format.message,
             what=what if width is None else Message(_WIDTHS, **width.groupdict()),
-            way_out=Message("Mend the file there, or check separator= and encoding=.")
+            way_out=Message("Correct the file there, or check separator= and encoding=.")
             if self._format.tests
-            else Message("Mend the file there."),
+            else Message("Correct the file there."),
         )
 
 
@@ -545,7 +545,7 @@ def _chosen(
                 near = get_close_matches(str(name), map(str, by_name), cutoff=0.4) or list(by_name)[:8]
                 way_out = Message("Did you mean {names}?", names=Joined(map(repr, near), " or "))
                 raise ColumnError(
-                    "{role}= names {name!r}, which is no column of {shown}. {way_out}",
+                    "{role}= names {name!r}, which is not a column of {shown}. {way_out}",
                     role=role,
                     name=name,
                     shown=shown,

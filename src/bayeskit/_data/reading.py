@@ -196,7 +196,7 @@ class Reading:
                 chosen.add(int(item) % len(table.names))
             else:
                 raise SettingError(
-                    "categorical_features names {item!r}, which is no column. The columns are {names}.",
+                    "categorical_features names {item!r}, which is not a column. The columns are {names}.",
                     item=item,
                     names=Joined(map(repr, table.names[:12])),
                 )

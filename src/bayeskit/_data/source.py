@@ -435,7 +435,7 @@ def place_of(names: tuple[Name, ...], name: Name, role: str) -> int:
         return names.index(name)
     except ValueError:
         raise ColumnError(
-            "{role} names {name!r}, which is no column. The columns are {names}.",
+            "{role} names {name!r}, which is not a column. The columns are {names}.",
             role=role,
             name=name,
             names=Joined(map(repr, names[:12])),

@@ -137,7 +137,7 @@ def _text(cell: Any, row: int, name: Name) -> str:
             cell=bytes(cell[:40]),
         )
     raise DataTypeError(
-        "Row {row} of {name!r} holds {cell!r}, which is no text but {kind}. Leave the column out, or make it "
+        "Row {row} of {name!r} holds {cell!r}, which is not text but {kind}. Leave the column out, or make it "
         "text with str().",
         row=row,
         name=name,

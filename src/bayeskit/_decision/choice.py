@@ -167,7 +167,7 @@ def prepare(
     if reject is not None:
         if not _is_cost(reject):
             raise SettingError(
-                "reject: {reject!r} is no cost. Give a number, or None never to reject.", reject=reject
+                "reject: {reject!r} is not a cost. Give a number, or None never to reject.", reject=reject
             )
         if label in table.labels.tolist():
             raise SettingError(

@@ -242,7 +242,7 @@ def from_held(held: Mapping[str, Any]) -> Temperature | Isotonic | None:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         pass
     raise ModelFormatError(
-        Message("{plain} is no calibration. Fit the model again, then save it.", plain=str(plain)[:200])
+        Message("{plain} is not a calibration. Fit the model again, then save it.", plain=str(plain)[:200])
     )
 
 

@@ -148,7 +148,7 @@ def _check_given(given: Mapping[Name, Any], schema: Schema, setting: str = "cut_
         if name not in schema.position:
             known = Joined(map(repr, list(schema.position)[:12]))
             raise SettingError(
-                "{setting} names {name!r}, which is no column. The columns are {known}.",
+                "{setting} names {name!r}, which is not a column. The columns are {known}.",
                 setting=setting,
                 name=name,
                 known=known,

@@ -66,7 +66,7 @@ class Graphical(ModelForm):
         if parts.of_class and spec.class_prior is not None:
             raise SettingError(
                 "class_prior is given, and in this graph the class has the parents {of_class!r}: there is "
-                "no P(c) to put it in the place of. Leave class_prior out, or turn these arcs round.",
+                "no P(c) to put it in the place of. Leave class_prior out, or reverse these arcs.",
                 of_class=list(parts.of_class),
             )
         patterns = [*Plan.naive(schema).patterns]
@@ -243,7 +243,7 @@ def check_graph(dag: Dag, schema: Schema) -> None:
     strange = [name for name in dag.nodes if name != target and name not in schema.position]
     if strange:
         raise SettingError(
-            "The graph names {strange!r}, which is no column and not the class {target!r}.",
+            "The graph names {strange!r}, which is not a column and not the class {target!r}.",
             strange=strange[0],
             target=target,
         )

@@ -155,7 +155,7 @@ def read_stream(file: BinaryIO, size: int, kind: str) -> SavedContent:
     if len(head) < 8 or not 2 <= length <= min(size - 8, LARGEST_HEADER):
         raise ModelFormatError(
             Message(
-                "it is no saved model, or only a piece of one: it has {size} bytes and announces a header "
+                "it is not a saved model, or only a piece of one: it has {size} bytes and announces a header "
                 "of {length}. Give the path of a file made by save(), or copy it again from the original.",
                 size=size,
                 length=length,
@@ -215,7 +215,7 @@ def _manifest_text(header: bytes) -> str:
             Message("its header cannot be read ({error}). {damaged}", error=error, damaged=Message(_DAMAGED))
         ) from error
     if not isinstance(text, str):
-        raise ModelFormatError(Message("its manifest is no text. {foreign}", foreign=Message(_FOREIGN)))
+        raise ModelFormatError(Message("its manifest is not text. {foreign}", foreign=Message(_FOREIGN)))
     return text
 
 

@@ -102,7 +102,7 @@ def _from_arcs(given: Iterable[Any]) -> Dag:
         pair = () if isinstance(arc, (str, bytes)) or not isinstance(arc, Iterable) else tuple(arc)
         if len(pair) != 2:
             raise SettingError(
-                "{arc!r} is no arc. A list of arcs holds pairs (parent, child); nodes without arcs need a mapping "
+                "{arc!r} is not an arc. A list of arcs holds pairs (parent, child); nodes without arcs need a mapping "
                 "from node to its parents.",
                 arc=arc,
             )

@@ -163,7 +163,7 @@ class QueryAdapter(ABC):
             raise SettingError("No node was asked for. Name one or more.")
         places = tuple(self.reader.place(name) for name in names)
         if len(set(places)) < len(places):
-            raise SettingError("{name!r} was asked for twice. Name each node once.", name=first_twice(names))
+            raise SettingError("{name!r} is requested twice. Name each node once.", name=first_twice(names))
         return places
 
     def discrete_target(self, name: Name) -> int:
@@ -263,7 +263,7 @@ class DiscreteAdapter(QueryAdapter):
         places = self.targets(targets)
         if len(places) > MOST_AXES:
             raise SettingError(
-                "{n} nodes were asked for together; a table has at most {most_axes} axes. Ask for fewer.",
+                "{n} nodes were requested together; a table has at most {most_axes} axes. Ask for fewer.",
                 n=len(places),
                 most_axes=MOST_AXES,
             )

@@ -321,7 +321,7 @@ def _code(variable: Variable, value: object) -> int:
 def _number(name: Name, value: Any) -> float:
     if isinstance(value, Not):
         raise SettingError(
-            "{name!r} is continuous: {value!r} cannot be told of it. Observe a number.",
+            "{name!r} is continuous: {value!r} is not a number. Observe a number.",
             name=name,
             value=value,
         )

@@ -165,7 +165,7 @@ def _arc(pair: Any, place: dict[Name, int], setting: str) -> tuple[int, int]:
         )
     for name in pair:
         if not isinstance(name, Hashable) or name not in place:
-            raise SettingError("{setting} names {name!r}, which is no column.", setting=setting, name=name)
+            raise SettingError("{setting} names {name!r}, which is not a column.", setting=setting, name=name)
     parent, child = (place[name] for name in pair)
     if parent == child:
         raise SettingError("{setting} holds an arc from {pair!r} to itself.", setting=setting, pair=pair[0])
@@ -177,10 +177,12 @@ def _levels(tiers: Sequence[Any] | None, place: dict[Name, int]) -> dict[int, in
     for number, tier in enumerate(tiers or ()):
         alone = isinstance(tier, Hashable) and tier in place
         if not alone and (isinstance(tier, str) or not isinstance(tier, Iterable)):
-            raise SettingError("tiers names {tier!r}, which is no column. Give lists of columns.", tier=tier)
+            raise SettingError(
+                "tiers names {tier!r}, which is not a column. Give lists of columns.", tier=tier
+            )
         for name in [tier] if alone else tier:
             if not isinstance(name, Hashable) or name not in place:
-                raise SettingError("tiers names {name!r}, which is no column.", name=name)
+                raise SettingError("tiers names {name!r}, which is not a column.", name=name)
             if place[name] in found:
                 raise SettingError("{name!r} is in two tiers. Name it once.", name=name)
             found[place[name]] = number

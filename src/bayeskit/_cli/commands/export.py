@@ -53,7 +53,7 @@ def export(
         raise UsageError("--dialect, --table and --key are for --to sql. Leave them out.")
     to_file = output not in (None, "-")
     if to is Language.onnx and not to_file:
-        raise UsageError("ONNX is no text: name a file with -o FILE.")
+        raise UsageError("ONNX is not text: name a file with -o FILE.")
     estimator = open_classifier(model)
     if to is Language.onnx:
         content = estimator.to_onnx().SerializeToString()

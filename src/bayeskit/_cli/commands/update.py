@@ -76,7 +76,8 @@ def change(
         return
     if batch is not None:
         raise UsageError(
-            "{model!r} is no store, and a model on file does not know which batches it has learned. Leave --batch out.",
+            "{model!r} is not a store, and a model on file does not know which batches it has learned. "
+            "Leave --batch out.",
             model=model,
         )
     estimator = open_classifier(model)

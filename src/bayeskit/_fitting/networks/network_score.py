@@ -90,7 +90,7 @@ def _by_child(arcs: Any) -> dict[Name, list[Name]]:
             found.setdefault(child, []).append(parent)
     except (TypeError, ValueError):
         raise SettingError(
-            "{arcs!r} is no graph. Give a network, a mapping node → parents, or (parent, child) pairs.",
+            "{arcs!r} is not a graph. Give a network, a mapping node → parents, or (parent, child) pairs.",
             arcs=arcs,
         ) from None
     return found

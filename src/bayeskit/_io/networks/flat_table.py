@@ -80,13 +80,13 @@ Mend them, or pass normalize=True to divide them by their sum.
         raise refused(
             row,
             Message(
-                "hold {value!s}. A probability is a number from 0 to 1: mend the file.",
+                "hold {value!s}. A probability is a number from 0 to 1: correct the file.",
                 value=rows[row, state],
             ),
         )
     sums = row_sums(rows)
     if not np.isfinite(sums).all():
-        raise refused(int(np.argmax(~np.isfinite(sums))), "are too large to be summed. Mend the file.")
+        raise refused(int(np.argmax(~np.isfinite(sums))), "are too large to be summed. Correct the file.")
     if (sums == 0).any():
         raise refused(int(np.argmax(sums == 0)), "are all zero. Give at least one state a probability.")
     off = np.abs(sums - 1)

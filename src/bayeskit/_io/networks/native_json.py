@@ -378,7 +378,7 @@ def read_native(
     if not isinstance(root, dict) or root.get("format") != FORMAT:
         raise ModelFormatError(
             Message(
-                'it has no "format": "{format}", so it is no network of bayeskit.', format=Message(FORMAT)
+                'it has no "format": "{format}", so it is not a bayeskit network.', format=Message(FORMAT)
             ),
             path=path,
         )

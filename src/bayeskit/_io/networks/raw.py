@@ -188,12 +188,12 @@ def parse_json(text: bytes | str, path: object = None) -> Any:
     >>> parse_json('{"a": NaN}')
     Traceback (most recent call last):
     ...
-    bayeskit.errors.ModelFormatError: it holds NaN, which is no number of JSON. Mend the file.
+    bayeskit.errors.ModelFormatError: it holds NaN, which is no number of JSON. Correct the file.
     """
 
     def refuse(word: str) -> Any:
         raise ModelFormatError(
-            Message("it holds {word}, which is no number of JSON. Mend the file.", word=word), path=path
+            Message("it holds {word}, which is no number of JSON. Correct the file.", word=word), path=path
         )
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

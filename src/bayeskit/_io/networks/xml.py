@@ -142,7 +142,7 @@ class _Reader:
             what = expat.ErrorString(error.code) or "no element found"
             raise ModelFormatError(
                 Message(
-                    "this is no well-formed XML: {what}. The file may be cut or edited by hand; mend it there.",
+                    "this is not well-formed XML: {what}. The file may be cut or edited by hand; correct it there.",
                     what=what,
                 ),
                 path=self.path,

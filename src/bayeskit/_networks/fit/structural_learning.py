@@ -120,7 +120,7 @@ def _graph(start: GraphLike, names: tuple[Name, ...], limits: Arcs) -> tuple[int
     place = {name: v for v, name in enumerate(names)}
     strange = next((name for name in dag.nodes if name not in place), None)
     if strange is not None:
-        raise SettingError("start names {strange!r}, which is no column.", strange=strange)
+        raise SettingError("start names {strange!r}, which is not a column.", strange=strange)
     found = list(limits.required)
     for node, parents in zip(dag.nodes, dag.parents, strict=True):
         child = place[node]

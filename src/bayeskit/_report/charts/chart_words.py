@@ -53,7 +53,7 @@ WORDS = WordList(
         "mixture_note": "The inner ellipse of a component holds half of it, the outer one 95%.",
         "mixture_component": "component {k}: {share}",
         "mixture_more": "and {n} more",
-        "mixture_holes": "Rows with holes, left out: {n}.",
+        "mixture_holes": "Rows with missing values, left out: {n}.",
         "mixture_thinned": "Rows drawn: {n} of {whole}.",
         "choice_title": "{criterion} by number of components: least for {best} ({value})",
         "choice_best": "{many}, {kind}",

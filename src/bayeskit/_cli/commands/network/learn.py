@@ -119,7 +119,7 @@ def _arc(text: str, names: tuple[str, ...]) -> tuple[str, str]:
         if text[:i] in names and text[i + 1 :] in names:
             return text[:i], text[i + 1 :]
     if not places:
-        raise SettingError("{text!r} is no arc. Give PARENT,CHILD.", text=text)
+        raise SettingError("{text!r} is not an arc. Give PARENT,CHILD.", text=text)
     parent, _, child = text.partition(",")
     strange = parent if parent not in names else child
     raise SettingError(
@@ -154,7 +154,7 @@ def _cuts(given: list[str] | None, names: tuple[str, ...]) -> Any:
         name, _, number = split(text, names, "--discretize")
         if not number.isdigit():
             raise SettingError(
-                "--discretize {text!r}: {number!r} is no number of intervals.", text=text, number=number
+                "--discretize {text!r}: {number!r} is not a number of intervals.", text=text, number=number
             )
         found[name] = int(number)
     return found or None
