@@ -91,7 +91,7 @@ class Reading:
         chosen = self.categorical
         if chosen is not None and not isinstance(chosen, str):
             chosen = [name for name in chosen if isinstance(name, str) and name in names]
-        mappings = {
+        mappings: dict[str, Any] = {
             field: {name: value for name, value in getattr(self, field).items() if name in names}
             for field in ("states", "kinds", "cuts", "known")
         }

@@ -24,12 +24,8 @@ from bayeskit._statistics.term import Pattern, Plan
 from bayeskit.typing import Floats
 
 
-@dataclass(frozen=True)
-class Naive(ModelForm):
-    """P(c, x) = P(c) ∏ P(x_i | c), where each attribute has the family of its kind."""
-
-    is_naive: ClassVar[bool] = True
-    smooths_by_rows: ClassVar[bool] = True
+class CountedAsNaive(ModelForm):
+    """A form that counts what naive Bayes does, and of which the statistics determine nothing more."""
 
     def plan(self, schema: Schema, spec: ModelSpec) -> Plan:
         """Return the counts to take: each attribute with the class, and anything else that its family needs."""
@@ -42,6 +38,14 @@ class Naive(ModelForm):
 
     def settled(self, statistics: Statistics, spec: ModelSpec) -> ModelForm:
         return self
+
+
+@dataclass(frozen=True)
+class Naive(CountedAsNaive):
+    """P(c, x) = P(c) ∏ P(x_i | c), each attribute by the family of its kind."""
+
+    is_naive: ClassVar[bool] = True
+    smooths_by_rows: ClassVar[bool] = True
 
     def conditionals(
         self, statistics: Statistics, spec: ModelSpec, prior: ClassPrior

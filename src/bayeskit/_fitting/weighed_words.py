@@ -21,12 +21,11 @@ from bayeskit._conditionals.word_score import Tempered, WordScore, estimate_word
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.source import Source
 from bayeskit._fitting.fitted_state import FittedState
-from bayeskit._fitting.model import ModelForm, ModelSpec, class_prior_of
-from bayeskit._fitting.naive import Naive, column_conditionals
+from bayeskit._fitting.model import ModelSpec, class_prior_of
+from bayeskit._fitting.naive import CountedAsNaive, column_conditionals
 from bayeskit._fitting.rows_again import learned_chunks, spread
-from bayeskit._schema import Label, Schema
+from bayeskit._schema import Label
 from bayeskit._statistics.statistics import Statistics
-from bayeskit._statistics.term import Plan
 from bayeskit.typing import Floats
 
 # The imaginary occurrences of each word in each class, for the multinomial and the complement. They have the lowest
@@ -42,7 +41,7 @@ MOST_STEPS = 200
 
 
 @dataclass(frozen=True)
-class WeighedWords(ModelForm):
+class WeighedWords(CountedAsNaive):
     """The form of TextBayes: naive Bayes of the columns, and a weighted score of the words.
 
     Attributes
@@ -57,12 +56,6 @@ class WeighedWords(ModelForm):
     columns: float = 1.0
     biases: tuple[tuple[Label, float], ...] = ()
     alphas: tuple[float, float] = ALPHAS
-
-    def plan(self, schema: Schema, spec: ModelSpec) -> Plan:
-        return Naive().plan(schema, spec)
-
-    def settled(self, statistics: Statistics, spec: ModelSpec) -> ModelForm:
-        return self
 
     def conditionals(
         self, statistics: Statistics, spec: ModelSpec, prior: ClassPrior

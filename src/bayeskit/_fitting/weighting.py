@@ -19,12 +19,11 @@ from bayeskit._conditionals.conditional import Conditional
 from bayeskit._conditionals.kernels.gaussian_scores import distance
 from bayeskit._counting.backend import in_order
 from bayeskit._data.encoded import Chunk
-from bayeskit._fitting.model import ModelForm, ModelSpec, class_prior_of, weighted_classes
-from bayeskit._fitting.naive import Naive
+from bayeskit._fitting.model import ModelSpec, class_prior_of, weighted_classes
+from bayeskit._fitting.naive import CountedAsNaive, Naive
 from bayeskit._numba import kernel
-from bayeskit._schema import Name, Schema
+from bayeskit._schema import Name
 from bayeskit._statistics.statistics import Statistics
-from bayeskit._statistics.term import Plan
 from bayeskit.typing import Floats
 
 _U = np.uintp
@@ -109,7 +108,7 @@ LEVEL, MOST_STEPS = 1e-6, 200
 
 
 @dataclass(frozen=True)
-class WeightedNaive(ModelForm):
+class WeightedNaive(CountedAsNaive):
     """P(c) ∏ P(x_i | c)^w_i with given weights, counted and estimated as in naive Bayes.
 
     Attributes
@@ -119,12 +118,6 @@ class WeightedNaive(ModelForm):
     """
 
     weights: Mapping[Name, float]
-
-    def plan(self, schema: Schema, spec: ModelSpec) -> Plan:
-        return Naive().plan(schema, spec)
-
-    def settled(self, statistics: Statistics, spec: ModelSpec) -> ModelForm:
-        return self
 
     def conditionals(
         self, statistics: Statistics, spec: ModelSpec, prior: ClassPrior

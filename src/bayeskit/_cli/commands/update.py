@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
@@ -12,6 +13,7 @@ from bayeskit._messages import WordList
 
 if TYPE_CHECKING:
     from bayeskit._classifiers.count_classifier import CountClassifier
+    from bayeskit._classifiers.tally_store import TallyStore
     from bayeskit._data.file_rows import FileRows
 
 WORDS = WordList(
@@ -55,6 +57,81 @@ def update(
     change("update", model, data, reading, common, output, batch)
 
 
+class Changeable(Protocol):
+    """What rows are added to or taken from. ``path`` is what changes."""
+
+    path: str
+
+    def classifier(self) -> CountClassifier:
+        """Return the model as it is now."""
+        ...
+
+    def change(self, verb: str, rows: Any, target: str) -> bool:
+        """Add rows or take them away, all of them or none; False if this change was made before."""
+        ...
+
+
+class SavedModel:
+    """A model on file, which is written anew."""
+
+    def __init__(self, model: str, output: str | None) -> None:
+        from bayeskit._cli.saved_models import open_classifier
+
+        self.path = output or model
+        self._classifier: CountClassifier = open_classifier(model)
+
+    def classifier(self) -> CountClassifier:
+        return self._classifier
+
+    def change(self, verb: str, rows: Any, target: str) -> bool:
+        from bayeskit._cli.row_writing import replaced
+
+        model = self._classifier
+        (model.partial_fit if verb == "update" else model.forget)(rows, target=target)
+        with replaced(self.path) as temporary:
+            model.save(temporary)
+        return True
+
+
+class Store:
+    """A store, which counts each batch once."""
+
+    def __init__(self, path: str, store: TallyStore[Any], batch: str) -> None:
+        self.path, self._store, self._batch = path, store, batch
+
+    def classifier(self) -> CountClassifier:
+        found: CountClassifier = self._store.model()
+        return found
+
+    def change(self, verb: str, rows: Any, target: str) -> bool:
+        act = self._store.append if verb == "update" else self._store.forget
+        return bool(act(self._batch, rows, target=target))
+
+
+@contextmanager
+def changeable(model: str, output: str | None, batch: str | None) -> Iterator[Changeable]:
+    """Open a saved model or a store."""
+    from bayeskit._classifiers.tally_store import TallyStore, is_store
+    from bayeskit.errors import UsageError
+
+    if not is_store(model):
+        if batch is not None:
+            raise UsageError(
+                "{model!r} is not a store, and a model on file does not know which batches it has learned. "
+                "Leave --batch out.",
+                model=model,
+            )
+        yield SavedModel(model, output)
+        return
+    if batch is None or output is not None:
+        raise UsageError(
+            "{model!r} is a store, which counts each change once and changes in its place. Give --batch ID, and no -o.",
+            model=model,
+        )
+    with TallyStore[Any](model) as store:
+        yield Store(model, store, batch)
+
+
 def change(
     verb: str,
     model: str,
@@ -65,71 +142,25 @@ def change(
     batch: str | None,
 ) -> None:
     """Add rows to a saved model or a store, or remove them: all or none."""
-    from bayeskit._classifiers.tally_store import is_store
-    from bayeskit._cli.row_writing import replaced
-    from bayeskit._cli.saved_models import open_classifier
-    from bayeskit._cli.table_rows import opened
-    from bayeskit.errors import UsageError
-
-    if is_store(model):
-        _change_store(verb, model, data, reading, common, output, batch)
-        return
-    if batch is not None:
-        raise UsageError(
-            "{model!r} is not a store, and a model on file does not know which batches it has learned. "
-            "Leave --batch out.",
-            model=model,
-        )
-    estimator = open_classifier(model)
-    before = _weight(estimator)
-    with opened(data, reading, str(estimator.schema_.target.name), estimator.reading_) as rows:
-        known = _as_learned(estimator, rows)
-        target = str(estimator.schema_.target.name)
-        (estimator.partial_fit if verb == "update" else estimator.forget)(known.for_learning(), target=target)
-    total = _weight(estimator)
-    with replaced(output or model) as temporary:
-        estimator.save(temporary)
-    _print_result(verb, estimator, abs(total - before), total, output or model, common)
-
-
-def _change_store(
-    verb: str,
-    model: str,
-    data: str,
-    reading: Reading,
-    common: Common,
-    output: str | None,
-    batch: str | None,
-) -> None:
-    """Make a change to a store exactly once."""
-    from bayeskit._classifiers.tally_store import TallyStore
     from bayeskit._cli.output import print_json, show
     from bayeskit._cli.table_rows import opened
-    from bayeskit.errors import UsageError
 
-    if batch is None or output is not None:
-        raise UsageError(
-            "{model!r} is a store, which counts each change once and changes in its place. Give --batch ID, and no -o.",
-            model=model,
-        )
-    with ExitStack() as stack:
-        store = stack.enter_context(TallyStore[Any](model))
-        estimator = store.model()
+    with changeable(model, output, batch) as place:
+        estimator = place.classifier()
         target = str(estimator.schema_.target.name)
-        rows = stack.enter_context(opened(data, reading, target, estimator.reading_))
         before = _weight(estimator)
-        known = _as_learned(estimator, rows)
-        changed = (store.append if verb == "update" else store.forget)(
-            batch, known.for_learning(), target=target
-        )
-        estimator = store.model()
-    total = _weight(estimator)
-    if changed:
-        _print_result(verb, estimator, abs(total - before), total, model, common)
-    elif common.as_json:
-        print_json({"model": type(estimator).__name__, verb: 0, "rows": total, "written": None})
+        with opened(data, reading, target, estimator.reading_) as rows:
+            changed = place.change(verb, _as_learned(estimator, rows).for_learning(), target)
+        estimator = place.classifier()
+    total, name = _weight(estimator), type(estimator).__name__
+    n, written = (abs(total - before), place.path) if changed else (0, None)
+    if common.as_json:
+        print_json({"model": name, verb: n, "rows": total, "written": written})
+    elif changed:
+        show(common.say(WORDS[verb], n=round(n), model=name, total=total))
+        show(common.say(WORDS["written"], path=place.path))
     else:
-        show(common.say(WORDS["known"], batch=batch, model=type(estimator).__name__, total=total))
+        show(common.say(WORDS["known"], batch=batch, model=name, total=total))
 
 
 def _as_learned(estimator: CountClassifier, rows: FileRows) -> Any:
@@ -151,19 +182,6 @@ def _as_learned(estimator: CountClassifier, rows: FileRows) -> Any:
 
 def _weight(estimator: CountClassifier) -> float:
     return float(estimator.statistics_.class_counts.sum())
-
-
-def _print_result(
-    verb: str, estimator: CountClassifier, n: float, total: float, path: str, common: Common
-) -> None:
-    from bayeskit._cli.output import print_json, show
-
-    name = type(estimator).__name__
-    if common.as_json:
-        print_json({"model": name, verb: n, "rows": total, "written": path})
-        return
-    show(common.say(WORDS[verb], n=round(n), model=name, total=total))
-    show(common.say(WORDS["written"], path=path))
 
 
 def forget(
