@@ -322,7 +322,7 @@ def note_columns(shown: str | Message, found: ColumnScreening, stacklevel: int =
 
 
 def _pair_notes(rows: FileRows) -> Iterable[SourceNote]:
-    columns: dict[Name, Any] = {**rows.sample(ROWS_LOOKED_AT // 4)}
+    columns: dict[Name, Any] = dict(rows.sample(ROWS_LOOKED_AT // 4).items())
     for one, other, share in telling_pairs(columns)[:MOST_NAMED]:
         yield SourceNote(
             "{shown}: column {one!r} alone tells {other!r} in {share:.1%} of the rows. If it is a copy, or was not "

@@ -8,6 +8,7 @@ rows, even an irrelevant column seems informative. This expected value under cha
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -195,7 +196,7 @@ def _numeric(statistics: Statistics) -> list[AttributeInformation]:
     share = weight / np.maximum(weight.sum(axis=0), 1e-300)
     gain = np.where(varies, 0.5 * (share * np.log(overall / within)).sum(axis=0), 0.0)
     # log σ² = log of the held variance + 2·exponent·log 2. What is constant has no density.
-    spread = 0.5 * (np.log(2.0 * np.pi * np.e * overall) + 2.0 * np.log(2.0) * pooled.exponent)
+    spread = 0.5 * (np.log(2.0 * np.pi * math.e * overall) + 2.0 * np.log(2.0) * pooled.exponent)
     rows = []
     for m, variable in enumerate(schema.numeric):
         of_class = float(entropy(weight[:, m]))
