@@ -6,6 +6,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from estimators import BLOCK, BY_LETTER, CLASSES, small_labels, small_rows
 from hypothesis import given, settings
@@ -28,6 +29,7 @@ from bayeskit import (
     NaiveBayes,
     SelectiveKDB,
     TallyStore,
+    TextBayes,
     WeightedNB,
     load,
 )
@@ -603,3 +605,15 @@ def test_river_is_asked_for(monkeypatch):
         return
     river.checks.check_estimator(NaiveBayes().to_river())
     river.checks.check_estimator(GaussianNB().to_river())
+
+
+def test_an_absent_text_or_number_is_missing_beside_texts() -> None:
+    texts = ["free money now for all", "hello my old friend", "win free money now", "see you soon friend"] * 3
+    table = pd.DataFrame({"text": texts, "n": [1.0, 2.0, 1.5, 2.5] * 3})
+    model = TextBayes(text="text").fit(table, ["spam", "ham"] * 6)
+    rows = [{"text": "money", "n": 1.0}, {"text": "money"}, {"n": 1.0}, {"text": None, "n": 1.0}, {}]
+    for row in rows:
+        cells = {"text": [row.get("text")], "n": [row.get("n", np.nan)]}
+        expected = model.predict_proba(pd.DataFrame(cells, dtype=object).astype({"n": float}))[0]
+        found = model.predict_proba_one(row)
+        assert [found[label] for label in model.classes_] == pytest.approx(expected, rel=1e-12)

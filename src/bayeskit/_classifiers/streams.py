@@ -271,7 +271,7 @@ def _table(fitted: FittedState, rows: list[Row]) -> Any:
             array = np.array(list(map(_cells_in_order(names), rows)))
             if array.dtype.kind in "if" and array.ndim == 2:
                 return array
-    if schema.block is not None:
+    if schema.block is not None and schema.vocabulary is None:  # counts; a text is missing if it is absent
         empty: dict[Name, Any] = dict.fromkeys(names, 0.0)
     else:
         numeric = {v.name for v in schema.attributes if v.kind == "numeric" or v.cuts is not None}
