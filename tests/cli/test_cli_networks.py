@@ -67,14 +67,16 @@ def test_sample_learn_show_and_convert(grass: Path, tmp_path: Path) -> None:
     (tmp_path / "numbers.csv").write_text(
         "many,few,real\n" + "".join(f"{i},{i % 3},{i / 7}\n" for i in range(60)), "utf-8"
     )
-    done("network", "learn", tmp_path / "numbers.csv", "-o", tmp_path / "n.bif", "--discretize", "2")
+    # "many" numbers the rows, and would be left out as an identifier.
+    kept = (tmp_path / "numbers.csv", "--keep", "many")
+    done("network", "learn", *kept, "-o", tmp_path / "n.bif", "--discretize", "2")
     assert [len(read_network(tmp_path / "n.bif").states(name)) for name in ("many", "few", "real")] == [
         2,
         3,
         2,
     ]
     names = ["many", "--discretize 'many'=5"]
-    refused("network", "learn", tmp_path / "numbers.csv", "-o", tmp_path / "n.bif", names=names)
+    refused("network", "learn", *kept, "-o", tmp_path / "n.bif", names=names)
     shown = done("network", "show", tmp_path / "l.json", "--svg", tmp_path / "l.svg", "--given", "wet=yes")
     assert "rain, sprinkler" in shown
     assert ElementTree.parse(tmp_path / "l.svg").getroot().tag.endswith("svg")

@@ -89,10 +89,18 @@ enter(
     "zero",
     once=True,
 )
-enter("csv_file", lambda folder: written(folder, "a,b,y\n" + "0,1,u\n1,0,v\n2,1,u\n" * 4), needs_folder=True)
+enter(
+    "csv_file",
+    lambda folder: written(folder, "a,b,y\n" + "0,1,u\n1,0,v\n2,1,u\n" * 3 + "0,1,v\n1,0,u\n2,0,v\n"),
+    needs_folder=True,
+)
 enter(
     "csv_file_with_a_weight_column",
-    lambda folder: written(folder, "a,b,w,y\n" + "0,1,2,u\n1,0,1.5,v\n2,1,1,u\n" * 4, sample_weight="w"),
+    lambda folder: written(
+        folder,
+        "a,b,w,y\n" + "0,1,2,u\n1,0,1.5,v\n2,1,1,u\n" * 3 + "0,1,1,v\n1,0,2,u\n2,0,1,v\n",
+        sample_weight="w",
+    ),
     needs_folder=True,
     says="",
 )

@@ -157,6 +157,8 @@ def screen_file(
     reading : how they are read
     """
     rows.need(*keep)
+    if target is not None and target not in rows.names:
+        return rows, FileReading.of(rows.source, target)  # who reads the labels says what is wrong
     dated = [name for name, kind in rows.source.dtypes.items() if kind in ("date", "time")]
     if target in dated:
         raise DataError(
