@@ -273,7 +273,7 @@ def test_fitting_ends_laziness_and_the_other_way_round():
     check_same(model, QUERIES)
 
 
-@pytest.mark.parametrize("refresh", ["never", 0, -1.0, None, float("nan")])
+@pytest.mark.parametrize("refresh", ["never", 0, -1.0, "", float("nan")])
 def test_when_to_refresh_is_a_word_or_seconds(refresh):
     with refuses(SettingError, "refresh", "manual", "always"):
         lazy(options={"refresh": refresh})

@@ -503,7 +503,9 @@ class CountClassifier(BaseClassifier):
             )
         given: Any = source
         if names_database(source):
-            given, refresh = DatabaseTable(source), refresh or "always"
+            given = DatabaseTable(source)
+        if refresh is None:
+            refresh = "manual" if given is source else "always"
         refuse_sparse(self, given)
         y, column = (None, target) if isinstance(target, str) else (target, None)
         opened = self._source(
@@ -523,7 +525,7 @@ class CountClassifier(BaseClassifier):
         fitted = self._new_fitted(variable)
         for name in ("_fitted", "_waiting", "_stream", "feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
-        self._lazy = LazyState(opened, fitted, refresh or "manual", max_memory)
+        self._lazy = LazyState(opened, fitted, refresh, max_memory)
         self.reading_ = opened.reading
         self._class_dtype = None if y is None else np.asarray(y).dtype
         return self

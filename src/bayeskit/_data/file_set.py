@@ -63,6 +63,7 @@ class FileSet:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> folder = Path(tempfile.mkdtemp())
     >>> for name, cells in ("a", "1"), ("b", "2.5"):
     ...     _ = (folder / f"{name}.csv").write_text(f"x\\n{cells}\\n")
