@@ -16,6 +16,7 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import numpy as np
@@ -26,6 +27,7 @@ from sklearn.pipeline import make_pipeline
 
 import bayeskit
 from bayeskit import BayesianNetwork, MarkovNetwork
+from bayeskit._data.database_url import DatabaseTable
 from bayeskit._data.file_set import FileSet
 from bayeskit._data.files import FileSource
 from bayeskit._markup import plain
@@ -221,6 +223,7 @@ OTHERS: Cases = {
     "value of a message": (lambda: Message("{value} {value!r}", value=Path(EVIL)).values["value"], []),
     "source": (lambda: FileSource(evil_file()), []),
     "sources": (lambda: FileSet([evil_file(), evil_file()]), []),
+    "live table": (lambda: DatabaseTable(f"sqlite:///shop.db?table={quote(EVIL)}"), []),
     "store": (lambda: bayeskit.TallyStore(evil_file().with_suffix(""), bayeskit.NaiveBayes()), []),
     "format": (lambda: FileSource(evil_file())._format, []),
 }
