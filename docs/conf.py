@@ -15,8 +15,17 @@ myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 
 # scikit-learn gives every estimator methods whose texts refer to its own manual.
-_SKLEARN = "get_metadata_routing get_params set_params set_fit_request set_partial_fit_request set_predict_request set_predict_proba_request set_score_request"
-autodoc_default_options = {"exclude-members": ", ".join(_SKLEARN.split())}
+_SKLEARN = [
+    "get_metadata_routing",
+    "get_params",
+    "set_params",
+    "set_fit_request",
+    "set_partial_fit_request",
+    "set_predict_request",
+    "set_predict_proba_request",
+    "set_score_request",
+]
+autodoc_default_options = {"exclude-members": ", ".join(_SKLEARN)}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False

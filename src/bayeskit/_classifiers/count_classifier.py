@@ -44,6 +44,7 @@ from bayeskit._conditionals.class_prior import choose, log_normalise, normalise
 from bayeskit._counting.backend import backend_of, rows_for_choices, thread_count
 from bayeskit._data.database_url import DatabaseTable, names_database
 from bayeskit._data.encoded import Chunk, EncodedTable
+from bayeskit._data.formats import Unsure
 from bayeskit._data.frames import cluster_of
 from bayeskit._data.missing_marks import MarksLike
 from bayeskit._data.reading import Reading
@@ -66,7 +67,7 @@ from bayeskit._messages import Joined, listed
 from bayeskit._random_state import generator_of
 from bayeskit._schema import Label, Name, Schema, Variable
 from bayeskit._statistics.statistics import Statistics
-from bayeskit.errors import DataError, Incompatible, NeedsRows, UsageError
+from bayeskit.errors import BayeskitError, DataError, Incompatible, NeedsRows, UsageError
 from bayeskit.typing import (
     Floats,
     LabelsLike,
@@ -185,6 +186,26 @@ class CountClassifier(BaseClassifier):
         """Return the source with the columns that are used; see `bayeskit._data.source.Source.examined`."""
         return source.examined((keep,) if isinstance(keep, str) else keep, self._reads_texts)
 
+    def _learn(
+        self, source: Source, learn: Callable[[Source], None], keep: Sequence[Name] | None = None
+    ) -> Self:
+        """Learn from a source; with ``keep``, it is examined first.
+
+        A file that was read quickly, and is not as its first rows promise, is read again with care.
+        """
+        used = source if keep is None else self._examined(source, keep)
+        try:
+            learn(used)
+        except (BayeskitError, Unsure):
+            if used.sure:
+                raise
+        else:
+            return self
+        # The careful way says what is wrong, if anything is.
+        source = source.surveyed()
+        learn(source if keep is None else self._examined(source, keep))
+        return self
+
     def _row_choices(self) -> list[RowChoice]:
         """Return which choices these settings make from rows; counts are not enough for them."""
         found = []
@@ -258,16 +279,21 @@ class CountClassifier(BaseClassifier):
         refuse_sparse(self, X)
         source = self._source(
             X, y, sample_weight, target, columns, exclude, encoding, once=True, separator=separator,
-            missing=missing, max_memory=memory_in_bytes(max_memory),
+            missing=missing, max_memory=memory_in_bytes(max_memory), quick=True,
         )  # fmt: skip
         require_y(self, source)
-        source = self._examined(source, keep)
+        return self._learn(source, self._fit, keep)
+
+    def _fit(self, source: Source) -> None:
+        """Fit the model to a source that was examined."""
         rows = self._rows_for_choices(source)
         elsewhere = backend_of(source) is not None
         labelled, unlabelled = parted(self, source) if self.semi_supervised else (source, None)
         rows = labelled if self.semi_supervised else rows
         with numbering(self, source) if self.semi_supervised else nullcontext(), self._holding(rows):
-            fitted = self._new_fitted(Variable("y" if target is None else target, "categorical"))
+            fitted = self._new_fitted(
+                Variable("y" if source.target is None else source.target, "categorical")
+            )
             kept: list[EncodedTable] | None = None if unlabelled is None else []
             fitted.absorb(labelled, kept, read_here=not elsewhere)
             fitted.check_classes()
@@ -277,10 +303,10 @@ class CountClassifier(BaseClassifier):
             if self.calibration is not None:
                 self._calibrate(rows, fitted)
             self._note_sample(rows)
-            labels = y if y is not None or elsewhere else dtype_of_target(X, target)
+            known = source.y is not None or elsewhere
+            labels = source.y if known else dtype_of_target(source.data, source.target)
             self._adopt(fitted, label_source(labels) if self.semi_supervised else labels)
         self.reading_ = source.reading
-        return self
 
     def partial_fit(
         self,
@@ -302,7 +328,7 @@ class CountClassifier(BaseClassifier):
                 "A lazy model counts its source itself. Add the rows to the source, then call refresh()."
             )
         refuse_sparse(self, X)
-        source = self._source_like(X, y, sample_weight, target)
+        source = replace(self._source_like(X, y, sample_weight, target), quick=True)
         if self.semi_supervised:
             source = all_labelled(self, source)
         require_y(self, source)
@@ -311,21 +337,23 @@ class CountClassifier(BaseClassifier):
         fitted = self._fitted
         if fitted is None:
             self._check_settings()
-            source = self._examined(source)
-            self.reading_ = source.reading
-            rows = self._rows_for_choices(source)
-            with self._holding(rows):
-                fitted = self._new_fitted(announced(classes, "y" if target is None else target))
-                fitted.absorb(source)
-                self._hold_more(rows, fitted)
-                self._calibrate(rows, fitted)
-                self._note_sample(rows)
-                self._adopt(fitted, classes if classes is not None else y)
-        else:
-            check_announced(classes, fitted)
-            fitted.absorb(source)
-            self._renew()
+            return self._learn(source, lambda used: self._add_first(used, classes), keep=())
+        check_announced(classes, fitted)
+        self._learn(source, fitted.absorb)
+        self._renew()
         return self
+
+    def _add_first(self, source: Source, classes: LabelsLike | None) -> None:
+        """Begin a model with the first of several sources."""
+        rows = self._rows_for_choices(source)
+        with self._holding(rows):
+            fitted = self._new_fitted(announced(classes, "y" if source.target is None else source.target))
+            fitted.absorb(source)
+            self._hold_more(rows, fitted)
+            self._calibrate(rows, fitted)
+            self._note_sample(rows)
+            self._adopt(fitted, classes if classes is not None else source.y)
+        self.reading_ = source.reading
 
     def relearn(
         self,

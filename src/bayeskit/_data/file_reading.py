@@ -10,18 +10,21 @@ from typing import Any
 
 from bayeskit._data.file_rows import FileRows
 from bayeskit._data.file_set import TableFiles
+from bayeskit._data.files import FIRST_ROWS
+from bayeskit._data.formats import Unsure
 from bayeskit._data.missing_marks import MissingMarks
 from bayeskit._data.suspect_columns import (
     FEWEST,
     ColumnScreening,
     is_present,
+    is_settled,
     reason_text,
     screen_columns,
     telling_pairs,
 )
 from bayeskit._messages import Joined, Message, listed
 from bayeskit._schema import Name
-from bayeskit.errors import DataError, ModelFormatError, SourceNote
+from bayeskit.errors import BayeskitError, DataError, ModelFormatError, SourceNote
 
 # So many rows, at equal distances over the file, are looked at; what they suggest is confirmed on more of them.
 ROWS_LOOKED_AT, ROWS_CONFIRMED = 20_000, 1_000_000
@@ -144,6 +147,11 @@ def screen_file(
 ) -> tuple[FileRows, FileReading]:
     """Look at the columns of a file before anything is learned from them, and note what was found.
 
+    A large text file that was opened quickly is read without a survey if its first rows show nothing to leave out, to
+    note or to doubt. Every cell is still checked when it is read, and what would be left out or taken as missing is
+    never missed. Only notes about shares of the rows (columns that tell the class, crowded columns) can differ from
+    those of the careful way, where the evidence lies beyond the first rows.
+
     Parameters
     ----------
     target : the column of the class, if there is one
@@ -159,6 +167,10 @@ def screen_file(
     rows.need(*keep)
     if target is not None and target not in rows.names:
         return rows, FileReading.of(rows.source, target)  # who reads the labels says what is wrong
+    if not rows.source.sure:
+        if _is_unremarkable(rows, target, keep, but):
+            return rows, FileReading.of(rows.source, target)
+        rows = replace(rows, source=rows.source.surveyed())
     dated = [name for name, kind in rows.source.dtypes.items() if kind in ("date", "time")]
     if target in dated:
         raise DataError(
@@ -180,6 +192,21 @@ def screen_file(
     rows = rows.read_as(used)
     note_file(rows, found, target)
     return rows, FileReading.of(rows.source, target, found)
+
+
+def _is_unremarkable(rows: FileRows, target: str | None, keep: Collection[str], but: Collection[str]) -> bool:
+    """Whether the first rows show nothing to leave out or to note, and others could give no reason to leave out."""
+    if target is None or rows.source.seen or rows.source.mostly_numbers or rows.source.spellings:
+        return False
+    try:
+        first = rows.source.first(FIRST_ROWS)
+    except (BayeskitError, Unsure):
+        return False
+    if target not in first:
+        return False
+    columns, y = _labelled({name: cells for name, cells in first.items() if name not in but}, target)
+    settled = len(y) >= FEWEST and all(is_settled(cells, y) for cells in columns.values())
+    return settled and screen_columns(columns, y, keep) == ColumnScreening()
 
 
 def _need_some(names: Sequence[str], left_out: Mapping[Any, str], target: str | None) -> None:
@@ -212,8 +239,12 @@ def _screened(
     found = screen_columns(columns, y, keep)
     if len(next(iter(sample.values()))) == rows.n_rows:
         return found
-    # Numbers that all differ may count the rows, which only all of them show.
-    doubtful = [name for name, cells in columns.items() if len(set(cells.tolist())) == n and name not in keep]
+    # Whole numbers that all differ may count the rows, which only all of them show.
+    doubtful = [
+        name
+        for name, cells in columns.items()
+        if name not in keep and len(set(cells.tolist())) == n and not (y is not None and is_settled(cells, y))
+    ]
     more = [*dict.fromkeys([*found.left_out, *doubtful])]
     if not more:
         return found

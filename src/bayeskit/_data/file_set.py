@@ -16,7 +16,7 @@ import numpy as np
 
 from bayeskit._data.converted import ADDRESS, path_in
 from bayeskit._data.files import FileSource, file_stamp
-from bayeskit._data.formats import Field, Unsure
+from bayeskit._data.formats import Field
 from bayeskit._data.missing_marks import MissingMarks
 from bayeskit._data.table import ColumnBatch
 from bayeskit._messages import Joined
@@ -80,12 +80,7 @@ class FileSet:
         first, *others = opened.values()
         for other in others:
             _check_columns(first, other)
-        kinds = {
-            name: _common_kind(name, list(opened.values()), bool(settings.get("quick")))
-            for name in first.names
-        }
-        same = {path: file.with_kinds(first.names, kinds) for path, file in opened.items()}
-        self.files = [same[os.fspath(path)] for path in paths]
+        self.files = _alike([opened[os.fspath(path)] for path in paths])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -98,6 +93,16 @@ class FileSet:
     @property
     def rows(self) -> int:
         return sum(file.rows for file in self.files)
+
+    @property
+    def sure(self) -> bool:
+        return all(file.sure for file in self.files)
+
+    def surveyed(self) -> FileSet:
+        """Return a source of the same columns whose kinds are determined from all cells."""
+        source = copy(self)
+        source.files = self.files if self.sure else _alike(self.files, with_care=True)
+        return source
 
     @property
     def separator(self) -> str | None:
@@ -131,7 +136,19 @@ class FileSet:
     def sample(self, most: int) -> ColumnBatch:
         """Return rows at equal distances over all files, at most about so many."""
         share = min(1.0, most / self.rows)
-        parts = [file.sample(max(1, math.ceil(share * file.rows))) for file in self.files]
+        return self._joined([file.sample(max(1, math.ceil(share * file.rows))) for file in self.files])
+
+    def first(self, most: int) -> ColumnBatch:
+        """Return the first rows, at most so many."""
+        parts: list[ColumnBatch] = []
+        for file in self.files:
+            parts.append(file.first(most))
+            most -= parts[-1].n_rows
+            if most <= 0:
+                break
+        return self._joined(parts)
+
+    def _joined(self, parts: Sequence[ColumnBatch]) -> ColumnBatch:
         text = frozenset().union(*(part.text for part in parts))
         return ColumnBatch(
             ((name, np.concatenate([part[name] for part in parts])) for name in self.names), text
@@ -205,11 +222,30 @@ def _check_columns(first: FileSource, other: FileSource) -> None:
             )
 
 
-def _common_kind(name: str, files: Sequence[FileSource], quick: bool) -> Field:
-    """Find one kind that a column can be read as in all files, and whether a cell is missing in any.
+def _alike(files: Sequence[FileSource], with_care: bool = False) -> list[FileSource]:
+    """Return files with their columns in the same order and of the same kinds.
 
-    ``quick``: kinds are expected, and checked only where they are the same in all files.
+    Kinds that are only expected are checked where they are the same in all files: others need care.
     """
+    each = {id(file): file for file in files}  # a path may be listed several times
+    if with_care:
+        each = {key: file.surveyed() for key, file in each.items()}
+    others, names = list(each.values()), files[0].names
+    if not all(file.sure for file in others) and any(len(_kinds(name, others)) > 1 for name in names):
+        return _alike(files, with_care=True)
+    kinds = {name: _common_kind(name, others) for name in names}
+    same = {key: file.with_kinds(names, kinds) for key, file in each.items()}
+    return [same[id(file)] for file in files]
+
+
+def _kinds(name: str, files: Sequence[FileSource]) -> set[str]:
+    """Return the kinds of a column in files; integers are numbers."""
+    kinds = {field.kind for file in files if not (field := file.field(name)).empty}
+    return {"float64" if kind == "int64" else kind for kind in kinds}
+
+
+def _common_kind(name: str, files: Sequence[FileSource]) -> Field:
+    """Find one kind that a column can be read as in all files, and whether a cell is missing in any."""
     fields = [(file, file.field(name)) for file in files]
     filled = [(file, field) for file, field in fields if not field.empty] or fields
     kinds = {field.kind for _, field in filled}
@@ -219,8 +255,6 @@ def _common_kind(name: str, files: Sequence[FileSource], quick: bool) -> Field:
     elif len(kinds) == 1:
         (kind,) = kinds
     else:
-        if quick:
-            raise Unsure
         kind = "str"
         one, other = (next(pair for pair in filled if pair[1].kind == k) for k in sorted(kinds)[:2])
         warnings.warn(

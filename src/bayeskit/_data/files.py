@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from bayeskit._data.converted import converted
 from bayeskit._data.formats import LOOKS, Column, Field, Parquet, Text, Unsure, arrow_column
 from bayeskit._data.missing_marks import MissingMarks
 from bayeskit._data.spelling import SPELLINGS, note_spellings
+from bayeskit._data.suspect_columns import is_crowd
 from bayeskit._data.table import ColumnBatch
 from bayeskit._messages import Joined, Message, Term
 from bayeskit.errors import ColumnError, DataError, SettingError
@@ -100,6 +101,15 @@ def _joined(columns: Sequence[Any]) -> Column:
     return np.concatenate(columns) if len(columns) > 1 else columns[0]
 
 
+def _words_in(column: Column) -> tuple[Collection[str], int]:
+    """Return the different words of a column, perhaps some more, and the number of its cells that are not missing."""
+    if isinstance(column, CodedColumn):
+        labels: Any = column.labels
+        return labels, int((column.codes >= 0).sum())
+    known = [cell for cell in column.tolist() if cell is not None]
+    return set(known), len(known)
+
+
 def _cut(column: Column, start: int, stop: int) -> Column:
     if start == 0 and stop == _length(column):
         return column
@@ -108,12 +118,15 @@ def _cut(column: Column, start: int, stop: int) -> Column:
 
 # Smaller text files are surveyed whole: it takes a moment, and nothing has to be read again.
 _LARGE = 4 << 20
+# So many first rows of a larger one are looked at before it is read without a survey.
+FIRST_ROWS = 20_000
 # A cell takes 8 bytes in a batch, and there are copies of it on the way; a quarter of the limit is for batches.
 _BYTES_A_CELL = 64
 # DuckDB cannot open a text file with less.
 _LEAST_MEMORY = 64 << 20
 # A column of at least so many cells, of which so large a share are numbers, is said to hold words beside them.
-FEWEST_CELLS, MOSTLY_NUMBERS = 10, 0.9
+# Where less than the last share of the first cells are numbers, no cell is tested for that any more.
+FEWEST_CELLS, MOSTLY_NUMBERS, PARTLY_NUMBERS = 10, 0.9, 0.5
 NUMBER_TESTS = ("float64", *SPELLINGS)
 _USABLE = ("int64", "float64", "bool", "str")
 # The time to plan a query in DuckDB grows with the square of its size.
@@ -151,8 +164,8 @@ class FileSource:
     most_columns : int, optional
         A file with more columns is an error, before its rows are read.
     quick : bool, default False
-        Take the kinds of a large text file from its first rows and check every cell when it is read: one pass fewer.
-        Whatever does not hold raises :class:`Unsure`, and the file must be opened anew without.
+        Take the kinds of a large text file from its first rows, where they tell them, and check every cell when it is
+        read: one pass fewer. Whatever does not hold raises :class:`Unsure`; then read what :meth:`surveyed` returns.
     threads : int, optional
         How many threads read; by default, one for each core.
     max_memory : int, optional
@@ -225,17 +238,34 @@ class FileSource:
             )
         self._stamp = file_stamp(self.path)
         self._quick = quick and bool(self._format.tests) and self._stamp[0] >= _LARGE
+        self._find_kinds(columns, exclude)
+
+    def _find_kinds(self, columns: Sequence[Hashable] | None, exclude: Sequence[Hashable] | None) -> None:
         self.mostly_numbers: dict[str, tuple[float, tuple[str, ...]]] = {}
         self._fields, rows = self._survey(columns, exclude)
         if rows is not None:
             self.rows = rows
-        note_spellings([(field.name, field.spelling) for field in self._fields], shown)
+        note_spellings([(field.name, field.spelling) for field in self._fields], self.shown)
         if rows == 0:
             raise DataError(
                 "{shown} has the names of columns and no rows. Give a file with at least one row.",
-                shown=shown,
+                shown=self.shown,
             )
         self._describe()
+
+    @property
+    def sure(self) -> bool:
+        """Whether every cell was looked at before its column got a kind."""
+        return not self._quick
+
+    def surveyed(self) -> FileSource:
+        """Return a source of the same columns whose kinds are determined from all cells."""
+        if self.sure:
+            return self
+        source = copy(self)
+        source._quick = False
+        source._find_kinds(self.names, None)
+        return source
 
     def _describe(self) -> None:
         self.names = tuple(field.name for field in self._fields)
@@ -329,12 +359,14 @@ class FileSource:
     def sample(self, most: int) -> ColumnBatch:
         """Return all rows if they are so few; else rows at equal distances over the whole file, at most so many."""
         step = -(-self.rows // most)
-        with self._opened() as (connection, table):
-            some = f"(SELECT * FROM (SELECT *, row_number() OVER () AS r FROM {table}) WHERE r % {step} = 0)"
-            query = ", ".join(f"{field.expression} AS o{i}" for i, field in enumerate(self._fields))
-            parts = list(
-                pieces(connection, f"SELECT {query} FROM {some if step > 1 else table}", self._fields, most)
-            )
+        return self._some(most, partial(self._format.every, step) if step > 1 else str)
+
+    def first(self, most: int) -> ColumnBatch:
+        """Return the first rows, at most so many."""
+        return self._some(most, lambda table: f"{table} LIMIT {most}")
+
+    def _some(self, most: int, which: Callable[[str], str]) -> ColumnBatch:
+        parts = list(self._queried(most, which))
         arrays = [np.concatenate(column) for column in zip(*parts, strict=True)]
         return ColumnBatch(zip(self.names, arrays, strict=True), self.text)
 
@@ -361,9 +393,33 @@ class FileSource:
         if direct is not None:
             yield from self._explaining(direct)
             return
+        yield from self._queried(size)
+
+    def _queried(self, size: int, which: Callable[[str], str] = str) -> Iterator[Arrays]:
+        """Read all rows of the file as a FROM clause, or some of them."""
         query = ", ".join(f"{field.expression} AS o{i}" for i, field in enumerate(self._fields))
         with self._opened() as (connection, table):
-            yield from pieces(connection, f"SELECT {query} FROM {table}", self._fields, size)
+            parts = pieces(connection, f"SELECT {query} FROM {which(table)}", self._fields, size)
+            yield from parts if self.sure else self._checked(parts)
+
+    def _checked(self, parts: Iterator[Arrays]) -> Iterator[Arrays]:
+        """Pass pieces on; raise an error for words that a survey would have told of, though their kind is right.
+
+        Numbers are checked by the query.
+        """
+        words, cells = np.zeros(len(self._fields), dtype=int), np.zeros(len(self._fields), dtype=int)
+        for arrays in parts:
+            for i, (field, column) in enumerate(zip(self._fields, arrays, strict=True)):
+                if field.refused is not None and field.kind == "str":
+                    labels, n = _words_in(column)
+                    if not field.refused.isdisjoint(label.strip() for label in labels):
+                        raise Unsure
+                    words[i] += len(labels)
+                    cells[i] += n
+                    # Columns that name the rows or hold free text, and become so only now, have many words.
+                    if cells[i] >= FIRST_ROWS and is_crowd(words[i], cells[i]):
+                        raise Unsure
+            yield arrays
 
     def _explaining(self, parts: Iterator[Arrays]) -> Iterator[Arrays]:
         try:
@@ -393,11 +449,15 @@ class FileSource:
                 if self._format.tests:
                     # Most text columns are recognised at once, and need no test over the whole file.
                     seen, counts = _count_first(connection, table, fields, tests)
-                    if self._quick:
-                        return [
-                            self._format.expected(field, seen, count)
-                            for field, count in zip(fields, counts, strict=True)
-                        ], None
+                    expected = [
+                        self._format.expected(field, seen, count)
+                        for field, count in zip(fields, counts, strict=True)
+                        if self._quick
+                    ]
+                    known = [field for field in expected if field is not None]
+                    if len(known) == len(fields):
+                        return known, None
+                    self._quick = False
                     tests = [_tests_left(count) for count in counts]
                 rows, counts = _count(connection, table, fields, tests)
                 found = _seen(connection, table, fields, counts)
@@ -408,9 +468,10 @@ class FileSource:
                 self._note_words(connection, table, typed, counts)
         except ColumnError:
             raise
-        except DataError as error:
-            if self._quick:
-                raise Unsure from error
+        except Unsure:
+            self._quick = False
+            return self._survey(columns, exclude)
+        except DataError:
             if not self._format.mend():
                 raise
             return self._survey(columns, exclude)
@@ -578,13 +639,18 @@ class CellCounts:
         ]
         return max(ways, default=(0.0, ""))
 
+    @property
+    def partly_numbers(self) -> bool:
+        """Whether so many cells are numbers that all cells are tested for that."""
+        return self.numbers[0] >= PARTLY_NUMBERS
+
 
 def _tests_left(count: CellCounts) -> list[str]:
     """Return the tests that all first cells pass, and those of numbers that most of them do."""
     return [
         kind
         for kind, n in count.passed.items()
-        if n == count.filled or (kind in NUMBER_TESTS and n >= 0.5 * count.filled)
+        if n == count.filled or (kind in NUMBER_TESTS and n >= PARTLY_NUMBERS * count.filled)
     ]
 
 

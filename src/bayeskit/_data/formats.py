@@ -189,7 +189,7 @@ _TYPES = {
     "time": "TIME INTERVAL",
 }
 _KIND_OF_TYPE = {each: kind for kind, types in _TYPES.items() for each in types.split()}
-# DuckDB needs at least one text for "missing"; this one occurs in no file.
+# DuckDB needs at least one text for "missing"; this one occurs in no file, and is no name of a column.
 _NEVER = "\ue000\ue001\ue000"
 
 
@@ -197,7 +197,8 @@ _NEVER = "\ue000\ue001\ue000"
 class Field:
     """A column: its name, how SQL calls it, its kind, whether cells are missing, the expression that reads it as that
     kind, how its numbers are spelled where that is not plain, whether all its cells are missing, the texts that mean
-    missing, and how often marks of missing cells were seen in it."""
+    missing, how often marks of missing cells were seen in it, and, where its kind is only expected from the first
+    rows, the texts that must not occur because they might mean missing."""
 
     name: str
     column: str
@@ -208,6 +209,7 @@ class Field:
     empty: bool = False
     marks: tuple[str, ...] = ()
     seen: tuple[tuple[str, int], ...] = ()
+    refused: frozenset[str] | None = None
 
     @property
     def cell(self) -> str:
@@ -231,7 +233,7 @@ class Field:
 
 
 class Unsure(Exception):
-    """What the first rows of a file promised does not hold, or cannot be known from them."""
+    """What the first rows of a file promised does not hold."""
 
 
 # A column of a batch: text in codes where PyArrow has made them.
@@ -267,8 +269,6 @@ class Text:
     """Delimited text with a header in any encoding, optionally compressed with gzip."""
 
     tests = tuple(LOOKS)
-    # Whether every cell was looked at before its column got a kind.
-    sure = True
 
     def __init__(
         self,
@@ -317,6 +317,10 @@ class Text:
                 f"nullstr = [{nulls}], compression = '{packed}', hive_partitioning = false)"
             )
 
+    def every(self, step: int, table: str) -> str:
+        """Some rows of the file as a FROM clause: those whose number is a multiple of the step."""
+        return _every(step, table)
+
     @contextmanager
     def _readable(self) -> Iterator[Path]:
         if is_utf8(self.encoding) and not self.even:
@@ -359,19 +363,17 @@ class Text:
             return replace(field, kind=kind, nulls=filled < rows, expression=f"lower({field.cell}) = 'true'")
         return self._cast(replace(field, kind=kind, nulls=filled < rows))
 
-    def expected(self, field: Field, rows: int, count: CellCounts) -> Field:
-        """Decide the kind by the first rows, and let reading check every cell.
+    def expected(self, field: Field, rows: int, count: CellCounts) -> Field | None:
+        """Decide the kind by the first rows, and let reading check every cell; None where they do not tell it.
 
         Text is certain: in each kind of number some cell is none. Of numbers, those that all cells are must be plain.
         """
-        self.sure = False
-        found = self.typed(field, rows, count.filled, count.passed)
-        if found.kind == "str" and count.filled:
-            return found
-        if not count.filled or found.kind not in ("int64", "float64") or found.spelling:
-            raise Unsure
+        found = self.typed(replace(field, marks=()), rows, count.filled, count.passed)
+        plain = found.kind in ("int64", "float64") and not found.spelling
+        if not count.filled or not (plain or (found.kind == "str" and not count.partly_numbers)):
+            return None
         # A number may be missing further on. An integer may not: the column would be of another kind.
-        return self._cast(found if found.kind == "int64" else replace(found, nulls=True))
+        return self._cast(replace(found, nulls=found.kind != "int64", refused=frozenset(field.marks)))
 
     def read_as(self, field: Field, kind: str) -> Field:
         """Read a column as text or as numbers, whatever its cells look like."""
@@ -381,19 +383,19 @@ class Text:
     def _cast(self, field: Field) -> Field:
         """Return a column that is read as its kind; where that is only expected, another cell is an error."""
         field = _cast(field)
-        if self.sure or field.kind == "str":
+        if field.refused is None or field.kind == "str":
             return field
-        cell = field.cell
+        # Most marks of missing cells are no numbers, so that the cast fails. Others are: nan, and what users name.
+        marks = {repr(number) for number in map(_number, field.refused) if number is not None}
+        strange = [f"{field.expression} = {quoted(mark)}::DOUBLE" for mark in sorted(marks)]
         if field.kind == "int64":
-            strange = f"{cell} IS NULL OR NOT ({LOOKS['int64'].format(cell)})"
+            strange += [f"{field.cell} IS NULL", f"NOT ({LOOKS['int64'].format(field.cell)})"]
         elif self._has_underscores:  # 1_000 is a number for DuckDB
-            strange = f"contains({cell}, '_')"
-        else:
+            strange.append(f"contains({field.cell}, '_')")
+        if not strange:
             return field
-        return replace(
-            field,
-            expression=f"CASE WHEN {strange} THEN error('another kind') ELSE {field.expression} END",
-        )
+        check = f"CASE WHEN {' OR '.join(strange)} THEN error('another kind') ELSE {field.expression} END"
+        return replace(field, expression=check)
 
     @cached_property
     def _has_underscores(self) -> bool:
@@ -432,6 +434,7 @@ class Parquet:
 
     def __init__(self, path: Path, shown: str, missing: Sequence[str]) -> None:
         self.path, self.shown, self.missing = path, shown, missing
+        self._lower_names: set[str] = set()
 
     def __str__(self) -> str:
         return str(self.message)
@@ -446,11 +449,20 @@ class Parquet:
         """The file as a FROM clause."""
         yield f"read_parquet({literal(self.path, self.shown)}, hive_partitioning = false)"
 
+    def every(self, step: int, table: str) -> str:
+        """Some rows of the file as a FROM clause: those whose number is a multiple of the step."""
+        if "file_row_number" in self._lower_names:
+            return _every(step, table)
+        # The reader numbers rows itself, and does not decode what the condition rules out.
+        numbered = table.removesuffix(")") + ", file_row_number = true)"
+        return f"(SELECT * FROM {numbered} WHERE (file_row_number + 1) % {step} = 0)"
+
     def fields(self, connection: DuckDBPyConnection, table: str) -> list[Field]:
         tree = f"SELECT name, num_children FROM parquet_schema({literal(self.path, self.shown)})"
         nodes = iter(connection.execute(tree).fetchall()[1:])
         names = [_skip_children(node, nodes) for node in nodes]
         refuse_twins(names, self.shown)
+        self._lower_names = {name.lower() for name in names}
         # DuckDB may have changed a name that differs from another only in case; the order is that of the file.
         described = connection.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()
         fields = []
@@ -487,9 +499,9 @@ class Parquet:
         column = f"CAST({field.column} AS VARCHAR)" if as_text else field.column
         return self.typed(replace(field, column=column, kind=kind), 1, 0 if field.nulls else 1, {})
 
-    def expected(self, field: Field, rows: int, count: CellCounts) -> Field:
+    def expected(self, field: Field, rows: int, count: CellCounts) -> Field | None:
         """A column has its type: there is nothing to expect."""
-        return self.typed(field, rows, count.filled, count.passed)
+        return None
 
     def in_codes(
         self, fields: Sequence[Field], size: int, use_threads: bool
@@ -548,6 +560,18 @@ def _cast(field: Field) -> Field:
         plain = SPELLINGS[field.spelling].plain if field.spelling else "{0}"
         return replace(field, kind="float64", expression=f"CAST({plain.format(field.cell)} AS DOUBLE)")
     return replace(field, expression=field.cell)
+
+
+def _every(step: int, table: str) -> str:
+    number = f'"{_NEVER}"'  # a Parquet file may have a column of any usual name
+    return f"(SELECT * FROM (SELECT *, row_number() OVER () AS {number} FROM {table}) WHERE {number} % {step} = 0)"
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _skip_children(node: tuple[str, int | None], nodes: Iterator[tuple[str, int | None]]) -> str:

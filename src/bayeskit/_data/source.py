@@ -161,7 +161,7 @@ class Source:
     ``target`` the labels are a column of the rows; ``weights`` may then name another. ``keep`` says which rows of a
     batch are given out: it returns them, or None where there are none. With ``once`` rows in memory are opened and
     their text is coded once for all passes: they must not change between them. Without ``has_class`` rows have no
-    label, and a batch is a table. ``opener`` opens rows in memory. ``quick``: see :meth:`quickly`.
+    label, and a batch is a table. ``opener`` opens rows in memory. ``quick``: see :meth:`surveyed`.
     ``threads`` and ``max_memory`` limit what reading a file takes. Values of a block above ``threshold`` are read as 1
     by a backend, the others as 0. ``separator`` and ``missing`` (texts that mean a missing cell) are for files. With
     ``reading`` a file is read as another was; its ``left_out`` are no attributes.
@@ -287,7 +287,18 @@ class Source:
 
     @cached_property
     def file(self) -> TableFiles:
-        """The file that a path names, or the files, surveyed once for all passes."""
+        """The file that a path names, or the files, surveyed once for all passes, with the columns that are used."""
+        reading, files = self.reading, self._files
+        if reading is None:
+            return files
+        from bayeskit._data.file_rows import FileRows
+
+        names = [name for name in files.names if name in reading.kinds]
+        kinds = {name: kind for name, kind in reading.next_kinds.items() if name in names}
+        return FileRows(files, repr(self._called)).fitting(names, kinds).source if names else files
+
+    @cached_property
+    def _files(self) -> TableFiles:
         if self.has_class and self.target is None and self.y is None:
             raise DataError('Say which column of {data!r} is the class: target="...".', data=str(self.data))
         columns = None
@@ -296,18 +307,8 @@ class Source:
             columns = [*self.columns, *(n for n in named if n is not None and n not in self.columns)]
         if self.reading is None:
             marks = MissingMarks.of(self.missing, None if self.target is None else str(self.target))
-            return self._opened_files(columns, marks, {})
-        reading = self.reading
-        files = self._opened_files(columns, reading.next_marks, reading.spellings)
-        from bayeskit._data.file_rows import FileRows
-
-        names = [name for name in files.names if name in reading.kinds]
-        kinds = {name: kind for name, kind in reading.next_kinds.items() if name in names}
-        return FileRows(files, repr(self._called)).fitting(names, kinds).source if names else files
-
-    def _opened_files(
-        self, columns: Sequence[Name] | None, marks: MissingMarks, spellings: Mapping[str, str]
-    ) -> TableFiles:
+        else:
+            marks = self.reading.next_marks
         from bayeskit._data.file_set import open_files
 
         return open_files(
@@ -317,19 +318,28 @@ class Source:
             encoding=self.encoding,
             separator=self.separator,
             missing=marks,
-            spellings=spellings,
+            spellings=None if self.reading is None else self.reading.spellings,
             quick=self.quick,
             threads=self.threads,
             max_memory=self.max_memory,
         )
 
-    def quickly(self) -> Source | None:
-        """Return the same rows of files that nobody has looked at yet, with one pass over a text file fewer.
+    @property
+    def sure(self) -> bool:
+        """Whether nothing is read on the promise of the first rows alone."""
+        known = "_files" in self.__dict__ and self._files.sure
+        return known or not (self.quick and names_files(self.data))
 
-        They give the same rows, or raise an error: then this source must be read instead. None for anything else.
+    def surveyed(self) -> Source:
+        """Return the same rows, read with care.
+
+        With ``quick``, one pass over a large text file is spared: its kinds are those of its first rows, and a cell
+        that is not as they promise raises :class:`~bayeskit._data.formats.Unsure`. Then this source must be read.
         """
-        unknown = names_files(self.data) and "file" not in self.__dict__ and self.keep is None
-        return replace(self, quick=True) if unknown else None
+        source = replace(self, quick=False)
+        if "_files" in self.__dict__:
+            source.__dict__["_files"] = self._files.surveyed()
+        return source
 
     def examined(self, keep: Sequence[Name] = (), with_texts: bool = True) -> Source:
         """Return a source whose ``reading`` says how a file is read and which of its columns are left out.
@@ -349,7 +359,7 @@ class Source:
             [self.weights] if isinstance(self.weights, str) else (),
             with_texts,
         )
-        source = replace(self, reading=reading)
+        source = replace(self, reading=reading, quick=not rows.source.sure)
         source.__dict__["file"] = rows.source
         return source
 
@@ -359,7 +369,8 @@ class Source:
 
     def reopen(self) -> None:
         """Discard what is known about a file: the next pass examines it again."""
-        self.__dict__.pop("file", None)
+        for name in ("file", "_files"):
+            self.__dict__.pop(name, None)
 
     def _from_file(self) -> Iterator[Rows]:
         inner = Source(None, weights=self.weights, target=self.target)

@@ -106,6 +106,8 @@ def screen_columns(
     >>> found.left_out
     {'row': 'identifier'}
     """
+    # Numbers for the classes: what follows compares them again and again.
+    target = None if target is None else _cells_of(target.astype(object))
     texts = tuple(
         name for name, cells in columns.items() if cells.dtype.kind == "O" and is_free_text(cells.tolist())
     )
@@ -129,7 +131,12 @@ def _crowd(values: Values) -> int:
         return 0
     known = [value for value in values.tolist() if isinstance(value, str)]
     distinct = len(set(known))
-    return distinct if distinct > MANY_WORDS and distinct * FEW_ROWS_EACH > len(known) else 0
+    return distinct if is_crowd(distinct, len(known)) else 0
+
+
+def is_crowd(words: int, cells: int) -> bool:
+    """Return whether so many different words in so many cells leave few rows for each."""
+    return words > MANY_WORDS and words * FEW_ROWS_EACH > cells
 
 
 def told_share(values: Values, target: Values) -> float | None:
@@ -237,6 +244,30 @@ def reason(name: str, values: Values, target: Values | None) -> str | None:
     return "identifier" if _is_identifier(name, known, distinct) else None
 
 
+def is_settled(values: Values, target: Values) -> bool:
+    """Return whether no further rows could give a reason to leave out a column that these rows do not.
+
+    A column that varies is never constant, one that repeats a whole number does not name the rows, one that goes with
+    several classes is no copy. Whether most of its words name the rows is a matter of all of them.
+
+    Examples
+    --------
+    >>> classes = np.array(["a", "b"] * 10)
+    >>> is_settled(np.arange(20) % 5, classes), is_settled(np.array([20240101, 20240102] * 10), classes)
+    (True, False)
+    """
+    present = is_present(values)
+    known, classes = values[present], target[present].tolist()
+    cells = known.tolist()
+    distinct, n_pairs = set(cells), len(set(zip(cells, classes, strict=True)))
+    if len(cells) < FEWEST or len(distinct) < 2 or len(distinct) == n_pairs == len(set(classes)):
+        return False
+    if values.dtype.kind not in "iuf":
+        return True
+    numbers = known.astype(np.float64)
+    return bool((numbers % 1 != 0).any()) or (len(distinct) < len(cells) and not _are_dates(numbers))
+
+
 def hint(values: Values) -> tuple[str, str] | None:
     """Return why a column that looks numeric is not: ("unit", a cell) or ("word", the cell).
 
@@ -284,8 +315,12 @@ def _is_date(values: Values, distinct: set[Any]) -> bool:
         return bool(texts) and all(_DATE.fullmatch(text.strip()) for text in texts)
     if values.dtype.kind not in "if" or len(distinct) < 3:
         return False
-    numbers = np.array(sorted(distinct), dtype=np.float64)
-    if (numbers % 1 != 0).any() or numbers[0] < 19000101 or numbers[-1] > 21001231:
+    return _are_dates(np.array(list(distinct), dtype=np.float64))
+
+
+def _are_dates(numbers: NDArray[np.float64]) -> bool:
+    """Whether all numbers are dates such as 20240131."""
+    if (numbers % 1 != 0).any() or numbers.min() < 19000101 or numbers.max() > 21001231:
         return False
     month, day = numbers // 100 % 100, numbers % 100
     return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())

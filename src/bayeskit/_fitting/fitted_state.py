@@ -10,7 +10,6 @@ from bayeskit._conditionals.density import Shape, hinted_families, shapes_of
 from bayeskit._counting.backend import Backend, Tally, backend_of, count_rows
 from bayeskit._data.encode import Policy, check_names, encode, match_columns
 from bayeskit._data.encoded import EncodedTable
-from bayeskit._data.formats import Unsure
 from bayeskit._data.reading import Reading, warn_of_identifiers, warn_of_names
 from bayeskit._data.source import Rows, Source
 from bayeskit._data.table import Table
@@ -18,7 +17,7 @@ from bayeskit._fitting.model import Model, ModelSpec, estimate, plan_for
 from bayeskit._schema import Name, Schema, Variable
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.term import Plan
-from bayeskit.errors import BayeskitError, BlockValue, DataError
+from bayeskit.errors import BlockValue, DataError
 from bayeskit.typing import Floats
 
 
@@ -98,14 +97,6 @@ class FittedState:
         if backend is not None:
             self._all_or_nothing(lambda: self._absorb_counts(backend, source))
             return
-        quick = source.quickly() if kept is None else None
-        if quick is not None:
-            try:
-                self._all_or_nothing(lambda: self._absorb_batches(quick, None))
-            except (BayeskitError, Unsure):
-                pass  # read again with care, which says what is wrong if anything is
-            else:
-                return
         self._all_or_nothing(lambda: self._absorb_batches(source, kept))
 
     def _all_or_nothing(self, learn: Callable[[], None]) -> None:
