@@ -12,6 +12,7 @@ import pytest
 
 from bayeskit import AODE, Batches, NaiveBayes
 from bayeskit.errors import ColumnError, DataError, SettingError, UsageError
+from refusals import refuses
 
 pd = pytest.importorskip("pandas")
 
@@ -114,7 +115,7 @@ def test_what_was_there_stays_if_anything_fails(
         writerow = writerows = full
 
     monkeypatch.setattr(csv, "writer", lambda *given, **more: Full())
-    with pytest.raises(DataError, match=os.strerror(errno.ENOSPC)):
+    with refuses(DataError, "out.csv"):
         model.predict(ROWS, sink=sink)
     assert sink.read_text() == "before"
     assert os.listdir(tmp_path) == ["out.csv"]
@@ -127,8 +128,8 @@ def test_files_that_do_not_fit(model: Any, tmp_path: Path) -> None:
     FRAME[["a"]].to_csv(tmp_path / "few.csv", index=False)
     with pytest.raises(ColumnError, match="'x'"):
         model.predict(tmp_path / "few.csv", sink=tmp_path / "out.csv")
-    with pytest.raises(DataError, match="cannot be written"):
+    with refuses(DataError, "nowhere"):
         model.predict(path, sink=tmp_path / "nowhere" / "out.csv")
     (tmp_path / "out.csv").mkdir()
-    with pytest.raises(DataError, match="cannot be written"):
+    with refuses(DataError, "out.csv"):
         model.predict(path, sink=tmp_path / "out.csv")

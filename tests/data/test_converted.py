@@ -14,6 +14,7 @@ import pytest
 from bayeskit import NaiveBayes
 from bayeskit._data.file_set import open_files
 from bayeskit.errors import ColumnError, DataError, SettingError
+from refusals import refuses
 
 ROWS = (
     "SELECT 'v' || i % 3 AS a, CASE WHEN i % 4 > 0 THEN i / 2 END AS x, ['u', 'w'][1 + i % 2] AS class "
@@ -157,6 +158,6 @@ def test_a_database_that_another_process_writes_is_named(tmp_path: Path) -> None
     ) as holder:
         assert holder.stdout is not None
         holder.stdout.readline()
-        with pytest.raises(DataError, match=r"shop\.db.*locked"):
+        with refuses(DataError, "shop.db"):
             open_files(f"duckdb://{path}?table=t")
         holder.communicate()

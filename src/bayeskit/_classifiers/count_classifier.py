@@ -469,7 +469,8 @@ class CountClassifier(BaseClassifier):
         other_names = fitted.named and its_fitted.named and fitted.names != its_fitted.names
         if other_names or self.n_features_in_ != other.n_features_in_:
             raise Incompatible(
-                "The two models were learned from different columns: {mine} and {its}.",
+                "The two models were learned from different columns: {mine} and {its}. Fit both to the same ones: a "
+                "column that is constant in one file is left out there, unless keep= names it.",
                 mine=_some(fitted.names),
                 its=_some(its_fitted.names),
             )

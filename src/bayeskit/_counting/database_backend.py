@@ -11,7 +11,7 @@ import numpy as np
 
 from bayeskit._data.database_url import DatabaseColumn, DatabaseColumns, DatabaseTable, Dialect, quoted
 from bayeskit._data.reading import Reading
-from bayeskit._data.source import Source, place_of
+from bayeskit._data.source import Source, is_live, place_of
 from bayeskit._schema import Name, Schema, Variable
 from bayeskit._statistics.moments import exponent_for
 from bayeskit._statistics.part import CellTable
@@ -30,8 +30,7 @@ PlanOf = Callable[[Schema], Plan]
 class Database:
     """Counts tables of DuckDB, SQLite and PostgreSQL that are named by a URL."""
 
-    def takes(self, source: Source) -> bool:
-        return isinstance(source.data, DatabaseTable)
+    takes = staticmethod(is_live)
 
     def skeleton(self, source: Source, reading: Reading, target: Variable) -> Schema:
         """Return the columns and their kinds, without states: no row is read."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._data.database_url import DatabaseTable
 from bayeskit._data.frames import cluster_of, lazy_pieces
 from bayeskit._data.missing_marks import MarksLike, MissingMarks
 from bayeskit._data.table import Table, open_table
@@ -432,6 +433,11 @@ class Source:
                 raise ColumnError("No column is left: there are no columns to read beside the weights.")
             raise ColumnError("No attribute is left beside the target. Check columns= and exclude=.")
         return kept
+
+
+def is_live(source: Source) -> bool:
+    """Return whether the rows are those of a table in a database, as they are at each look."""
+    return isinstance(source.data, DatabaseTable)
 
 
 def is_on(cluster: str, source: Source) -> bool:

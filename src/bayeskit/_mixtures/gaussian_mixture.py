@@ -147,7 +147,6 @@ class GaussianMixture(GaussianFitting):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    @one_blas_thread
     def fit(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> Self:
         """Fit the mixture to rows.
 
@@ -161,7 +160,8 @@ class GaussianMixture(GaussianFitting):
         """
         settings = self._checked()
         values, columns = read_numbers(X, type(self).__name__)
-        self._fit(settings, values, columns, sample_weight)
+        with one_blas_thread:
+            self._fit(settings, values, columns, sample_weight)
         return self
 
     def fit_predict(

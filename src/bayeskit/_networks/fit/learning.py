@@ -177,7 +177,6 @@ def _places(order: Sequence[Name] | None, columns: NodeColumns | CountedColumns)
 MOST_PARENTS = 3
 
 
-@one_blas_thread
 def learn_network(
     data: RowSource | None = None,
     method: str = "auto",
@@ -294,7 +293,7 @@ def learn_network(
                 f"method={STRUCTURAL!r}", data if statistics is None else statistics, 'Use "auto".'
             )
         limits, settings = read_settings(counted, method, criterion, **given)
-        with progress_of(progress, _progress_unit(method)) as show:
+        with one_blas_thread, progress_of(progress, _progress_unit(method)) as show:
             found = search_counts(counted, limits, settings, show)
         return _learned_network(counted, found)._fit_counts(counted, how)
     states, hidden = declared_hidden(data, states) if structural else (states, ())
@@ -306,7 +305,7 @@ def learn_network(
     limits, settings = read_settings(columns, method, criterion, **given, read_in_pieces=pieces)
     if structural:
         return learn_with_holes(columns, limits, settings, start, how["prior"], weights, progress=progress)
-    with progress_of(progress, _progress_unit(method)) as show:
+    with one_blas_thread, progress_of(progress, _progress_unit(method)) as show:
         found = search_network(columns, limits, settings, show, weights)
     return _learned_network(columns, found)._fit_columns(columns, how, weights)
 
