@@ -18,6 +18,7 @@ from bayeskit._data.suspect_columns import (
     ColumnScreening,
     is_present,
     is_settled,
+    may_name_rows,
     reason_text,
     screen_columns,
     telling_pairs,
@@ -239,12 +240,7 @@ def _screened(
     found = screen_columns(columns, y, keep)
     if len(next(iter(sample.values()))) == rows.n_rows:
         return found
-    # Whole numbers that all differ may count the rows, which only all of them show.
-    doubtful = [
-        name
-        for name, cells in columns.items()
-        if name not in keep and len(set(cells.tolist())) == n and not (y is not None and is_settled(cells, y))
-    ]
+    doubtful = [name for name, cells in columns.items() if name not in keep and may_name_rows(cells)]
     more = [*dict.fromkeys([*found.left_out, *doubtful])]
     if not more:
         return found

@@ -116,7 +116,7 @@ def screen_columns(
         found = None if name in keep or name in texts else reason(str(name), cells, target)
         left_out |= {name: found} if found else {}
     used = {name: cells for name, cells in columns.items() if name not in left_out and name not in texts}
-    telling = {} if target is None else {name: told_share(cells, target) for name, cells in used.items()}
+    telling = {} if target is None else {name: _told(cells, target) for name, cells in used.items()}
     return ColumnScreening(
         left_out,
         {name: share for name, share in telling.items() if share is not None},
@@ -129,9 +129,11 @@ def _crowd(values: Values) -> int:
     """Return the number of different words where a table of them would have few rows for each; else 0."""
     if values.dtype.kind != "O":
         return 0
-    known = [value for value in values.tolist() if isinstance(value, str)]
-    distinct = len(set(known))
-    return distinct if is_crowd(distinct, len(known)) else 0
+    cells = values.tolist()
+    distinct = sum(isinstance(value, str) for value in set(cells))
+    if not is_crowd(distinct, 0):
+        return 0
+    return distinct if is_crowd(distinct, sum(isinstance(value, str) for value in cells)) else 0
 
 
 def is_crowd(words: int, cells: int) -> bool:
@@ -153,18 +155,21 @@ def told_share(values: Values, target: Values) -> float | None:
     >>> told_share(np.linspace(0, 1, 100), classes) is None
     True
     """
+    return _told(values, _cells_of(target.astype(object)))
+
+
+def _told(values: Values, classes: NDArray[np.intp]) -> float | None:
+    """Return the share that a column alone tells of classes 0, 1, …"""
     present = is_present(values)
-    labels, classes = np.unique(target[present], return_inverse=True)
-    n, k = len(classes), len(labels)
+    known = classes[present]
+    n, k = len(known), int(known.max(initial=0)) + 1
     if n < FEWEST or k < 2:
         return None
     cells = _cells_of(values[present])
-    counts = np.zeros((int(cells.max()) + 1, k), dtype=np.int64)
-    np.add.at(counts, (cells, classes), 1)
-    own = counts[cells, classes]
-    others = counts[cells]
-    others[np.arange(n), classes] = -1
-    share = float((own - 1 > np.maximum(others.max(axis=1), 0)).mean())
+    counts = np.bincount(cells * k + known, minlength=(int(cells.max()) + 1) * k).reshape(-1, k)
+    # A row is told if its class is the most frequent of its value even without the row itself.
+    second, top = np.partition(counts, (k - 2, k - 1), axis=1)[:, k - 2 :].T
+    share = float(top[top - 1 > second].sum()) / n
     base = float(counts.sum(axis=0).max()) / n
     rare = n * (1.0 - base)  # so many rows are left for the column to tell
     return share if rare >= FEWEST and share - base >= LEAK * (1.0 - base) else None
@@ -181,8 +186,9 @@ def _cells_of(known: Values) -> NDArray[np.intp]:
             distinct = np.unique(np.quantile(numbers, inner))
         cells = np.searchsorted(distinct, numbers).astype(np.intp)
         return cells
-    places: dict[Any, int] = {}
-    return np.array([places.setdefault(value, len(places)) for value in known.tolist()], dtype=np.intp)
+    values = known.tolist()
+    places = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    return np.fromiter(map(places.__getitem__, values), dtype=np.intp, count=len(values))
 
 
 def telling_pairs(columns: Mapping[Name, Values]) -> list[tuple[Name, Name, float]]:
@@ -196,7 +202,7 @@ def telling_pairs(columns: Mapping[Name, Values]) -> list[tuple[Name, Name, floa
     for i, one in enumerate(names):
         for other in names[i + 1 :]:
             for a, b in ((one, other), (other, one)):
-                share = told_share(cells[a].astype(object), cells[b])
+                share = _told(cells[a].astype(object), cells[b])
                 if share is not None:
                     found.append((a, b, share))
                     break
@@ -264,8 +270,16 @@ def is_settled(values: Values, target: Values) -> bool:
         return False
     if values.dtype.kind not in "iuf":
         return True
-    numbers = known.astype(np.float64)
-    return bool((numbers % 1 != 0).any()) or (len(distinct) < len(cells) and not _are_dates(numbers))
+    return not (may_name_rows(known) or _are_dates(known.astype(np.float64)))
+
+
+def may_name_rows(values: Values) -> bool:
+    """Return whether all cells differ, and none is a fraction: whether they number the rows only all rows show."""
+    if values.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):  # infinity has no fraction
+            if (values % 1 > 0).any():
+                return False
+    return len(set(values.tolist())) == len(values)
 
 
 def hint(values: Values) -> tuple[str, str] | None:
@@ -297,7 +311,9 @@ def is_present(values: Values) -> NDArray[np.bool_]:
     if values.dtype.kind == "f":
         return ~np.isnan(values)
     if values.dtype.kind == "O":
-        return np.array([value is not None and value == value for value in values.tolist()], dtype=bool)
+        cells = values.tolist()
+        if any(value is None or value != value for value in set(cells)):
+            return np.array([value is not None and value == value for value in cells], dtype=bool)
     return np.ones(len(values), dtype=bool)
 
 
