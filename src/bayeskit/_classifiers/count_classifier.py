@@ -193,7 +193,9 @@ class CountClassifier(BaseClassifier):
 
         A file that was read quickly, and is not as its first rows promise, is read again with care.
         """
-        used = source if keep is None else self._examined(source, keep)
+        keep = (keep,) if isinstance(keep, str) else keep
+        # Not by _examined: what is found is told as a warning to whoever called the verb, so many calls above.
+        used = source if keep is None else source.examined(keep, self._reads_texts)
         try:
             learn(used)
         except (BayeskitError, Unsure):
@@ -203,7 +205,7 @@ class CountClassifier(BaseClassifier):
             return self
         # The careful way says what is wrong, if anything is.
         source = source.surveyed()
-        learn(source if keep is None else self._examined(source, keep))
+        learn(source if keep is None else source.examined(keep, self._reads_texts))
         return self
 
     def _row_choices(self) -> list[RowChoice]:
