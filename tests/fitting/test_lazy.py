@@ -299,3 +299,18 @@ def test_sources_that_cannot_be_asked():
 def test_a_lazy_model_has_nothing_to_change(verb):
     with refuses(UsageError, "refresh()"):
         verb(lazy())
+
+
+def test_rows_without_names_are_in_the_order_of_a_source_with_names(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b,y\nu,1,p\nv,2,q\nu,2,q\nv,1,p\nw,1,q\n")
+    model = NaiveBayes().lazy(path, target="y")
+    named = {"a": ["u", "w", None], "b": [1.0, 2.0, 1.0]}
+    plain = np.array([["u", 1.0], ["w", 2.0], [None, 1.0]], dtype=object)
+    assert model.predict_proba(plain).tolist() == model.predict_proba(named).tolist()
+
+
+@pytest.mark.parametrize("url", ["sqlite:///shop.db?table=orders", "postgresql://me@host/shop?table=orders"])
+def test_a_live_table_is_not_taken_for_a_file(url):
+    with refuses(DataError, url, "lazy", "Batches"):
+        NaiveBayes().fit(url, target="y")

@@ -636,7 +636,8 @@ class CountClassifier(BaseClassifier):
     def predict_log_proba(self, X: TableLike) -> Floats:
         """Return log P(c | x) of each row: shape (n, K)."""
         if cluster_of(X) is not None:
-            return self._cluster_answer(X, "predict_log_proba")  # type: ignore[no-any-return]
+            lazily: Floats = self._cluster_answer(X, "predict_log_proba")
+            return lazily
         joint, model = self._joint(X)
         warn_of_impossible(log_normalise(joint, model.log_prior))
         return self._calibrated(joint, model.schema)

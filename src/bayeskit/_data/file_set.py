@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from bayeskit._data.converted import ADDRESS, path_in
+from bayeskit._data.database_url import names_database
 from bayeskit._data.files import FileSource, file_stamp
 from bayeskit._data.formats import Field
 from bayeskit._data.missing_marks import MissingMarks
@@ -33,6 +34,12 @@ def paths_of(data: Any) -> list[str]:
     path = os.fspath(data)
     if path.startswith(ADDRESS):
         return [path]
+    if names_database(path):
+        raise DataError(
+            "{path!r} names a table of a server or of SQLite, which is counted where it is: use lazy(...). To fit, "
+            "read its rows in batches and pass them as Batches.",
+            path=path,
+        )
     if not glob.has_magic(path) or os.path.exists(path):
         return [path]
     found = sorted(one for one in glob.glob(path, recursive=True) if os.path.isfile(one))

@@ -91,16 +91,21 @@ class LazyState:
         """Return log P(c, x) of each row and the model, counting only what these rows need."""
         with self._lock:
             self._drop_if_stale()
-            table = match_columns(table, self.skeleton(), self._names(), self.fitted.who)
+            skeleton = self.skeleton()
+            table = match_columns(table, skeleton, self._names(), self.fitted.who)
             counts = self._counts_for(self._needed(table))
         model = counts[0].model
         out = np.empty((table.n_rows, len(model.log_prior)))
         out[:] = model.log_prior if model.adds_prior else 0.0
         policy: Policy = self._recipe_unseen()
+        # Rows without names are in the order of the attributes.
+        called = dict(zip((v.name for v in skeleton.attributes), table.names, strict=False))
         for part in counts:
             schema = part.model.schema
             columns = (
-                table if schema.block is not None else table.select(tuple(v.name for v in schema.attributes))
+                table
+                if schema.block is not None
+                else table.select(tuple(v.name if table.named else called[v.name] for v in schema.attributes))
             )
             if schema.attributes:
                 encoded = encode(columns, schema, policy, threshold=self.fitted.threshold)
