@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayeskit.charts import Axis, Bars, Curve, Key, Panel, Plot, PlotPicture, states_axis
+from bayeskit.charts import Axis, Bars, Curve, Key, Panel, Plot, PlotPicture, Points, states_axis
 
 ROW = 24.0
 
@@ -40,22 +40,36 @@ def lines(title, notes, curves, across, up, x_ticks, y_ticks):
 
 @dataclass(frozen=True)
 class Column:
-    """A column of bars: its name, how a number is written, and whether every factor of ten adds the same length."""
+    """A column of numbers: its name, how a number is written, and whether its axis is logarithmic.
+
+    Bars begin at zero, which a logarithmic axis does not have, so such numbers are dots.
+    """
 
     name: str
     written: Callable[[float], str]
     logarithmic: bool = False
 
-    def share(self, number, numbers):
-        """Return the length of a bar as a share of the longest."""
+    def axis(self, numbers):
+        """Return the axis of all its numbers."""
         if not self.logarithmic:
-            return number / max(numbers)
-        start = min(numbers) / 3
-        return math.log(number / start) / math.log(max(numbers) / start)
+            return Axis("", 0.0, max(numbers), bare=True)  # the bars have their numbers next to them
+        low, high = math.floor(math.log10(min(numbers))), math.ceil(math.log10(max(numbers)))
+        ticks = tuple((float(k), self.written(10.0**k)) for k in range(low, high + 1))
+        return Axis("", float(low), high + 0.35, ticks=ticks)
+
+    def series(self, first, values, colour, description):
+        """Return the numbers of a group, whose first row is ``first``."""
+        at, texts = np.arange(first, first + len(values), dtype=float), tuple(map(self.written, values))
+        if self.logarithmic:
+            return Points(np.log10(values), at, colour, 4.2, texts=texts, description=description)
+        width = np.full(len(values), 0.7)
+        return Bars(
+            at, np.array(values), width, colour, horizontal=True, texts=texts, description=description
+        )
 
 
 def bars(title, notes, groups, columns):
-    """Draw bars with their numbers, one column of them under another.
+    """Draw rows of numbers as bars or dots, one column of them under another.
 
     Parameters
     ----------
@@ -68,26 +82,13 @@ def bars(title, notes, groups, columns):
     names = states_axis("", [name for name, *_ in rows], downwards=True)
     panels = []
     for j, column in enumerate(columns):
-        numbers = [row[1 + j] for row in rows]
         series, first = [], 0
         for k, (_, members) in enumerate(groups):
-            values = [row[1 + j] for row in members]
-            series.append(
-                Bars(
-                    np.arange(first, first + len(values), dtype=float),
-                    np.array([column.share(value, numbers) for value in values]),
-                    np.full(len(values), 0.7),
-                    k,
-                    horizontal=True,
-                    texts=tuple(map(column.written, values)),
-                    description=", ".join(f"{row[0]} {column.written(row[1 + j])}" for row in members),
-                )
-            )
-            first += len(values)
-        # The bars have their numbers next to them.
-        panels.append(
-            Panel(Axis("", 0.0, 1.0, bare=True), names, tuple(series), column.name, ROW * len(rows))
-        )
+            description = ", ".join(f"{row[0]} {column.written(row[1 + j])}" for row in members)
+            series.append(column.series(first, [row[1 + j] for row in members], k, description))
+            first += len(members)
+        axis = column.axis([row[1 + j] for row in rows])
+        panels.append(Panel(axis, names, tuple(series), column.name, ROW * len(rows)))
     return PlotPicture(Plot(title, tuple(notes), " ".join(notes), tuple(panels), legend))
 
 

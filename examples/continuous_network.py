@@ -34,7 +34,7 @@ for seen in steps:
     found = house.posteriors(seen)
     numbers = [f"{found[name].mean:.2f} ± {found[name].sd:.2f}" for name in ("outside", "inside")]
     table.append(
-        (names.seen(seen) or say.text("nothing is known", "一无所知"), f"{found['heating'][1]:.4f}", *numbers)
+        (names.seen(seen) or say.text("nothing is known", "先验"), f"{found['heating'][1]:.4f}", *numbers)
     )
 say("\n2. What readings tell\n", "\n2. 读数说明了什么\n")
 print("\n".join(f"  {line}" for line in aligned(table)))
@@ -55,7 +55,7 @@ parts = " + ".join(
 say(
     f"\n3. Inside, nothing known: {parts}."
     f"\n   Nine times in ten between {low:.1f} and {high:.1f} °C, below 12 °C with probability {before.cdf(12.0):.4f}.",
-    f"\n3. 一无所知时的室温：{parts}。"
+    f"\n3. 没有观测时的室温：{parts}。"
     f"\n   十有九次在 {low:.1f} 与 {high:.1f} °C 之间，低于 12 °C 的概率为 {before.cdf(12.0):.4f}。",
 )
 drawn = house.sample(20_000, random_state=1, as_codes=True)[:, house.nodes.index("inside")]
@@ -77,7 +77,7 @@ say.end(
             )
         ],
         [
-            (say.text("Nothing is known", "一无所知"), names.drawn(house)),
+            (say.text("Nothing is known", "先验"), names.drawn(house)),
             (say.text("Inside it is 17.5 °C", "室内 17.5 °C"), names.drawn(house, cool)),
             (say.text("… and the bill is 8", "再得知费用为 8"), names.drawn(house, steps[-1])),
         ],

@@ -26,10 +26,10 @@ words = vectorizer.fit_transform(posts[learn])
 chosen = SelectKBest(chi2, k=1000).fit(words, group[learn])
 X, X_test = chosen.transform(words), chosen.transform(vectorizer.transform(posts[judge]))
 say(
-    f"{X.shape[0]} posts to learn from and {X_test.shape[0]} later ones; of {words.shape[1]:,} words the"
-    f" {X.shape[1]:,} that tell most by chi².\n",
-    f"用 {X.shape[0]} 篇帖子学习，用之后的 {X_test.shape[0]} 篇检验；{words.shape[1]:,} 个词中按卡方取"
-    f"最有用的 {X.shape[1]:,} 个。\n",
+    f"{X.shape[0]} training posts and {X_test.shape[0]} later test posts. Of {words.shape[1]:,} words, the"
+    f" {X.shape[1]:,} with the highest chi² statistic are used.\n",
+    f"训练集 {X.shape[0]} 篇，测试集是之后的 {X_test.shape[0]} 篇；{words.shape[1]:,} 个词中取卡方统计量"
+    f"最大的 {X.shape[1]:,} 个。\n",
 )
 
 alpha = {"alpha": np.logspace(-3, 1, 9)}
@@ -66,20 +66,24 @@ told = contenders["multinomial NB"][0].predict(X_test)
 wrong, faith = told != group[judge], ["alt.atheism", "talk.religion.misc"]
 between = wrong & np.isin(told, faith) & np.isin(group[judge], faith)
 say(
-    f"\nOf the {wrong.sum()} mistakes of multinomial naive Bayes {between.sum()} are between atheism and religion: the"
-    "\nsame words, other opinions. The linear models are a little better, and take longer to learn; but an error"
-    "\nof 20% in 520 posts is known to ±1.8 points only.",
+    f"\nOf the {wrong.sum()} errors of multinomial naive Bayes, {between.sum()} confuse atheism and religion: the"
+    "\nsame words, different opinions. The linear models are slightly better and take longer to train. But the"
+    "\nstandard error of an error rate of 20% on 520 posts is 1.8 points.",
     f"\n多项式朴素贝叶斯的 {wrong.sum()} 个错误中，有 {between.sum()} 个出在无神论与宗教两组之间：用词相同，观点不同。"
-    "\n线性模型略好，但学习更慢；不过在 520 篇帖子上，20% 的错误率本身就有 ±1.8 个百分点的误差。",
+    "\n线性模型略好，但训练更慢；不过在 520 篇帖子上，20% 的错误率本身的标准误差就有 1.8 个百分点。",
 )
 
 title = say.text("Four newsgroups: error and time", "四个新闻组：错误率与用时")
 note = say.text(
-    "CPU time to learn 800 posts and judge 520, once settings are chosen, on a logarithmic scale.",
-    "用时：选定参数后，学习 800 篇并判断 520 篇的 CPU 时间，按对数刻度。",
+    "CPU time to train on 800 posts and predict 520, with the settings already chosen; logarithmic scale.",
+    "用时：选定参数后，训练 800 篇并预测 520 篇的 CPU 时间，对数刻度。",
 )
 columns = [
     Column(say.text("error", "错误率"), lambda share: f"{share:.1%}"),
-    Column(say.text("CPU time", "CPU 时间"), lambda ms: f"{ms:.3g} ms", logarithmic=True),
+    Column(
+        say.text("CPU time", "CPU 时间"),
+        lambda ms: f"{ms:,.0f} ms" if ms >= 100 else f"{ms:.3g} ms",
+        logarithmic=True,
+    ),
 ]
 say.end(bars(title, [note], [("bayeskit", found[:3]), ("scikit-learn", found[3:])], columns))

@@ -18,7 +18,7 @@ say(
 # 1. Evidence comes in piece by piece.
 ours, both = {"wet": "yes"}, {"wet": "yes", "joe": "yes"}
 steps = [
-    (say.text("Nothing is known", "一无所知"), {}),
+    (say.text("Nothing is known", "先验"), {}),
     (say.text("Our lawn is wet", "自家草地湿"), ours),
     (say.text("Joe's is wet too", "邻家草地也湿"), both),
 ]

@@ -1,4 +1,4 @@
-"""Posts to four newsgroups: how sure TextBayes may be, and the words for and against its most doubtful answer."""
+"""Posts to four newsgroups: how certain TextBayes is, and the words for and against its least certain prediction."""
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -12,13 +12,14 @@ from bayeskit import ComplementNB, TextBayes, datasets
 say = Story("which_words")
 news = datasets.load_dataset("news")
 posts, group = news.columns["text"], news.y
-learn, judge = slice(0, 800), slice(800, None)  # those to judge by were written later
+learn, judge = slice(0, 800), slice(800, None)  # the test posts were written later
 
 model = TextBayes().fit(posts[learn], group[learn])
 peer = make_pipeline(TfidfVectorizer(), ComplementNB()).fit(posts[learn], group[learn])
 say(
-    f"TextBayes has learned {len(posts[learn])} posts and {len(model.vocabulary_):,} words and pairs of words.\n",
-    f"TextBayes 从 {len(posts[learn])} 篇帖子学得 {len(model.vocabulary_):,} 个词与相邻词对。\n",
+    f"TextBayes was trained on {len(posts[learn])} posts. Its vocabulary has {len(model.vocabulary_):,} words and"
+    " pairs of words.\n",
+    f"TextBayes 用 {len(posts[learn])} 篇帖子训练，词表含 {len(model.vocabulary_):,} 个词与相邻词对。\n",
 )
 table = [tuple(say.text(*pair) for pair in (("", ""), ("error", "错误率"), ("log-loss", "对数损失")))]
 for name, answers in (
@@ -35,7 +36,7 @@ page = model.explain(posts[judge][doubtful])
 first, second = page.ranking[:2]
 a, b = page.classes[first], page.classes[second]
 say(
-    f"\nThe most doubtful post, of {group[judge][doubtful]}: {a} {page.posterior[first]:.1%},"
+    f"\nThe least certain prediction, for a post of {group[judge][doubtful]}: {a} {page.posterior[first]:.1%},"
     f" {b} {page.posterior[second]:.1%}.",
     f"\n最难判断的一篇属于 {group[judge][doubtful]}：{a} {page.posterior[first]:.1%}，"
     f"{b} {page.posterior[second]:.1%}。",
@@ -51,7 +52,7 @@ say(
     f"全部词合起来使 {a} 的几率变为 {np.exp(total):.3g} 倍。",
 )
 
-# What was learned adds up: forgetting a post is exact, given the words and their weights.
+# The model is a sum over posts: forgetting one is exact, as long as vocabulary and weights stay the same.
 again = model.forget(posts[:1], group[:1]).partial_fit(posts[:1], group[:1]).predict_proba(posts[judge])
 say(
     f"Forgetting a post and learning it again changes no posterior by more than {abs(again - posterior).max():.1g}.",
@@ -60,7 +61,7 @@ say(
 
 title = say.text("Words for and against", "支持与反对的词")
 note = say.text(
-    "How many times the odds grow by a word, on a logarithmic scale.", "一个词使几率变为多少倍，按对数刻度。"
+    "The factor by which a word multiplies the odds; logarithmic scale.", "一个词使几率变为多少倍，对数刻度。"
 )
 column = Column(say.text("times the odds", "倍数"), lambda ratio: f"{ratio:.2f}", logarithmic=True)
 say.end(bars(title, [note], found, [column]))

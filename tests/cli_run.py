@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from bayeskit import datasets
+from bayeskit._cli.help_text import paragraphs
 from bayeskit._cli.main import app
 from refusals import unnamed
 
@@ -47,3 +49,14 @@ def write_table(path: Path, name: str, rows: slice = slice(None)) -> Path:
         cells = ([None if v is None or v != v else v for v in column[rows].tolist()] for column in columns)
         writer.writerows(zip(*cells, strict=True))
     return path
+
+
+def help_texts() -> dict[str, str]:
+    """Every paragraph of every help, with the command that has it."""
+    found: dict[str, str] = {}
+    commands: list[tuple[str, Any]] = [("", get_command(app))]
+    for path, command in commands:
+        shown = [command.help, command.epilog, *(getattr(each, "help", None) for each in command.params)]
+        found |= {part: path for text in shown for part in paragraphs(text)}
+        commands += [(f"{path} {name}", each) for name, each in getattr(command, "commands", {}).items()]
+    return found

@@ -22,6 +22,7 @@ from bayeskit._display_table import (
     as_html,
     as_rich,
     as_text,
+    broken,
     display_width,
     table_html,
     text_lines,
@@ -182,3 +183,34 @@ def test_tags_are_written_in_one_place() -> None:
         if tags and not where.startswith("_io/networks/"):
             found[where] = tags
     assert set(found) == MAKERS, {where: found[where] for where in set(found) - MAKERS}
+
+
+NUMBER = re.compile(r"\d[\d.,]*(?:e[+-]\d+)?")
+PAGE = DisplayTable(
+    "class is e with probability 0.9745",
+    ("", "value", "e", "p", "log-odds"),
+    (
+        ("P(class)", "", "(4208+1)/(8124+2) = 0.518", "(3916+1)/(8124+2) = 0.482", "+0.0719"),
+        ("stalk-surface-above-ring", "0.697125", "(0+0.25·1/3)/(8+0.25) = 0.0002371", "1.60e-06", "−5.62"),
+        ("  纹理", "清晰 | 脐部=凹陷", "N(0.697; 0.574, 0.129) = 1.959", "10^(-4.34e+39)", "+∞"),
+    ),
+    (("product", "", "0.006301", "0.000165", "+3.64"), ("posterior", "", "0.9745", "0.02551", "")),
+    ("(n+a)/(N+A): n of N rows of the class have the value.",),
+)
+
+
+def test_a_table_fits_a_terminal_of_any_width_and_no_number_is_broken() -> None:
+    whole = sorted(NUMBER.findall("\n".join(" ".join(line) for line in (*PAGE.lines, (PAGE.title,)))))
+    for width in range(40, 121):
+        screen = Console(file=StringIO(), width=width)
+        screen.print(as_rich(PAGE))
+        for drawn in (as_text(PAGE, width), screen.file.getvalue()):  # type: ignore[attr-defined]
+            assert max(map(display_width, drawn.splitlines())) <= width, (width, drawn)
+            assert sorted(NUMBER.findall(drawn)) == whole, (width, drawn)
+    assert as_text(PAGE, 200) == as_text(PAGE)
+
+
+@given(st.text("ab1 2.=(+/纹理-", max_size=40), st.integers(12, 30))
+def test_breaking_a_text_loses_nothing_but_spaces(given_text: str, width: int) -> None:
+    lines = broken(given_text, width)
+    assert "".join(lines).replace(" ", "") == given_text.replace(" ", "")

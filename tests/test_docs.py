@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from bayeskit._messages import catalogue
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("README*.md"), *ROOT.glob("docs/**/*.md")])
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -143,8 +145,10 @@ def test_the_picture_is_the_one_that_its_script_draws():
     folder = ROOT / "docs" / "pictures"
     if not folder.is_dir():
         pytest.skip("the documentation is not part of this copy")
-    drawn = runpy.run_path(str(folder / "make_coin.py"))["picture"]()
-    assert drawn == (folder / "coin.svg").read_text(encoding="utf-8")
+    script = runpy.run_path(str(folder / "make_coin.py"))
+    for lang, ending in script["LANGUAGES"].items():
+        drawn = (folder / f"coin{ending}.svg").read_text(encoding="utf-8")
+        assert script["picture"](lang) == drawn
 
 
 def test_structures_are_what_their_script_draws() -> None:
@@ -154,3 +158,66 @@ def test_structures_are_what_their_script_draws() -> None:
     for name in script["PICTURES"]:
         assert script["picture"](name) == (folder / f"{name}.svg").read_text(encoding="utf-8")
     assert script["weights_picture"]() == (folder / "auto_bayes.svg").read_text(encoding="utf-8")
+
+
+FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![$\\\w])\$([^$\n]+?)\$(?![$\w])", flags=re.DOTALL)
+
+
+@pytest.fixture
+def page_build(monkeypatch):
+    """What the pages add to Sphinx."""
+    pytest.importorskip("sphinx", reason="Sphinx is not installed: pip install 'bayeskit[docs]'")
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    return importlib.import_module("page_build")
+
+
+@with_docs
+def test_every_formula_is_drawn_without_a_network(page_build):
+    found = 0
+    for page in DOCS.glob("**/*.md"):
+        text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for block, inline in FORMULA.findall(re.sub(r"`[^`\n]*`", "", text)):
+            assert page_build.mathml(block or inline).startswith("<math"), (page, block or inline)
+            found += 1
+    assert found > 100
+    assert "https://" not in (DOCS / "conf.py").read_text("utf-8")
+
+
+@with_docs
+def test_chinese_pages_are_searched_by_pairs_of_characters(page_build):
+    search = page_build.ChineseSearch({})
+    words = search.split("用 EM 估计朴素贝叶斯")
+    assert {"EM", "估计", "朴素", "素贝", "贝叶", "叶斯", "熵"} - set(words) == {"熵"}
+    assert all(search.word_filter(word) for word in ("朴素", "熵", "EM")) and not search.word_filter("x")
+
+
+HAN, LATIN, WIDE = "[\u3400-\u9fff]", "[A-Za-z0-9]", "[，。；：、（）“”]"
+# Between Chinese and Latin letters, digits, code or a formula there is a space; next to wide punctuation there is none.
+UNSPACED = re.compile(
+    f"{HAN}(?:{LATIN}|[`$]|\\[{LATIN})|(?:{LATIN}|[`$]|{LATIN}]\\(x\\)){HAN}"
+    f"|{WIDE} (?:{LATIN}|{HAN})|(?:{LATIN}|{HAN}) {WIDE}"
+)
+
+
+def badly_spaced(text: str) -> list[str]:
+    """Return the places of a Chinese text that break the rule; what is inside code, links and formulas is not read."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    for inside, kept in (
+        (r"`[^`\n]*`", "` `"),
+        (r"\]\([^)]*\)", "](x)"),
+        (r"\$[^$]*\$", "$ $"),
+        (r"\{[^}]*\}", "\0"),
+    ):
+        text = re.sub(inside, kept, text)
+    return [text[max(0, found.start() - 9) : found.end() + 9] for found in UNSPACED.finditer(text)]
+
+
+@with_docs
+def test_chinese_and_latin_are_spaced_by_one_rule():
+    assert not badly_spaced("用 EM 估计 `fit` 的参数 $x$ 与“a”，共 3 个（见 [EM](a.md) 一页）。")
+    assert len(badly_spaced("用EM 估计，`fit` 的参数， 与结果 “a”")) == 3
+    pages = [ROOT / "README.zh-CN.md", *DOCS.glob("zh-CN/**/*.md")]
+    found = {page.name: badly_spaced(page.read_text("utf-8")) for page in pages}
+    assert {name: places for name, places in found.items() if places} == {}
+    entries = catalogue("zh_CN").values()
+    assert [place for text in entries for place in badly_spaced(text)] == []

@@ -430,3 +430,26 @@ def test_calls_that_are_to_be_repeated_share_the_patience(monkeypatch: pytest.Mo
 def add_one(x: Any) -> None:
     for i in range(x.shape[0]):
         x[i] += 1.0
+
+
+def test_blocks_that_end_in_another_order_leave_no_number_behind() -> None:
+    one, other = module.repeating(100), module.repeating(7)
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert module._calls == 7
+    other.__exit__(None, None, None)
+    assert module._calls == 1
+
+
+def test_time_that_other_processes_take_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, used = [0.0], [0.0]
+    monkeypatch.setattr(module, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(module, "thread_time", lambda: used[0])
+    meter = module._Meter()
+    meter.end = meter.cpu_end = 1.0
+    clock[0], used[0] = 50.0, 0.25
+    meter.check(0.5)
+    clock[0], used[0] = 50.5, 0.75
+    with pytest.raises(module.KernelOverdue):
+        meter.check(0.5)

@@ -24,6 +24,7 @@ from bayeskit import _messages, errors
 from bayeskit._messages import COMMAND_LINE, Joined, Message, Term, catalogue, entries_of, fields_of, speaking
 from bayeskit._visible import visible_lines
 from bayeskit.errors import DataError, ModelFormatError, SettingError, SuspectResult, set_language
+from cli_run import help_texts
 from refusals import refuses
 
 CJK = re.compile("[\u4e00-\u9fff]")
@@ -32,6 +33,12 @@ SOURCE = Path(bayeskit.__file__).parent
 # Words of the system, of Python's codecs and of Typer, which are looked up as they come.
 FOREIGN = {os.strerror(code) for code in errno.errorcode} | {
     "Missing command.",
+    "Show this message and exit.",
+    "Install completion for the current shell.",
+    "Show completion for the current shell, to copy it or customize the installation.",
+    "required",
+    "default",
+    "env var",
     "invalid start byte",
     "invalid continuation byte",
     "unexpected end of data",
@@ -48,7 +55,8 @@ def trees() -> dict[Path, ast.Module]:
 @cache
 def texts() -> frozenset[str]:
     nodes = (node for tree in trees().values() for node in ast.walk(tree))
-    return frozenset(n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    found = {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    return frozenset(found | set(help_texts()))  # a help is a docstring, paragraph by paragraph
 
 
 def kinds() -> dict[str, type[Exception]]:
@@ -257,7 +265,7 @@ def test_a_part_without_translation_leaves_the_whole_in_english() -> None:
         strange = Message("Nobody has given this hint before.")
         known = Message("There are {names}.", names=Joined(["'a'", "'b'"]))
         template = "There is no node {name!r}. {hint}"
-        assert str(Message(template, name="x", hint=known)) == "没有结点 'x'。现有：'a'、'b'。"
+        assert str(Message(template, name="x", hint=known)) == "没有结点“x”。现有：“a”、“b”。"
         assert str(Message(template, name="x", hint=strange)) == f"There is no node 'x'. {strange.template}"
         assert str(Term("Nobody has said this")) == "Nobody has said this"
         assert str(DataError("{error} {n}", error=DataError("x {y}", y=1), n=2)) == "x 1 2"
@@ -282,7 +290,7 @@ def test_names_may_hold_any_sign() -> None:
     message = Message("There is no node {name!r}. {hint}", name="{x}, y", hint="")
     assert "'{x}, y'" in str(message)
     with speaking("zh"):
-        assert "'{x}, y'" in str(message)
+        assert "“{x}, y”" in str(message)
 
 
 def test_languages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ PICTURES = (
     "nomogram",
     "class_profile",
     "regions",
+    "waterfall",
     "reliability",
     "reject_curve",
     "cost_curve",
@@ -51,6 +52,8 @@ def drawn(name: str, lang: str) -> str:
         case "regions":
             model = NaiveBayes().fit(iris.frame, target="class")
             return model.regions(*petals, rows=iris.X, labels=iris.y, grid=40, lang=lang).svg()
+        case "waterfall":
+            return melons.explain(melon.X.iloc[[9]], lang=lang).waterfall().svg()
         case "reliability":
             return reliability(*persons(), lang=lang).svg()
         case "reject_curve":

@@ -5,11 +5,31 @@ from __future__ import annotations
 from math import exp, lgamma, log
 from pathlib import Path
 
-# a of the prior Beta(a, a), and a colour that can be told apart without seeing colours well
-PRIORS = ((1, "#0072b2"), (2, "#d55e00"), (10, "#009e73"))
+import numpy as np
+
+from bayeskit.charts import Axis, Curve, Key, Panel, Plot, PlotPicture, Points
+
+PRIORS = (1, 2, 10)  # a of the prior Beta(a, a)
 TOSSES = ((7, 10), (0, 3))
-LEFT, TOP, WIDTH, HEIGHT, GAP = 40, 40, 320, 200, 60
 HIGHEST = 5.0
+LANGUAGES = {"en": "", "zh": ".zh-CN"}
+WORDS = {
+    "en": {
+        "title": "A coin after ten tosses, and after three",
+        "note": "Posterior density of p, the probability of heads, under the prior Beta(a, a). "
+        "Disc: mode (MAP). Ring: mean.",
+        "panel": "{heads} heads in {n} tosses",
+        "x": "p",
+        "y": "density",
+    },
+    "zh": {
+        "title": "抛十次与抛三次之后的硬币",
+        "note": "先验 Beta(a, a) 下正面概率 p 的后验密度。实心点：众数（MAP）；圆圈：均值。",
+        "panel": "{n} 次中 {heads} 次正面",
+        "x": "p",
+        "y": "密度",
+    },
+}
 
 
 def density(p: float, a: float, b: float) -> float:
@@ -20,47 +40,30 @@ def density(p: float, a: float, b: float) -> float:
     return exp(lgamma(a + b) - lgamma(a) - lgamma(b) + (a - 1) * log(p) + (b - 1) * log(1 - p))
 
 
-def panel(x0: int, heads: int, n: int) -> list[str]:
-    def place(p: float, y: float) -> str:
-        return f"{x0 + WIDTH * p:.1f},{TOP + HEIGHT * (1 - y / HIGHEST):.1f}"
-
-    bottom = TOP + HEIGHT
-    lines = [
-        f'<text x="{x0 + WIDTH / 2:.0f}" y="{TOP - 14}" class="title">{heads} / {n}</text>',
-        f'<path d="M{x0},{bottom}h{WIDTH}" class="axis"/>',
-    ]
-    for tick in (0, 0.25, 0.5, 0.75, 1):
-        x = x0 + WIDTH * tick
-        lines.append(f'<path d="M{x:.0f},{bottom}v5" class="axis"/>')
-        lines.append(f'<text x="{x:.0f}" y="{bottom + 19}">{tick:g}</text>')
-    for i, (a, colour) in enumerate(PRIORS):
+def panel(words: dict[str, str], heads: int, n: int) -> Panel:
+    series: list[Curve | Points] = []
+    across = np.linspace(0.0, 1.0, 201)
+    for k, a in enumerate(PRIORS):
         up, down = heads + a, n - heads + a
-        points = " ".join(place(k / 200, density(k / 200, up, down)) for k in range(201))
-        lines.append(f'<polyline points="{points}" stroke="{colour}"/>')
+        heights = np.array([density(p, up, down) for p in across.tolist()])
+        series.append(Curve(across, heights, k, f"a = {a}", f"a = {a}"))
         mode, mean = (up - 1) / (up + down - 2), up / (up + down)
-        for p, fill in ((mode, colour), (mean, "white")):
-            x, y = place(p, density(p, up, down)).split(",")
-            lines.append(f'<circle cx="{x}" cy="{y}" r="4" fill="{fill}" stroke="{colour}"/>')
-        lines.append(
-            f'<text x="{x0 + WIDTH - 4}" y="{TOP + 14 + 16 * i}" fill="{colour}" class="key">a = {a}</text>'
-        )
-    return lines
+        for p, shape in ((mode, "disc"), (mean, "ring")):
+            series.append(Points(np.array([p]), np.array([density(p, up, down)]), k, 4.0, shape))
+    title = words["panel"].format(heads=heads, n=n)
+    return Panel(
+        Axis(words["x"], 0.0, 1.0), Axis(words["y"], 0.0, HIGHEST), tuple(series), title, height=170.0
+    )
 
 
-def picture() -> str:
-    """Return the picture as SVG: a filled dot is the mode (MAP), a hollow one the mean."""
-    width, height = LEFT * 2 + WIDTH * 2 + GAP, TOP + HEIGHT + 40
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
-        "<title>Posterior densities of a coin under Beta(a, a): filled dot = mode (MAP), hollow dot = mean</title>",
-        "<style>text{font:13px sans-serif;text-anchor:middle}.title{font-weight:bold}.key{text-anchor:end}",
-        ".axis{stroke:#555;fill:none}polyline{fill:none;stroke-width:2}circle{stroke-width:2}</style>",
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-    ]
-    for i, (heads, n) in enumerate(TOSSES):
-        lines += panel(LEFT + i * (WIDTH + GAP), heads, n)
-    return "\n".join([*lines, "</svg>"]) + "\n"
+def picture(lang: str = "en") -> str:
+    """Return the picture as SVG."""
+    words = WORDS[lang]
+    names = tuple(Key(f"a = {a}", k) for k, a in enumerate(PRIORS))
+    panels = tuple(panel(words, *tosses) for tosses in TOSSES)
+    return PlotPicture(Plot(words["title"], (words["note"],), words["note"], panels, names)).svg
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name("coin.svg").write_text(picture(), encoding="utf-8")
+    for lang, ending in LANGUAGES.items():
+        Path(__file__).with_name(f"coin{ending}.svg").write_text(picture(lang), encoding="utf-8")

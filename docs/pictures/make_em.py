@@ -1,135 +1,83 @@
-"""Draw the pictures of EM. Run as `python docs/pictures/make_em.py`."""
+"""Draw the pictures of EM, in English and Chinese. Run as `python docs/pictures/make_em.py`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from bayeskit import GaussianMixture, LatentClass, NaiveBayes, datasets
+from bayeskit.charts import Axis, Curve, Key, Panel, Plot, PlotPicture, Points, states_axis
 
-# Colours that can be told apart without seeing colours well.
-BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#777777"
-STYLE = (
-    "<style>text{font:13px sans-serif;text-anchor:middle}.title{font-weight:bold}.left{text-anchor:start}"
-    ".right{text-anchor:end}.axis{stroke:#555;fill:none}.grid{stroke:#ddd}.line{fill:none;stroke-width:2}</style>"
-)
+LANGUAGES = {"en": "", "zh": ".zh-CN"}
+Say = Callable[[str, str], str]
 
 
-def page(width: int, height: int, title: str, lines: Iterable[str]) -> str:
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
-    return "\n".join(
-        [
-            head,
-            f"<title>{title}</title>",
-            STYLE,
-            '<rect width="100%" height="100%" fill="white"/>',
-            *lines,
-            "</svg>\n",
-        ]
+def picture(title: str, note: str, panels: list[Panel], names: tuple[Key, ...] = ()) -> str:
+    return PlotPicture(Plot(title, (note,), f"{title}. {note}", tuple(panels), names)).svg
+
+
+def keys(series: list[Curve]) -> tuple[Key, ...]:
+    return tuple(Key(curve.name, curve.colour) for curve in series if curve.name)
+
+
+def ellipse(mean: np.ndarray, covariance: np.ndarray, colour: int, name: str) -> Curve:
+    """Two standard deviations around a mean."""
+    turns = np.linspace(0.0, 2.0 * math.pi, 121)
+    ring = mean + 2.0 * np.column_stack([np.cos(turns), np.sin(turns)]) @ np.linalg.cholesky(covariance).T
+    return Curve(ring[:, 0], ring[:, 1], colour, name, name)
+
+
+def marks(x: object, y: object, colour: int | None, shape: str = "disc", size: float = 4.0) -> Points:
+    return Points(
+        np.atleast_1d(np.asarray(x, float)), np.atleast_1d(np.asarray(y, float)), colour, size, shape
     )
 
 
-def text(x: float, y: float, words: str, name: str = "", colour: str = "#222") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" class="{name}" fill="{colour}">{words}</text>'
-
-
-def dot(x: float, y: float, colour: str, fill: str | None = None, radius: float = 4) -> str:
-    paint = f'fill="{fill or colour}" stroke="{colour}" stroke-width="1.5"'
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" {paint}/>'
-
-
-def square(x: float, y: float, height: float, paint: str) -> str:
-    return f'<rect x="{x}" y="{y:.1f}" width="26" height="{height:.1f}" rx="5" {paint}/>'
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A field of a picture, with its own units."""
-
-    left: float
-    top: float
-    width: float
-    height: float
-    x: tuple[float, float]
-    y: tuple[float, float]
-    along: Callable[[float], float] = float
-
-    def at(self, x: float, y: float) -> tuple[float, float]:
-        a, b = map(self.along, self.x)
-        across = self.left + self.width * (self.along(x) - a) / (b - a)
-        return across, self.top + self.height * (self.y[1] - y) / (self.y[1] - self.y[0])
-
-    def axes(self, xs: Iterable[float], ys: Iterable[float], number: str = "{:g}") -> list[str]:
-        bottom = self.top + self.height
-        lines = []
-        for y in ys:
-            _, v = self.at(self.x[0], y)
-            lines.append(f'<path d="M{self.left:.1f},{v:.1f}h{self.width:.1f}" class="grid"/>')
-            lines.append(text(self.left - 8, v + 4, number.format(y).replace("-", "−"), "right"))
-        for x in xs:
-            u, _ = self.at(x, self.y[0])
-            lines.append(f'<path d="M{u:.1f},{bottom:.1f}v5" class="axis"/>')
-            lines.append(text(u, bottom + 19, f"{x:g}".replace("-", "−")))
-        return [*lines, f'<path d="M{self.left:.1f},{bottom:.1f}h{self.width:.1f}" class="axis"/>']
-
-    def line(self, points: Iterable[tuple[float, float]], colour: str, dashes: str = "") -> str:
-        path = " ".join("{:.1f},{:.1f}".format(*self.at(*point)) for point in points)
-        return f'<polyline points="{path}" class="line" stroke="{colour}" stroke-dasharray="{dashes}"/>'
-
-    def ellipse(self, mean: np.ndarray, covariance: np.ndarray, colour: str, dashes: str = "") -> str:
-        """Two standard deviations around a mean."""
-        root = np.linalg.cholesky(covariance)
-        turns = np.linspace(0.0, 2.0 * math.pi, 121)
-        ring = mean + 2.0 * np.column_stack([np.cos(turns), np.sin(turns)]) @ root.T
-        return self.line([(float(x), float(y)) for x, y in ring], colour, dashes)
-
-
-def two_forms() -> str:
-    """The share of red flesh in twelve melons, by the signs they show; soft in fractions, hard in whole melons."""
+def two_forms(say: Say) -> str:
+    """P(red) of the twelve melons, by the signs they show: soft EM in fractions, hard EM in whole melons."""
     melons = {3: 4, 2: 3, 1: 3, 0: 2}
-    red, sign, pale = 0.5, 2 / 3, 1 / 3
-    soft = [
-        {
+
+    def shares(red: float, sign: float, pale: float) -> dict[int, float]:
+        return {
             s: 1 / (1 + (1 - red) / red * (pale / sign) ** s * ((1 - pale) / (1 - sign)) ** (3 - s))
             for s in melons
         }
-    ]
+
+    soft = [shares(0.5, 2 / 3, 1 / 3)]
     for _ in range(5000):
-        shares = soft[-1]
-        weight = sum(n * shares[s] for s, n in melons.items())
-        seen = sum(n * s * shares[s] for s, n in melons.items())
-        red, sign = weight / 12, seen / weight / 3
+        weight = sum(n * soft[-1][s] for s, n in melons.items())
+        seen = sum(n * s * soft[-1][s] for s, n in melons.items())
         pale = (sum(n * s for s, n in melons.items()) - seen) / (12 - weight) / 3
-        soft.append(
-            {
-                s: 1 / (1 + (1 - red) / red * (pale / sign) ** s * ((1 - pale) / (1 - sign)) ** (3 - s))
-                for s in melons
-            }
-        )
+        soft.append(shares(weight / 12, seen / weight / 3, pale))
     hard = {s: float(s >= 2) for s in melons}
-    columns = [("start, soft", soft[0]), ("step 1, soft", soft[1]), ("end, soft", soft[-1]), ("hard", hard)]
-    lines = [text(14, 60 + 46 * i, f"{s} sign{'' if s == 1 else 's'}", "left") for i, s in enumerate(melons)]
-    for c, (name, shares) in enumerate(columns):
-        x = 90 + 160 * c
-        lines.append(text(x + 62, 26, name, "title"))
-        for i, (s, n) in enumerate(melons.items()):
-            for k in range(n):
-                left, top = x + 32 * k, 42 + 46 * i
-                high = 26 * shares[s]
-                lines.append(square(left, top, 26, 'fill="#e9f2e4"'))
-                lines.append(square(left, top + 26 - high, high, f'fill="{ORANGE}"'))
-                lines.append(square(left, top, 26, 'fill="none" stroke="#3a6b35" stroke-width="1.5"'))
-    return page(
-        720, 230, "Each melon is filled as far as it is red: soft EM shares it out, hard EM decides", lines
+    lines = [
+        (say("start, soft", "软 EM，初始"), soft[0]),
+        (say("step 1, soft", "软 EM，第 1 步"), soft[1]),
+        (say("end, soft", "软 EM，收敛后"), soft[-1]),
+        (say("hard", "硬 EM"), hard),
+    ]
+    signs = sorted(melons)
+    curves = [
+        Curve(np.array(signs, float), np.array([found[s] for s in signs]), k, name, name, size=3.6)
+        for k, (name, found) in enumerate(lines)
+    ]
+    many = [say(f"{s} ({melons[s]} melons)", f"{s}（{melons[s]} 个瓜）") for s in signs]
+    across = states_axis(say("signs that a melon shows", "一个瓜所具有的特征数"), many)
+    up = Axis(say("P(red)", "P(红瓤)"), 0.0, 1.0, "percent")
+    title = say("Soft EM shares a melon out, hard EM decides", "软 EM 按概率分配，硬 EM 直接判定")
+    note = say(
+        "The probability that a melon is red inside, by the signs it shows.",
+        "按特征数，瓜为红瓤的概率。",
     )
+    return picture(title, note, [Panel(across, up, tuple(curves))], keys(curves))
 
 
-def climbs() -> str:
-    """The log-likelihood of four melons after every step, from starts that lean this way and that."""
+def climbs(say: Say) -> str:
+    """The log-likelihood of four melons after every step, from six starts."""
     four = [
         ["c", "d", "h", "g", "c"],
         ["c", "d", "h", "b", "b"],
@@ -137,76 +85,92 @@ def climbs() -> str:
         ["s", "c", "s", "b", "b"],
     ]
     starts = [
-        ([0.6, 0.6, 0.4, 0.4], BLUE), ([0.55, 0.5, 0.5, 0.45], BLUE), ([0.75, 0.42, 0.55, 0.3], BLUE),
-        ([0.6, 0.4, 0.6, 0.4], ORANGE), ([0.52, 0.48, 0.53, 0.48], ORANGE), ([0.5] * 4, GREY),
+        ([0.6, 0.6, 0.4, 0.4], 0), ([0.55, 0.5, 0.5, 0.45], 0), ([0.75, 0.42, 0.55, 0.3], 0),
+        ([0.6, 0.4, 0.6, 0.4], 1), ([0.52, 0.48, 0.53, 0.48], 1), ([0.5] * 4, 7),
     ]  # fmt: skip
-    panel = Panel(70, 24, 440, 240, (0, 12), (-14, -8))
-    lines = panel.axes(range(0, 13, 2), range(-14, -7, 2))
+    ends = {0: "4 log 1/8 = −8.32", 1: "4 log 1/16 = −11.09", 7: "4 log 1/32 = −13.86"}
+    curves = []
     for shares, colour in starts:
         model = LatentClass(2, accelerate=False, tol=1e-9).fit(four, start=[[s, 1 - s] for s in shares])
         values = [*model.history_.tolist(), *[float(model.history_[-1])] * 13][:13]
-        lines.append(panel.line(enumerate(values), colour))
-    for value, words, colour in (
-        (-8.3178, "4 log 1/8 = −8.32", BLUE),
-        (-11.0904, "4 log 1/16 = −11.09", ORANGE),
-        (-13.8629, "4 log 1/32 = −13.86", GREY),
-    ):
-        lines.append(text(520, panel.at(0, value)[1] + 4, words, "left", colour))
-    lines.append(text(290, 302, "step"))
-    return page(
-        680, 316, "Log-likelihood after every step from six starts: two local optima and a saddle", lines
+        curves.append(Curve(np.arange(13.0), np.array(values), colour, description=ends[colour]))
+    x = Axis(say("step", "步"), 0.0, 12.0, "whole")
+    y = Axis(say("log-likelihood", "对数似然"), -14.2, -8.0)
+    title = say(
+        "EM from six starts: two local maxima and a saddle", "从六个初值出发的 EM：两个局部极大与一个鞍点"
     )
+    note = say("The log-likelihood of four melons after every step.", "四个瓜的对数似然，每步之后。")
+    names = tuple(Key(text, k) for k, text in ends.items())
+    return picture(title, note, [Panel(x, y, tuple(curves))], names)
 
 
-def missing() -> str:
-    """Five points, the last without its y: ellipses of two deviations, the mean filled in and by EM."""
+def missing(say: Say) -> str:
+    """Five points, the last without its y: ellipses of two deviations, the mean imputed and by EM."""
     rows = np.array([[0, 1], [1, 0], [2, 3], [3, 2], [4, np.nan]])
-    panel = Panel(50, 20, 400, 280, (-2, 6), (-2, 5))
     filled = np.where(np.isnan(rows), 1.5, rows)
     found = GaussianMixture(1, reg_covar=0.0, tol=1e-12, max_iter=500).fit(rows)
-    lines = panel.axes(range(-2, 7, 2), range(-2, 6, 2))
-    lines.append(panel.ellipse(filled.mean(axis=0), np.cov(filled.T, bias=True), ORANGE, "6 4"))
-    lines.append(panel.ellipse(found.means_[0], found.covariances_[0], BLUE))
-    # The lost cell: its conditional mean, and two conditional deviations either side.
-    low, high = 3.0 - 2 * math.sqrt(0.8), 3.0 + 2 * math.sqrt(0.8)
-    lines.append(panel.line([(4, low), (4, high)], BLUE))
-    lines += [dot(*panel.at(4, 3.0), BLUE, "white"), dot(*panel.at(4, 1.5), ORANGE, "white")]
-    lines += [dot(*panel.at(x, y), "#222") for x, y in rows[:4].tolist()]
-    lines.append(text(468, 60, "EM: the hole has a mean", "left", BLUE))
-    lines.append(text(468, 78, "and a variance", "left", BLUE))
-    lines.append(text(468, 120, "mean in the hole:", "left", ORANGE))
-    lines.append(text(468, 138, "too narrow, too flat", "left", ORANGE))
-    return page(640, 330, "A missing cell filled with the mean, and by its conditional distribution", lines)
+    imputed = say("mean imputed: too narrow, too flat", "用均值填补：过窄、过平")
+    by_em = say("EM: the cell has a mean and a variance", "EM：缺失值有均值，也有方差")
+    curves = [
+        ellipse(found.means_[0], found.covariances_[0], 0, by_em),
+        ellipse(filled.mean(axis=0), np.cov(filled.T, bias=True), 1, imputed),
+    ]
+    # The missing cell: its conditional mean, and two conditional deviations either side.
+    reach = 2 * math.sqrt(0.8)
+    series = (
+        *curves,
+        Curve(np.array([4.0, 4.0]), np.array([3.0 - reach, 3.0 + reach]), 0),
+        marks(4.0, 3.0, 0, "ring"),
+        marks(4.0, 1.5, 1, "ring"),
+        marks(rows[:4, 0], rows[:4, 1], 7),
+    )
+    title = say("A missing cell: the mean imputed, or EM", "缺失的单元格：用均值填补，或用 EM")
+    note = say(
+        "Four complete points, and one whose y is missing. Ellipses: two standard deviations.",
+        "四个完整的点，和一个缺少 y 的点。椭圆为两倍标准差。",
+    )
+    return picture(title, note, [Panel(Axis("x", -2.0, 6.0), Axis("y", -2.0, 5.0), series)], keys(curves))
 
 
-def heights() -> str:
+def heights(say: Say) -> str:
     """Heights and weights of 114 people, split in two without looking at their sex."""
     people = datasets.load_dataset("height-weight")
-    X = people.X.to_numpy()
+    X, sex = people.X.to_numpy(), np.asarray(people.y)
     found = GaussianMixture(2, random_state=0).fit(X)
     order = np.argsort(found.means_[:, 0])
-    panel = Panel(60, 20, 460, 300, (145, 190), (35, 95))
-    lines = panel.axes(range(150, 191, 10), range(40, 91, 10))
-    for (x, y), sex in zip(X.tolist(), np.asarray(people.y).tolist(), strict=True):
-        lines.append(dot(*panel.at(x, y), GREY, "white" if sex == 0 else GREY, 3))
-    for k, colour in zip(order, (ORANGE, BLUE), strict=True):
-        lines.append(panel.ellipse(found.means_[k], found.covariances_[k], colour))
-        lines.append(dot(*panel.at(*found.means_[k].tolist()), colour, radius=5))
-    lines += [text(290, 358, "cm"), text(16, 170, "kg")]
-    return page(
-        560,
-        370,
-        "Two components of height and weight; hollow and filled dots are the sexes, never told",
-        lines,
+    names = say("component 0", "分量 0"), say("component 1", "分量 1")
+    curves = [
+        ellipse(found.means_[k], found.covariances_[k], c, name)
+        for c, (k, name) in enumerate(zip(order, names, strict=True))
+    ]
+    series = (
+        marks(*X[sex == 0].T, 7, "ring", 3.0),
+        marks(*X[sex != 0].T, 7, "disc", 3.0),
+        *curves,
+        *(marks(*found.means_[k], c, size=5.5) for c, k in enumerate(order)),
     )
+    title = say("Two components of height and weight", "身高与体重的两个分量")
+    note = say(
+        "Rings and discs are the two sexes, which the model never saw. Ellipses: two standard deviations.",
+        "圆圈与实心点是两种性别，模型从未见过。椭圆为两倍标准差。",
+    )
+    x, y = (
+        Axis(say("height, cm", "身高（cm）"), 145.0, 190.0),
+        Axis(say("weight, kg", "体重（kg）"), 35.0, 97.0),
+    )
+    return picture(title, note, [Panel(x, y, series)], keys(curves))
 
 
-def components() -> str:
+@cache
+def iris_choice() -> GaussianMixture:
+    kinds = ("full", "tied", "diag", "spherical")
+    found = GaussianMixture(range(1, 7), covariance_type=kinds, n_init=3, random_state=0)
+    return found.fit(datasets.load_dataset("iris").X)
+
+
+def components(say: Say) -> str:
     """BIC of iris over the number of components, for the four kinds of covariance."""
-    found = GaussianMixture(
-        range(1, 7), covariance_type=("full", "tied", "diag", "spherical"), n_init=3, random_state=0
-    )
-    return str(found.fit(datasets.load_dataset("iris").X).choice_.chart())
+    return str(iris_choice().choice_.chart(lang=say("en", "zh")))
 
 
 def drawn_rows(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -222,26 +186,46 @@ def mushrooms(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return data.X.to_numpy(dtype=object)[rows], np.asarray(data.y, dtype=object)[rows]
 
 
-def labels() -> str:
+def labels(say: Say) -> str:
     """Errors on unlabelled rows over the number of labels, with λ = 0 and 1: means over five draws."""
     numbers = (10, 20, 50, 100, 200, 500)
-    lines: list[str] = []
-    for place, (title, most, drawn) in enumerate(
-        (("naive Bayes is true", 40, drawn_rows), ("mushrooms", 20, mushrooms))
+    names = (
+        say("labelled rows alone (λ = 0)", "只用已标记样本（λ = 0）"),
+        say("all rows (λ = 1)", "全部样本（λ = 1）"),
+    )
+    x = Axis(
+        say("labels among 3,000 rows (logarithmic)", "3,000 个样本中的标记数（对数刻度）"),
+        math.log(10),
+        math.log(500),
+        ticks=tuple((math.log(n), str(n)) for n in numbers),
+    )
+    panels = []
+    for title, most, drawn in (
+        (say("the assumption of naive Bayes holds", "朴素贝叶斯的假设成立"), 0.4, drawn_rows),
+        (say("mushrooms: it does not", "蘑菇：假设不成立"), 0.2, mushrooms),
     ):
-        panel = Panel(60 + 330 * place, 44, 260, 220, (10, 500), (0, most), math.log)
-        lines += panel.axes(numbers, range(0, most + 1, most // 4), "{:g} %")
-        lines.append(text(panel.left + 130, 24, title, "title"))
-        for weight, colour in ((0.0, BLUE), (1.0, ORANGE)):
-            found = [100 * _error(drawn, n, weight) for n in numbers]
-            lines.append(panel.line(zip(numbers, found, strict=True), colour))
-            lines += [dot(*panel.at(n, error), colour) for n, error in zip(numbers, found, strict=True)]
-    lines.append(text(350, 304, "labels among 3,000 rows"))
-    lines.append(text(660, 90, "labelled rows alone (λ = 0)", "left", BLUE))
-    lines.append(text(660, 112, "all rows (λ = 1)", "left", ORANGE))
-    return page(850, 318, "Errors of naive Bayes with and without unlabelled rows", lines)
+        curves = [
+            Curve(
+                np.log(numbers),
+                np.array([_error(drawn, n, weight) for n in numbers]),
+                k,
+                name,
+                name,
+                size=3.4,
+            )
+            for k, (weight, name) in enumerate(zip((0.0, 1.0), names, strict=True))
+        ]
+        panels.append(
+            Panel(x, Axis(say("error", "错误率"), 0.0, most, "percent"), tuple(curves), title, 170.0)
+        )
+    title = say("Naive Bayes with and without unlabelled rows", "使用与不使用未标记样本的朴素贝叶斯")
+    note = say(
+        "Error on the rows without a label, mean of five draws.", "未标记样本上的错误率，五次抽样的平均。"
+    )
+    return picture(title, note, panels, tuple(Key(name, k) for k, name in enumerate(names)))
 
 
+@cache
 def _error(drawn: Callable[[int], tuple[np.ndarray, np.ndarray]], n: int, weight: float) -> float:
     wrong = []
     for seed in range(5):
@@ -252,7 +236,7 @@ def _error(drawn: Callable[[int], tuple[np.ndarray, np.ndarray]], n: int, weight
     return float(np.mean(wrong))
 
 
-PICTURES: dict[str, Callable[[], str]] = {
+PICTURES: dict[str, Callable[[Say], str]] = {
     "em_two_forms": two_forms,
     "em_climbs": climbs,
     "em_missing": missing,
@@ -260,8 +244,10 @@ PICTURES: dict[str, Callable[[], str]] = {
     "em_components": components,
     "em_labels": labels,
 }
+SAYS: dict[str, Say] = {"en": lambda en, zh: en, "zh": lambda en, zh: zh}
 
 
 if __name__ == "__main__":
     for name, draw in PICTURES.items():
-        Path(__file__).with_name(f"{name}.svg").write_text(draw(), encoding="utf-8")
+        for lang, ending in LANGUAGES.items():
+            Path(__file__).with_name(f"{name}{ending}.svg").write_text(draw(SAYS[lang]), encoding="utf-8")

@@ -1,13 +1,32 @@
-"""Draw the networks of the guide. Run as `python docs/pictures/make_networks.py`."""
+"""Draw the networks of the guide, in English and Chinese. Run as `python docs/pictures/make_networks.py`."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from bayeskit.explanations import Picture
 from bayeskit.networks import asia, melon, seven, wet_grass
 
-PICTURES = ("wet_grass", "wet_grass_seen", "asia", "seven", "melon_network")
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+from _networks import stacked
+
+LANGUAGES = {"en": "", "zh": ".zh-CN"}
+TITLES = {
+    "wet_grass": {"en": "Wet grass: before anything is observed", "zh": "湿草地：没有观测时"},
+    "wet_grass_seen": {"en": "Wet grass: both lawns are wet", "zh": "湿草地：两家草地都湿"},
+    "asia": {"en": "The chest clinic: the X-ray is abnormal", "zh": "胸科门诊：X 光异常"},
+    "seven": {
+        "en": "Seven variables, 25 parameters instead of 127",
+        "zh": "七个变量，25 个参数，而不是 127 个",
+    },
+    "melon_network": {"en": "The melon network", "zh": "西瓜的贝叶斯网"},
+}
+NOTES = {
+    "en": "Bars are probabilities; observed nodes are marked.",
+    "zh": "条形表示概率，已观测的结点有标记。",
+}
+PICTURES = tuple(TITLES)
 
 
 def drawn(name: str) -> Picture:
@@ -25,11 +44,13 @@ def drawn(name: str) -> Picture:
     raise LookupError(name)
 
 
-def picture(name: str) -> str:
-    """Return one of the pictures as SVG."""
-    return str(drawn(name))
+def picture(name: str, lang: str = "en") -> str:
+    """Return one of the pictures as SVG, under its title."""
+    notes = [] if name == "seven" else [NOTES[lang]]
+    return str(stacked(TITLES[name][lang], notes, [("", drawn(name))]))
 
 
 if __name__ == "__main__":
     for each in PICTURES:
-        Path(__file__).with_name(f"{each}.svg").write_text(picture(each), encoding="utf-8")
+        for lang, ending in LANGUAGES.items():
+            Path(__file__).with_name(f"{each}{ending}.svg").write_text(picture(each, lang), encoding="utf-8")

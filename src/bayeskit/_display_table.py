@@ -6,8 +6,12 @@ long table a notebook shows are decided here.
 
 from __future__ import annotations
 
+import math
+import re
+import shutil
+import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -125,8 +129,14 @@ def padded(text: str, width: int, right: bool = False) -> str:
     return blanks + text if right else text + blanks
 
 
-def as_text(table: DisplayTable) -> str:
+def as_text(table: DisplayTable, width: int | None = None) -> str:
     """Return a table as plain text with aligned columns.
+
+    Parameters
+    ----------
+    table : DisplayTable
+    width : int, optional
+        The most characters in a line. By default that of the terminal, or no limit where output goes elsewhere.
 
     Examples
     --------
@@ -138,13 +148,171 @@ def as_text(table: DisplayTable) -> str:
     x        1      1/2 = 0.5
     -------------------------
     product         0.5
+    >>> print(as_text(table, 21))
+    y is a
+    <BLANKLINE>
+             value  a
+    x        1      1/2
+                    = 0.5
+    ---------------------
+    product         0.5
     """
-    head, *body = text_lines(table)
-    n, widths = len(table.rows), table.widths
-    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    width = terminal_width() if width is None else width
+    widths = table.widths
+    room = math.inf if width is None else width - GAP * (len(widths) - 1)
     title = [table.title, ""] if table.title else []
-    lines = [*title, head, *body[:n], rule, *body[n:]]
-    return "\n".join([*lines, *([""] if table.notes else []), *table.notes])
+    notes = [*([""] if table.notes else []), *table.notes]
+    if sum(widths) > room:
+        return "\n".join(
+            line
+            for part in ([*title], _narrow_lines(table, int(room), int(width or 0)), notes)
+            for text in part
+            for line in broken(text, int(width or 0))
+        )
+    if not table.header:
+        return "\n".join([*title, *text_lines(table), *notes])
+    head, *body = text_lines(table)
+    n = len(table.rows)
+    rule = "-" * (sum(widths) + GAP * (len(widths) - 1))
+    return "\n".join([*title, head, *body[:n], rule, *body[n:], *notes])
+
+
+def terminal_width() -> int | None:
+    """Return the width of the terminal that standard output is shown in, or None if it goes elsewhere."""
+    output = sys.stdout
+    if output is None or not output.isatty():
+        return None
+    return max(shutil.get_terminal_size((80, 24)).columns, NARROWEST)
+
+
+# The gap between columns, and the narrowest terminal that tables are laid out for.
+GAP, NARROWEST = 2, 20
+# Columns of names and values may be broken to this width, even within a word. Numbers never are.
+NARROWEST_NAME = 10
+
+
+def fitted_widths(table: DisplayTable, room: int) -> tuple[int, ...] | None:
+    """Return widths of columns that sum to at most ``room``; None if some number would have to be broken.
+
+    >>> fitted_widths(DisplayTable("", ("", "p"), (("a", "(3+1)/(8+2) = 0.4"),)), 12)
+    (1, 11)
+    """
+    natural = table.widths
+    whole = [line for line in table.lines if len(line) == len(natural)]
+    least = [max(max(map(_longest, cells)), 1) for cells in zip(*whole, strict=True)]
+    names = [j < 2 and not _holds_numbers(whole, j, one) for j, one in enumerate(least)]
+    units = [max(_longest_unit(line[j]) for line in whole) if name else 0 for j, name in enumerate(names)]
+    # Names are broken between their parts, and within one only if there is no other way.
+    for narrowest in ([max(unit, NARROWEST_NAME) for unit in units], [NARROWEST_NAME] * len(least)):
+        widths = [min(one, narrowest[j]) if names[j] else one for j, one in enumerate(least)]
+        if sum(widths) <= room:
+            break
+    else:
+        return None
+    while sum(widths) < room:
+        wanting = [j for j, width in enumerate(widths) if width < natural[j]]
+        if not wanting:
+            break
+        widths[max(wanting, key=lambda j: natural[j] / widths[j])] += 1
+    return tuple(widths)
+
+
+def _holds_numbers(lines: Sequence[tuple[str, ...]], column: int, width: int) -> bool:
+    """Whether one of the words of this width in a column is a number."""
+    words = (word for line in lines for word in line[column].split() if display_width(word) == width)
+    return any(character.isdigit() for word in words for character in word)
+
+
+def _longest_unit(cell: str) -> int:
+    """Return the width of the longest part that a word is not broken within."""
+    return max((display_width(unit) for word in _words(cell) for unit in _UNITS.findall(word)), default=0)
+
+
+def _longest(cell: str) -> int:
+    return max((display_width(part) for word in _words(cell) for part in _WIDE.split(word)), default=0)
+
+
+# Lines end at spaces, but not at that between "=" and a number; Chinese characters need no space.
+_SPACES = re.compile(r"(?<!=)(\s+)")
+_WIDE = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
+# A number with its sign and exponent, a run of letters, or any other single character.
+_UNITS = re.compile(r"[+−-]?\d[\d.,]*(?:e[+−-]?\d+)?|[a-zA-Z]+|.", re.DOTALL)
+
+
+def _words(text: str) -> list[str]:
+    return [part for part in _SPACES.split(text) if not part.isspace()]
+
+
+def broken(text: str, width: int) -> list[str]:
+    """Break a text into lines of a width: at spaces, within a word only if it is longer, never within a number.
+
+    Examples
+    --------
+    >>> broken("(3408+1)/(4208+9) = 0.8084", 18), broken("stalk-surface", 8)
+    (['(3408+1)/(4208+9)', '= 0.8084'], ['stalk-', 'surface'])
+    """
+    if display_width(text) <= width:
+        return [text]
+    indent = text[: len(text) - len(text.lstrip(" "))]
+    lines, line = [], indent
+    for part in _SPACES.split(text[len(indent) :]):
+        for word in _units(part, width - len(indent)):
+            if line.strip() and display_width((line + word).rstrip()) > width:
+                lines.append(line.rstrip())
+                line = indent
+            if line.strip() or not word.isspace():
+                line += word
+    return [*lines, line.rstrip()] if line.strip() else lines or [""]
+
+
+def _units(word: str, width: int) -> list[str]:
+    """Return a word whole, or in the parts that it may be broken into if it does not fit a line."""
+    if word.isspace() or display_width(word) <= width:
+        return [word]
+    found = []
+    for unit in _UNITS.findall(word):
+        found += list(unit) if unit.isalpha() and display_width(unit) > width else [unit]
+    return found
+
+
+def _narrow_lines(table: DisplayTable, room: int, width: int) -> list[str]:
+    """Return the lines of a table that is too wide: with broken cells or, if numbers do not fit, one below another."""
+    widths = fitted_widths(table, room)
+    if widths is None:
+        rows = [_stacked(table, row, width) for row in (*table.rows, *table.totals)]
+        rows.insert(len(table.rows), ["-" * width])
+        return [line for row in rows for line in row]
+    lines = [_broken_row(table, row, widths) for row in table.lines]
+    if table.header:
+        lines.insert(len(table.rows) + 1, ["-" * (sum(widths) + GAP * (len(widths) - 1))])
+    return [line for row in lines for line in row]
+
+
+def _broken_row(table: DisplayTable, row: tuple[str, ...], widths: tuple[int, ...]) -> list[str]:
+    if len(row) == 1:
+        return list(row)
+    cells = [broken(cell, width) for cell, width in zip(row, widths, strict=True)]
+    return [
+        (" " * GAP)
+        .join(
+            padded(cell[i] if i < len(cell) else "", width, table.is_right(j))
+            for j, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        .rstrip()
+        for i in range(max(map(len, cells)))
+    ]
+
+
+def _stacked(table: DisplayTable, row: tuple[str, ...], width: int) -> list[str]:
+    """Return a row as lines: its name, then its cells one below another, each after the name of its column."""
+    if len(row) == 1 or not table.header:
+        return [line for cell in row if cell for line in broken(cell, width)]
+    indent = " " * (GAP + len(row[0]) - len(row[0].lstrip(" ")))
+    lines = broken(row[0], width) if row[0] else []
+    for name, cell in zip(table.header[1:], row[1:], strict=True):
+        if cell:
+            lines += broken(f"{indent}{name}: {cell}", width)
+    return lines
 
 
 def text_lines(table: DisplayTable) -> list[str]:
@@ -179,23 +347,58 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def as_rich(table: DisplayTable) -> Any:
-    """Return a table as a Rich renderable."""
-    from rich.box import SIMPLE
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
+    """Return a table as a Rich renderable, which fits itself to the width of the console."""
+    return _RichTable(table)
 
-    made = Table(box=SIMPLE, pad_edge=False)
-    for j, name in enumerate(table.header):
-        made.add_column(Text(name), justify="right" if table.is_right(j) else "left", overflow="fold")
-    for row in table.rows:
-        made.add_row(*map(Text, row))
-    if not (table.title or table.totals or table.notes):
+
+@dataclass(frozen=True)
+class _RichTable:
+    """A table that is laid out when the width is known. Rich itself would break a number in two."""
+
+    table: DisplayTable
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.text import Text
+
+        table, width = self.table, options.max_width
+        n = len(table.header) or len(table.widths)
+        # Rich puts a space before and after a row, and three between columns.
+        room = width - 2 - 3 * (n - 1)
+        widths = table.widths if sum(table.widths) <= room else fitted_widths(table, room)
+        if table.title or table.totals or table.notes:
+            yield Text(table.title, style="bold")
+        if widths is None:
+            for row in table.rows:
+                yield from map(Text, _stacked(table, row, width))
+            for row in table.totals:
+                yield from (Text(line, style="bold") for line in _stacked(table, row, width))
+        else:
+            yield self._drawn(widths, room - sum(widths))
+        yield from (Text(note, style="dim") for note in table.notes)
+
+    def _drawn(self, widths: tuple[int, ...], left: int) -> Any:
+        """Draw the table; a row of one cell may take what is left of the line, too."""
+        from rich.box import SIMPLE
+        from rich.table import Table
+        from rich.text import Text
+
+        table = self.table
+        made = Table(box=SIMPLE, pad_edge=False)
+
+        def text(cell: str, width: int, style: str = "") -> Text:
+            return Text("\n".join(broken(cell, width)), style=style)
+
+        for j, name in enumerate(table.header):
+            right = table.is_right(j)
+            made.add_column(text(name, widths[j]), justify="right" if right else "left", no_wrap=True)
+        for row in table.rows:
+            wide = widths if len(row) > 1 else (widths[0] + max(left, 0),)
+            made.add_row(*(text(cell, width) for cell, width in zip(row, wide, strict=True)))
+        if table.totals:
+            made.add_section()
+        for row in table.totals:
+            made.add_row(*(text(cell, width, "bold") for cell, width in zip(row, widths, strict=True)))
         return made
-    made.add_section()
-    for row in table.totals:
-        made.add_row(*(Text(cell, style="bold") for cell in row))
-    return Group(Text(table.title, style="bold"), made, *(Text(note, style="dim") for note in table.notes))
 
 
 WORDS = WordList(

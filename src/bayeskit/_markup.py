@@ -47,13 +47,14 @@ def join(parts: Iterable[object], between: str = "") -> Html:
     return Html(between.join(map(text, parts)))
 
 
-def tag(name: str, *inside: object, cls: str = "", attributes: str = "") -> Html:
-    """Return an element.
+def tag(name: str, *inside: object, cls: str = "", attributes: str = "", title: object = "") -> Html:
+    """Return an element; its title, which is escaped, is shown where a pointer rests on it.
 
     >>> tag("p", "a < b", cls="faint")
     '<p class="faint">a &lt; b</p>'
     """
     said = (f' class="{cls}"' if cls else "") + (f" {attributes}" if attributes else "")
+    said += f' title="{text(title)}"' if title else ""
     return Html(f"<{name}{said}>{join(inside)}</{name}>")
 
 
@@ -75,13 +76,13 @@ def filled(pattern: str, **values: object) -> Html:
     return Html(escape(pattern).format(**{name: text(value) for name, value in values.items()}))
 
 
-def document(title: object, body: str, style: str, lang: str) -> Html:
+def document(title: object, body: str, style: str, lang: str, script: str = "") -> Html:
     """Return a complete, self-contained page.
 
     Parameters
     ----------
     title : escaped
-    body, style : HTML and CSS of ours
+    body, style, script : HTML, CSS and JavaScript of ours
     lang : "en" or "zh"
 
     Examples
@@ -97,5 +98,6 @@ def document(title: object, body: str, style: str, lang: str) -> Html:
             tag("style", Html(style)),
         ]
     )
-    page = tag("html", tag("head", head), "\n", tag("body", Html(body)), attributes=f'lang="{language}"')
+    run = tag("script", Html(script)) if script else ""
+    page = tag("html", tag("head", head), "\n", tag("body", Html(body), run), attributes=f'lang="{language}"')
     return Html(f"<!doctype html>\n{page}\n")

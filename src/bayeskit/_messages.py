@@ -34,6 +34,9 @@ COMMAND_LINE = "command line"
 # The number of names listed if none is similar.
 MOST_LISTED = 8
 
+# How a language quotes a value.
+QUOTED = "'{value}'"
+
 _PLAIN = (str, int, float, bool, type(None))
 _Translate = Callable[[str], str | None]
 
@@ -59,8 +62,20 @@ def language() -> str:
     ...     language()
     'zh'
     """
-    chosen = _Choice.language or os.environ.get(VARIABLE, "")
+    chosen = named_language(_Choice.language or os.environ.get(VARIABLE, ""))
     return chosen if chosen in LANGUAGES else "en"
+
+
+def named_language(name: str) -> str:
+    """Return the short name of a language that may be written as a locale; other names stay as they are.
+
+    Examples
+    --------
+    >>> named_language("zh_CN"), named_language("zh_CN.UTF-8"), named_language("zh"), named_language("fr")
+    ('zh', 'zh', 'zh', 'fr')
+    """
+    found = re.fullmatch(r"(en|zh)([_-]\w+)?(\.[\w-]+)?", name)
+    return found[1] if found else name
 
 
 @contextmanager
@@ -101,11 +116,15 @@ class Message:
         if template is None or not self.values:
             return template
         values: dict[str, Any] = {}
+        code = fields_in_code(template)
         for name, value in self.values.items():
-            values[name] = value.render(translate) if isinstance(value, (Message, Joined)) else value
+            if isinstance(value, Joined):
+                values[name] = value.render(translate, quoted=name not in code)
+            else:
+                values[name] = value.render(translate) if isinstance(value, Message) else value
             if values[name] is None and value is not None:
                 return None
-        return template.format_map(values)
+        return filled(template, values, translate)
 
     def in_language(self, lang: str) -> str:
         """Return the text in a language that is an argument.
@@ -206,9 +225,15 @@ class Joined:
         self.items = tuple(item if isinstance(item, (Message, Joined)) else str(item) for item in items)
         self.sign = sign
 
-    def render(self, translate: _Translate) -> str | None:
-        """Return the items in the language of a translator, or None if some part has no translation."""
-        parts = [item if isinstance(item, str) else item.render(translate) for item in self.items]
+    def render(self, translate: _Translate, quoted: bool = True) -> str | None:
+        """Return the items in the language of a translator, or None if some part has no translation.
+
+        ``quoted`` says whether quoted names get the quotes of the language; in code they keep theirs.
+        """
+        mark = translate(QUOTED) if quoted else None
+        parts = [
+            _requoted(item, mark) if isinstance(item, str) else item.render(translate) for item in self.items
+        ]
         whole = [part for part in parts if part is not None]
         sign = translate(self.sign)
         return (self.sign if sign is None else sign).join(whole) if len(whole) == len(parts) else None
@@ -334,6 +359,73 @@ def fields_of(template: str) -> tuple[tuple[str, str, str], ...]:
     """
     parts = Formatter().parse(template)
     return tuple((name, how or "", form or "") for _, name, form, how in parts if name is not None)
+
+
+_LITERAL = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
+# What stands before a value that is part of code: a flag, an argument, an opening bracket, an item of a list.
+_CODE_BEFORE = re.compile(r"(--[\w-]+ |[=\[({] ?|, )$")
+
+
+# Marks of where a quoted value begins and ends, while a template is filled; characters of nobody.
+_BEGINS, _ENDS = "\ue000", "\ue001"
+_WIDE = r"[\u3001-\u9fff\uff00-\uffef]"
+
+
+def _requoted(text: str, mark: str | None) -> str:
+    """Return a quoted text in the quotes of a language, any other unchanged."""
+    found = _LITERAL.fullmatch(text) if mark not in (None, QUOTED) else None
+    return text if found is None or mark is None else mark.format(value=found[1] or found[2] or "")
+
+
+@cache
+def fields_in_code(template: str) -> frozenset[str]:
+    """Return the names of the fields that are part of code, such as ``exclude=[{name!r}]``.
+
+    Examples
+    --------
+    >>> sorted(fields_in_code("没有 {name!r}，请用 --drop {column!r} 或 keep=[{names}]"))
+    ['column', 'names']
+    """
+    parts = Formatter().parse(template)
+    return frozenset(name for text, name, _, _ in parts if name and _CODE_BEFORE.search(text))
+
+
+class _Quoting(Formatter):
+    """Fills a template, with quoted values in the quotes of a language, except in code."""
+
+    def __init__(self, mark: str) -> None:
+        self._mark, self._before = mark, ""
+
+    def parse(self, template: Any) -> Iterator[Any]:
+        for part in super().parse(template):
+            self._before = part[0]
+            yield part
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        if conversion == "r":
+            value = repr(value)
+        if not isinstance(value, str) or _CODE_BEFORE.search(self._before):
+            return super().convert_field(value, None if conversion == "r" else conversion)
+        text = _requoted(value, self._mark)
+        first, last = self._mark.split("{value}")
+        return _BEGINS * text.startswith(first) + text + _ENDS * text.endswith(last)
+
+
+def filled(template: str, values: Mapping[str, Any], translate: _Translate) -> str:
+    """Return a template with its values; a quoted one, ``{name!r}``, has the quotes of the language.
+
+    Examples
+    --------
+    >>> filled("没有列 {name!r}，请用 --drop {name!r}", {"name": "x"}, translator("zh"))
+    "没有列“x”，请用 --drop 'x'"
+    """
+    mark = translate(QUOTED)
+    if mark is None or mark == QUOTED:
+        return template.format_map(values)
+    # Quotes of Chinese are as wide as a character: there is no space between the two.
+    text = _Quoting(mark).vformat(template, (), values)
+    text = re.sub(f"(?:(?<={_WIDE}) )?{_BEGINS}", "", text)
+    return re.sub(f"{_ENDS}(?: (?={_WIDE}))?", "", text)
 
 
 def _shown(text: Message | Joined, lang: str | None = None) -> str:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial, update_wrapper
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, thread_time
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, SupportsInt, cast
 
@@ -118,7 +118,7 @@ class DeferredKernel:
         if size > _LARGEST or _PASS * size >= self._left:
             return self.made()(*arguments)
         before = [(a, a.copy()) for a in arrays if a.flags.writeable]
-        begin = perf_counter()
+        begin = thread_time()
         try:
             return self.run_plain(arguments, self._left / _calls)
         except IndexError:  # compiled code would read or write there
@@ -129,19 +129,19 @@ class DeferredKernel:
                 array[...] = values
             return self.made()(*arguments)
         finally:
-            self._left -= perf_counter() - begin
+            self._left -= thread_time() - begin
 
     def run_plain(self, arguments: tuple[Any, ...], seconds: float) -> Any:
-        """Run in plain Python; ``KernelOverdue`` is raised where that takes longer than the seconds given."""
+        """Run in plain Python; ``KernelOverdue`` is raised where that takes more CPU seconds than are given."""
         import numpy as np
 
-        outer = _meter.end, _meter.begun
-        _meter.end, _meter.begun = perf_counter() + seconds, False
+        outer = vars(_meter).copy()
+        _meter.end, _meter.cpu_end, _meter.begun = perf_counter() + seconds, thread_time() + seconds, False
         try:
             with np.errstate(over="raise", divide="ignore", invalid="ignore", under="ignore"):
                 return _python_numbers(self.plain()(*map(_quick, arguments)))
         finally:
-            _meter.end, _meter.begun = outer
+            vars(_meter).update(outer)
 
 
 # All deferred functions, by themselves and by what Numba made of them.
@@ -153,10 +153,25 @@ class KernelOverdue(Exception):
 
 
 class _Meter(threading.local):
-    """When the kernel that runs in this thread is overdue, and whether its first loop has begun."""
+    """When the kernel that runs in this thread is overdue, by the clock and by CPU time, and whether a loop has begun.
 
-    end = 0.0
-    begun = True
+    The clock is quicker to read. Where it says that the time is over, CPU time decides: other processes may have had
+    the processor, and a kernel is not compiled on their account.
+    """
+
+    def __init__(self) -> None:
+        self.end = 0.0
+        self.cpu_end = 0.0
+        self.begun = True
+
+    def check(self, seconds: float) -> None:
+        """Raise ``KernelOverdue`` if so many more seconds of work end too late."""
+        now = perf_counter()
+        if now + seconds > self.end:
+            left = self.cpu_end - thread_time()
+            if seconds > left:
+                raise KernelOverdue
+            self.end = now + left
 
 
 _meter = _Meter()
@@ -165,22 +180,18 @@ _meter = _Meter()
 def _metered_range(*bounds: int) -> Iterable[int]:
     """Return a range, if the loop over it can end in time."""
     passes = range(*bounds)
-    now = perf_counter()
-    if now + _PASS * len(passes) > _meter.end:
-        raise KernelOverdue
+    _meter.check(_PASS * len(passes))
     if _meter.begun or len(passes) < 2 * _TRIAL:
         return passes
     _meter.begun = True
-    return _trial_passes(passes, now)
+    return _trial_passes(passes)
 
 
-def _trial_passes(passes: range, begin: float) -> Iterator[int]:
+def _trial_passes(passes: range) -> Iterator[int]:
     """Yield the passes of a kernel's outermost loop, unless the first of them show that it will not end in time."""
-    trial = len(passes) // _TRIAL
+    trial, begin = len(passes) // _TRIAL, thread_time()
     yield from passes[:trial]
-    now = perf_counter()
-    if now + (now - begin) * (_TRIAL - 1) > _meter.end:
-        raise KernelOverdue
+    _meter.check((thread_time() - begin) * (_TRIAL - 1))
     yield from passes[trial:]
 
 
@@ -313,8 +324,9 @@ def compiling() -> Iterator[None]:
         _compiling = before
 
 
-# How many calls like the one that is running are to come.
+# How many calls like the one that is running are to come: the largest number that a block which is open has told.
 _calls = 1
+_told_calls: list[int] = []
 
 
 @contextmanager
@@ -323,12 +335,19 @@ def repeating(calls: int) -> Iterator[None]:
 
     Otherwise a kernel learns only call by call that its work is worth compiling.
     """
-    global _calls
-    before, _calls = _calls, max(calls, 1)
+    _tell_calls(_told_calls.append, calls)
     try:
         yield
     finally:
-        _calls = before
+        _tell_calls(_told_calls.remove, calls)
+
+
+def _tell_calls(change: Callable[[int], None], calls: int) -> None:
+    # Blocks of several threads may end in another order than they began.
+    global _calls
+    with _lock:
+        change(calls)
+        _calls = max(_told_calls, default=1)
 
 
 @cache

@@ -26,6 +26,9 @@ Label = Hashable
 # Codes fit a byte while the states, the spare cell for "missing" and the one for "unseen" do.
 LARGEST_BYTE_TABLE = 254
 
+# The name of a class whose labels came without one.
+UNNAMED = "y"
+
 # The number of attributes of a schema that a notebook shows.
 MOST_SHOWN = 60
 
@@ -293,6 +296,10 @@ class Variable:
         states = tuple(range(int(largest) + 1))
         return self if len(states) == self.size else replace(self, states=states)
 
+    def named(self, name: Name) -> Variable:
+        """Return the variable under another name."""
+        return self if self.name == name else replace(self, name=name)
+
     def union(self, other: Variable) -> Variable:
         """Return the variable whose states are those of both."""
         if self is other or self == other:
@@ -405,6 +412,11 @@ class Schema:
         return (*(name for j, name in enumerate(names) if j not in texts), names[texts[0]])
 
     @cached_property
+    def categorical_index(self) -> dict[Name, int]:
+        """The place of each categorical attribute among them."""
+        return {variable.name: j for j, variable in enumerate(self.categorical)}
+
+    @cached_property
     def runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """The first state and the number of states of each categorical attribute, if all are consecutive integers;
         otherwise None."""
@@ -440,7 +452,14 @@ class Schema:
         if [v.name for v in self.attributes] != [v.name for v in other.attributes]:
             raise Incompatible("The two have different columns and cannot be added.")
         pairs = zip(self.attributes, other.attributes, strict=True)
-        return self.with_variables((a.union(b) for a, b in pairs), self.target.union(other.target))
+        mine, its = self.target, other.target
+        if UNNAMED in (
+            mine.name,
+            its.name,
+        ):  # a Series of labels has a name, and an array of the same labels none
+            name = its.name if mine.name == UNNAMED else mine.name
+            mine, its = mine.named(name), its.named(name)
+        return self.with_variables((a.union(b) for a, b in pairs), mine.union(its))
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks: the class, then a row for each attribute."""

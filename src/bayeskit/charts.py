@@ -21,10 +21,15 @@ _HOMES = {
     "Regions": "bayeskit._report.charts.regions",
     "RejectCurve": "bayeskit._report.charts.decision_curves",
     "Reliability": "bayeskit._report.charts.reliability_chart",
+    "Waterfall": "bayeskit._report.charts.waterfall",
+    "RankingCurve": "bayeskit._report.charts.ranking_curves",
     "cost_curve": "bayeskit._report.charts.decision_curves",
     "curve_picture": "bayeskit._report.mixtures.component_chart",
+    "lift_curve": "bayeskit._report.charts.ranking_curves",
+    "precision_recall_curve": "bayeskit._report.charts.ranking_curves",
     "reject_curve": "bayeskit._report.charts.decision_curves",
     "reliability": "bayeskit._report.charts.reliability_chart",
+    "roc_curve": "bayeskit._report.charts.ranking_curves",
     "states_axis": "bayeskit._report.charts.plot",
 }
 
@@ -41,13 +46,18 @@ __all__ = [
     "Plot",
     "PlotPicture",
     "Points",
+    "RankingCurve",
     "Regions",
     "RejectCurve",
     "Reliability",
+    "Waterfall",
     "cost_curve",
     "curve_picture",
+    "lift_curve",
+    "precision_recall_curve",
     "reject_curve",
     "reliability",
+    "roc_curve",
     "states_axis",
 ]
 
@@ -57,8 +67,15 @@ if TYPE_CHECKING:
     from bayeskit._report.charts.decision_curves import CostCurve, RejectCurve, cost_curve, reject_curve
     from bayeskit._report.charts.nomogram import Nomogram
     from bayeskit._report.charts.plot import Axis, Bars, Curve, Key, Panel, Plot, Points, states_axis
+    from bayeskit._report.charts.ranking_curves import (
+        RankingCurve,
+        lift_curve,
+        precision_recall_curve,
+        roc_curve,
+    )
     from bayeskit._report.charts.regions import Regions
     from bayeskit._report.charts.reliability_chart import Reliability, reliability
+    from bayeskit._report.charts.waterfall import Waterfall
     from bayeskit._report.mixtures.component_chart import curve_picture
 
 __getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -22,8 +22,8 @@ _HOMES = {
     "CountForest": "bayeskit._classifiers.count_forest",
     "DependentTable": "bayeskit._classifiers.labelled_tables",
     "Discretizer": "bayeskit._classifiers.discretizer",
-    "Drift": "bayeskit._classifiers.streams",
-    "DriftMonitor": "bayeskit._classifiers.streams",
+    "Drift": "bayeskit._classifiers.drift",
+    "DriftMonitor": "bayeskit._classifiers.drift",
     "FamilyChoice": "bayeskit._classifiers.naive_bayes",
     "GaussianBayes": "bayeskit._classifiers.gaussian_bayes",
     "GaussianNB": "bayeskit._classifiers.gaussian_nb",
@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.count_forest import CountForest
     from bayeskit._classifiers.discrete_nb import BernoulliNB, ComplementNB, MultinomialNB
     from bayeskit._classifiers.discretizer import Discretizer
+    from bayeskit._classifiers.drift import Drift, DriftMonitor
     from bayeskit._classifiers.gaussian_bayes import GaussianBayes
     from bayeskit._classifiers.gaussian_nb import GaussianNB
     from bayeskit._classifiers.kdb import KDB
@@ -96,7 +97,7 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.naive_bayes import FamilyChoice, NaiveBayes
     from bayeskit._classifiers.selective_kdb import SelectiveKDB
     from bayeskit._classifiers.spode import SPODE
-    from bayeskit._classifiers.streams import Drift, DriftMonitor, SlidingWindow
+    from bayeskit._classifiers.streams import SlidingWindow
     from bayeskit._classifiers.structures import ArcInformation
     from bayeskit._classifiers.tally_store import TallyStore
     from bayeskit._classifiers.tan import TAN

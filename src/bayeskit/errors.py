@@ -24,7 +24,7 @@ def set_language(lang: str | None) -> None:
     --------
     >>> set_language("zh")
     >>> str(CyclicGraph(["a", "b", "a"]))
-    "图中有环：'a' → 'b' → 'a'。请去掉其中一条边。"
+    '图中有环：“a” → “b” → “a”。请去掉其中一条边。'
     >>> set_language(None)
     """
     if lang is not None and lang not in _messages.LANGUAGES:
@@ -199,7 +199,7 @@ class CyclicGraph(SettingError):
     def __init__(self, cycle: Sequence[object]) -> None:
         self.cycle = tuple(cycle)
         super().__init__(
-            "The graph has a cycle: {arcs}. Take one of these arcs away.",
+            "The graph has a cycle: {arcs}. Remove one of these arcs.",
             arcs=Joined(map(repr, self.cycle), " → "),
         )
 
@@ -256,8 +256,8 @@ class ImpossibleEvidence(DataError):
     def __init__(self, evidence: Mapping[Any, Any]) -> None:
         self.evidence = dict(evidence)
         super().__init__(
-            "The network gives probability zero to {evidence}. Take one of these away, or give the tables that "
-            "forbid it a small probability.",
+            "The network gives probability zero to {evidence}. Remove one of these, or give the tables that forbid "
+            "it a small probability.",
             evidence=Joined(f"{name!r} = {value!r}" for name, value in self.evidence.items()),
         )
 

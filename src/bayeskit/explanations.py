@@ -19,6 +19,7 @@ _HOMES = {
     "PosteriorInterval": "bayeskit._report.posterior_interval",
     "Questions": "bayeskit._report.value_of_information",
     "Risks": "bayeskit._report.risks",
+    "Summary": "bayeskit._report.summary_page",
     "SuperParent": "bayeskit._report.factors.average",
     "TreePaths": "bayeskit._report.tree_paths",
     "explain": "bayeskit._report.factors.arithmetic",
@@ -41,6 +42,7 @@ __all__ = [
     "PosteriorInterval",
     "Questions",
     "Risks",
+    "Summary",
     "SuperParent",
     "TreePaths",
     "explain",
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from bayeskit._report.posterior_interval import PosteriorInterval
     from bayeskit._report.risks import Risks
     from bayeskit._report.row import one_row
+    from bayeskit._report.summary_page import Summary
     from bayeskit._report.tree_paths import TreePaths
     from bayeskit._report.value_of_information import Questions
 

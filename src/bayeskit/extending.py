@@ -9,7 +9,7 @@ _HOMES = {
     "BACKENDS": "bayeskit._counting.backend",
     "COUNTERS": "bayeskit._counting.backend",
     "METHODS": "bayeskit._networks.sampling_adapter",
-    "Backend": "bayeskit._counting.backend",
+    "Backend": "bayeskit._counting.backend_protocol",
     "CellTable": "bayeskit._statistics.part",
     "Chunk": "bayeskit._data.encoded",
     "ColumnSums": "bayeskit._conditionals.density",
@@ -72,7 +72,8 @@ if TYPE_CHECKING:
         Parameter,
         register_family,
     )
-    from bayeskit._counting.backend import BACKENDS, COUNTERS, Backend
+    from bayeskit._counting.backend import BACKENDS, COUNTERS
+    from bayeskit._counting.backend_protocol import Backend
     from bayeskit._data.encoded import Chunk
     from bayeskit._data.reading import Reading
     from bayeskit._fitting.model import Model, ModelForm, ModelSpec

@@ -27,7 +27,7 @@ _HOMES = {
     "arc_strengths": "bayeskit._networks.fit.strengths",
     "asia": "bayeskit._networks.examples",
     "compare_networks": "bayeskit._networks.analysis.compare_networks",
-    "cpdag": "bayeskit._networks.analysis.distance",
+    "cpdag": "bayeskit._networks.analysis.compare_networks",
     "get_max_memory": "bayeskit._inference.exact",
     "learn_blanket": "bayeskit._networks.fit.learning",
     "learn_network": "bayeskit._networks.fit.learning",
@@ -38,7 +38,7 @@ _HOMES = {
     "score": "bayeskit._fitting.networks.network_score",
     "set_max_memory": "bayeskit._inference.exact",
     "seven": "bayeskit._networks.examples",
-    "shd": "bayeskit._networks.analysis.distance",
+    "shd": "bayeskit._networks.analysis.compare_networks",
     "wet_grass": "bayeskit._networks.examples",
 }
 
@@ -88,8 +88,7 @@ if TYPE_CHECKING:
     from bayeskit._inference.mixture_posterior import GaussianMixturePosterior
     from bayeskit._inference.sampling.estimate import Estimate
     from bayeskit._io.networks.uai import read_uai_evidence
-    from bayeskit._networks.analysis.compare_networks import compare_networks, plot_comparison
-    from bayeskit._networks.analysis.distance import cpdag, shd
+    from bayeskit._networks.analysis.compare_networks import compare_networks, cpdag, plot_comparison, shd
     from bayeskit._networks.analysis.measures import NodeInformation, NodeInformationTable
     from bayeskit._networks.analysis.parameters import ParameterSensitivity
     from bayeskit._networks.bayesian_network import BayesianNetwork

@@ -408,3 +408,33 @@ def test_selective_kdb_may_choose_nothing():
     model = SelectiveKDB().fit(X, y)
     assert model.attributes_ == ()
     np.testing.assert_allclose(model.predict_proba([["a"], ["z"]]), 0.5, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [2_500, pytest.param(200_000, marks=pytest.mark.slow)])
+def test_of_many_rows_a_sample_chooses_and_all_are_counted(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if n < 100_000:  # the same with limits as small as the table
+        monkeypatch.setattr("bayeskit._classifiers.auto_bayes.MOST_ROWS", 700)
+        monkeypatch.setattr("bayeskit._classifiers.count_forest.MOST_ROWS", 700)
+        monkeypatch.setattr("bayeskit._classifiers.auto_bayes._MOST_JUDGED", 300)
+        monkeypatch.setattr("bayeskit._fitting.log_linear.LEAST_ROWS", 400)
+        monkeypatch.setattr("bayeskit._fitting.log_linear.MOST_ROWS", 400)
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, n)
+    X = {"word": np.array([*"abcd"])[(y + rng.integers(0, 3, n)) % 4], "number": rng.normal(y, 1.0, n)}
+    model = AutoBayes("fast").fit(X, y)
+    most = (700, 400, 300) if n < 100_000 else (2**17, 30_000, 2**14)
+    grown, chosen, weighed = model.notes_
+    assert str(most[0]) in grown and str(most[1]) in chosen and str(most[2]) in weighed
+    parts: Any = model.statistics_.parts
+    assert model.statistics_.total == n
+    assert parts["interactions"].margin.tolist() == np.bincount(y).tolist()
+    assert parts["interactions"].table(0).sum() == n
+    n_trees = trees_of(model.held_["members"]["trees"]["trees"]).n_trees
+    assert parts["trees"].counts.sum() == n * n_trees
+    assert len(parts["row_sample"].weight) <= most[1]
+
+
+def test_a_small_table_needs_no_notes() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    assert AutoBayes("fast").fit({"number": rng.normal(y, 1.0)}, y).notes_ == []

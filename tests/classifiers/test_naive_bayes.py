@@ -321,6 +321,25 @@ def test_the_evidence_of_the_impossible():
     assert model.log_evidence(rows).tolist() == pytest.approx([math.log(0.5)] * 2)
 
 
+@pytest.mark.parametrize("calibration", [None, "temperature"])
+@pytest.mark.parametrize("verb", ["predict", "predict_proba", "predict_log_proba"])
+def test_a_row_that_is_impossible_is_told_at_the_line_that_asks(verb, calibration):
+    model = NaiveBayes(smoothing=0, calibration=calibration).fit([["a", "p"], ["b", "q"]] * 4, [0, 1] * 4)
+    with pytest.warns(SuspectResult, match="1 row") as told:
+        getattr(model, verb)([["a", "q"]])
+    assert [one.filename for one in told] == [__file__]
+
+
+@pytest.mark.parametrize("verb", ["predict_one", "predict_proba_one"])
+def test_a_row_of_a_stream_that_is_impossible_is_told_at_the_line_that_asks(verb):
+    model = NaiveBayes(smoothing=0)
+    for row, label in [({"u": "a", "v": "p"}, 0), ({"u": "b", "v": "q"}, 1)] * 4:
+        model.learn_one(row, label)
+    with pytest.warns(SuspectResult, match="1 row") as told:
+        getattr(model, verb)({"u": "a", "v": "q"})
+    assert [one.filename for one in told] == [__file__]
+
+
 # -- draws --------------------------------------------------------------------------------------
 
 

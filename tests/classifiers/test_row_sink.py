@@ -3,6 +3,7 @@
 import csv
 import errno
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from bayeskit import AODE, Batches, NaiveBayes
-from bayeskit.errors import ColumnError, DataError, SettingError, UsageError
+from bayeskit.errors import ColumnError, DataError, DataTypeError, SettingError, UsageError
 from refusals import refuses
 
 pd = pytest.importorskip("pandas")
@@ -133,3 +134,28 @@ def test_files_that_do_not_fit(model: Any, tmp_path: Path) -> None:
     (tmp_path / "out.csv").mkdir()
     with refuses(DataError, "out.csv"):
         model.predict(path, sink=tmp_path / "out.csv")
+
+
+@pytest.mark.parametrize("verb", ["predict", "predict_proba", "predict_log_proba"])
+@pytest.mark.parametrize("source", ["rows.csv", Path("rows.csv"), ["rows.csv", "more.csv"]], ids=repr)
+def test_a_file_without_a_sink_is_told_of_it(verb: str, source: Any, model: Any) -> None:
+    with refuses(DataTypeError, "rows.csv", "sink="):
+        getattr(model, verb)(source)
+
+
+@pytest.mark.parametrize("verb", ["predict", "predict_proba"])
+def test_a_limit_of_memory_is_for_a_sink(verb: str, model: Any) -> None:
+    with refuses(UsageError, "max_memory=200000000", "sink="):
+        getattr(model, verb)([["a", 1.0]], max_memory="200MB")
+
+
+def test_a_relation_is_counted_without_pyarrow_and_its_rows_ask_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    rows = duckdb.sql("SELECT i % 3 AS a, i % 2 AS y FROM range(60) s(i)")
+    model = NaiveBayes(categorical_features=["a"]).fit(rows, target="y")
+    assert model.statistics_.total == 60
+    with refuses(UsageError, "DuckDBPyRelation", "pyarrow"):
+        model.predict(rows, sink=tmp_path / "answers.csv")
+    assert not (tmp_path / "answers.csv").exists()

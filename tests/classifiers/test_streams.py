@@ -34,9 +34,9 @@ from bayeskit import (
     load,
 )
 from bayeskit._classifiers import streams
+from bayeskit._classifiers.drift import Adwin
 from bayeskit._fitting import row_stream
 from bayeskit._fitting.row_stream import column_names
-from bayeskit._statistics.adwin import Adwin
 from bayeskit.classifiers import DriftMonitor, SlidingWindow
 from bayeskit.errors import (
     BlockValue,

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from bayeskit._cli.error_exits import one_line
-from bayeskit._messages import COMMAND_LINE, speaking
+from bayeskit._display_table import display_width
+from bayeskit._messages import COMMAND_LINE, catalogue, speaking
 from bayeskit.networks import wet_grass
-from cli_run import done, refused, run, write_table
+from cli_run import done, help_texts, refused, run, write_table
 
 CJK = re.compile("[\u4e00-\u9fff]")
 
@@ -143,9 +144,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def values_of(text: str) -> set[str]:
     """What must not be lost: what is quoted, flags, numbers."""
-    quoted = re.findall(r"'([^']*)'|\"([^\"]*)\"", text)
-    bare = re.sub(r"'[^']*'|\"[^\"]*\"", " ", text)
-    return {a or b for a, b in quoted if a or b} | set(re.findall(r"--[a-z-]+|(?<![\w.])\d[\d,.]*\b", bare))
+    quoted = re.findall(r"'([^']*)'|\"([^\"]*)\"|“([^”]*)”", text)
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"|“[^”]*”", " ", text)
+    return {"".join(each) for each in quoted if any(each)} | set(
+        re.findall(r"--[a-z-]+|(?<![\w.])\d[\d,.]*\b", bare)
+    )
 
 
 @pytest.mark.parametrize("command", MISTAKES)
@@ -155,7 +158,9 @@ def test_mistakes_are_told_in_chinese(command: str, place: Path, monkeypatch: py
     said = refused(*shlex.split(command), "--lang=zh").rstrip("\n")
     check(english, said)
     # No English sentence is left: names and flags stand alone.
-    assert not re.search(r"\b(is|are|has|have|the|not|there|of)\b", re.sub(r"'[^']*'", "", said)), said
+    assert not re.search(r"\b(is|are|has|have|the|not|there|of)\b", re.sub(r"'[^']*'|“[^”]*”", "", said)), (
+        said
+    )
 
 
 def check(english: str, said: str) -> None:
@@ -186,7 +191,7 @@ def test_what_the_system_refuses(code: int) -> None:
     with speaking("zh", COMMAND_LINE):
         said = one_line(OSError(code, os.strerror(code), "out.csv"))
         assert CJK.search(one_line(MemoryError()))
-    assert said.startswith("'out.csv'：") and not re.search("[a-z]{4}", said.removeprefix("'out.csv'"))
+    assert said.startswith("“out.csv”：") and not re.search("[a-z]{4}", said.removeprefix("“out.csv”"))
 
 
 def test_the_language_is_that_of_the_option_else_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,5 +237,44 @@ def test_what_was_typed_wrongly_is_named(command: str, names: list[str]) -> None
     for lang in ("en", "zh"):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("BAYESKIT_LANG", lang)
-            told[lang] = refused(*shlex.split(command), names=names)
+            # Chinese has quotes of its own.
+            wanted = names if lang == "en" else [re.sub("'(.*)'", r"“\1”", name) for name in names]
+            told[lang] = refused(*shlex.split(command), names=wanted)
     assert CJK.search(told["zh"]) and not CJK.search(told["en"])
+
+
+def test_every_text_of_the_help_has_an_entry() -> None:
+    known = {template for _, template in catalogue("zh_CN")}
+    assert len(help_texts()) > 140
+    assert {text: path for text, path in help_texts().items() if text not in known} == {}
+
+
+@pytest.mark.parametrize("path", sorted(set(help_texts().values())))
+def test_the_help_is_chinese_too(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    said = done(*path.split(), "--help", "--lang", "zh")
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", said)
+    assert not re.search(r"\b(is|are|has|have|the|not|there|of)\b", bare), said
+    assert said.count("\n") > 8 and all(display_width(line) <= 80 for line in said.splitlines())
+    # What can be typed is the same in both.
+    listed = [
+        text.partition(title)[2]
+        for text, title in ((done(*path.split(), "--help"), "Options:"), (said, "选项："))
+    ]
+    english, chinese = (re.findall(r"^  (-\S+(?:, --\S+)?)", each, flags=re.MULTILINE) for each in listed)
+    assert english == chinese and "--help" in english
+
+
+def test_the_language_may_be_named_before_the_command_and_as_a_locale(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arguments = ("bayes", "--prior", "a=1", "--likelihood", "a=1")
+    assert "先验" in done("--lang", "zh", *arguments)
+    assert "选项：" in done("--lang=zh", "network", "--help") and "选项：" in done(
+        "network", "--lang", "zh", "--help"
+    )
+    refused("--lang", "fr", *arguments, names=["'--lang'", "'fr'", "'zh'"])
+    monkeypatch.setenv("BAYESKIT_LANG", "zh_CN")
+    assert "先验" in done(*arguments) and "选项：" in done("--help")
+    assert "先验" not in done("--lang", "en", *arguments)
+    assert os.environ["BAYESKIT_LANG"] == "zh_CN"

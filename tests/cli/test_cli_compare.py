@@ -7,6 +7,7 @@ import json
 import math
 import re
 import shlex
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from bayeskit._comparison.scoring import corrected_t_test, paired_test
 from bayeskit._data.suspect_columns import hint, reason
 from bayeskit._report.comparison_report.comparison_words import WORDS
 from cli_run import done, refused, run, write_table
+from odd_tables import TABLES
 
 USED = ("colour", "size", "weight")
 
@@ -295,7 +297,7 @@ def _wide(path: Path, n_columns: int = 40, n_values: int = 60, n: int = 240) -> 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_what_was_not_looked_at_is_said(lang: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     none = WORDS.of(lang)["structure_none"].format(target="class")
-    monkeypatch.setattr("bayeskit._comparison.candidates.MOST_PAIRS", 50e6)
+    monkeypatch.setattr("bayeskit._comparison.attribute_screening.MOST_PAIRS", 50e6)
     data, page = _wide(tmp_path / "wide.csv"), tmp_path / "page.html"
     ask = ("compare", data, "--target", "class", "--no-baselines", "--folds", "2", "--lang", lang)
     result = run(*ask, "--models", "nb", "--report", page)
@@ -328,7 +330,7 @@ def test_numbers_that_were_not_cut_are_named(tmp_path: Path) -> None:
     done("compare", data, "--target", "class", "--models", "nb", "--no-baselines", "--report", page)
     text = page.read_text(encoding="utf-8")
     assert WORDS["structure_none"].format(target="class") not in text
-    assert re.search("2 columns of numbers were not looked at.*: a, b", text) is not None
+    assert re.search("2 numeric columns were not examined.*: a, b", text) is not None
 
 
 def test_rows_of_one_class_tell_nothing_apart(data: Path, tmp_path: Path) -> None:
@@ -347,3 +349,47 @@ def test_rows_of_one_class_tell_nothing_apart(data: Path, tmp_path: Path) -> Non
 def test_one_row_decides_nothing() -> None:
     assert paired_test([1.0]) == 1.0
     assert paired_test([1.0, 1.0]) == 0.5 and paired_test([-0.5] * 10) == 2.0**-9
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "about"),
+    [
+        ("a leak", "leak", "leak"),
+        ("a copy of 99.5 %", "leak", "verdict"),
+        ("a class of 0.5 %", "never", "yes"),
+    ],
+)
+def test_planted_tables_are_warned_of(name: str, kind: str, about: str, tmp_path: Path) -> None:
+    data, page = TABLES[name].write(tmp_path / "t.csv"), tmp_path / "page.html"
+    ask = ("compare", data, "--target", "y", "--models", "nb", "--no-baselines", "--folds", "2")
+    found = json.loads(done(*ask, "--json", "--report", page))
+    told = {(each["kind"], each["about"]): each["text"] for each in found["warnings"]}
+    assert (kind, about) in told, told
+    assert told[kind, about] in unescape(page.read_text(encoding="utf-8"))
+    assert " ".join(told[kind, about].split()) in " ".join(done(*ask).split())
+    for each in found["classes"]:
+        assert {"recall", "precision", "f1", "recall_interval"} <= set(each)
+
+
+def test_ctrl_c_leaves_the_report_of_what_is_finished(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bayeskit._comparison.comparison_run import ComparisonRun
+
+    whole, page = ComparisonRun.try_one, tmp_path / "page.html"
+
+    def pressed(self: Any, contender: Any, *more: Any) -> Any:
+        if contender.key == "tan":
+            raise KeyboardInterrupt
+        return whole(self, contender, *more)
+
+    monkeypatch.setattr(ComparisonRun, "try_one", pressed)
+    ask = ("compare", data, "--target", "class", "--models", "nb,tan", "--folds", "2", "--json")
+    result = run(*ask, "--report", page)
+    found = json.loads(result.stdout)
+    assert result.exit_code == 0 and found["stopped"] == "interrupt" and found["pick"] == "nb"
+    assert {"TAN()", "forest"} <= {each["model"] for each in found["failed"]}
+    assert "TAN()" in page.read_text(encoding="utf-8") and "interrupt" in {
+        w["kind"] for w in found["warnings"]
+    }
+    assert "s of CPU time" in result.stderr

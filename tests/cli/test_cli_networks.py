@@ -75,8 +75,11 @@ def test_sample_learn_show_and_convert(grass: Path, tmp_path: Path) -> None:
         3,
         2,
     ]
-    names = ["many", "--discretize 'many'=5"]
+    names = ["'many', 'real'", "--discretize 5", "--discretize 'many'=5", ".json"]
     refused("network", "learn", *kept, "-o", tmp_path / "n.bif", names=names)
+    names = ["'many' hold", "--discretize 'many'=5", "--numeric 'many'"]
+    refused("network", "learn", *kept, "-o", tmp_path / "n.json", names=names)
+    done("network", "learn", *kept, "-o", tmp_path / "n.json", "--numeric", "many")
     shown = done("network", "show", tmp_path / "l.json", "--svg", tmp_path / "l.svg", "--given", "wet=yes")
     assert "rain, sprinkler" in shown
     assert ElementTree.parse(tmp_path / "l.svg").getroot().tag.endswith("svg")

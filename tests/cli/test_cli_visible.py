@@ -101,6 +101,7 @@ def calls() -> Iterator[tuple[str, ...]]:
     yield "network", "sample", "@net.json", "-n", "5", "--json"
     yield "network", "convert", "@net.json", "@net.xdsl"
     yield "serve", "@m.bayes", "--host", f"h{STEER}"
+    yield "explore", f"no{STEER}"
     yield f"no{STEER}", "@t.csv"
 
 

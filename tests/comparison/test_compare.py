@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import signal
+import time
 import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +28,8 @@ from sklearn.svm import SVC
 
 import bayeskit
 from bayeskit import TAN, NaiveBayes, compare
+from bayeskit._comparison.column_profiling import profiles
+from bayeskit._comparison.comparison_run import ComparisonRun
 from bayeskit.comparison import Comparison
 from bayeskit.errors import (
     BayeskitError,
@@ -97,7 +106,7 @@ def test_classes_beside_an_array_and_a_second_table() -> None:
     rows, more = frame(), frame(60, 1)
     X, y = rows[["weight", "length"]].to_numpy(), rows["class"]
     found = compare(X, y=y, models="nb", baselines=False, folds=3)
-    assert found.target == "y" and [column.name for column in found.columns] == ["x0", "x1"]
+    assert found.target == "class" and [column.name for column in found.columns] == ["x0", "x1"]
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     by_hand = cross_val_predict(NaiveBayes(), X, y, cv=folds, method="predict_proba")
     assert found.held.posterior == pytest.approx(by_hand, abs=1e-12)
@@ -338,3 +347,172 @@ class Words(BaseEstimator):
 
     def transform(self, X: Any) -> Any:
         return np.array([[text.split().count(word) for word in self.known_] for text in X["message"]])
+
+
+def test_large_tables_are_compared_on_a_sample_and_fitted_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bayeskit._comparison.run.MANY_ROWS", 200)
+    monkeypatch.setattr("bayeskit._comparison.run.SAMPLE", 100)
+    rows = frame(400)
+    rows.loc[:2, "class"] = "odd"  # a class of three rows is in the sample, too
+    asked: dict[str, Any] = {"models": "nb", "baselines": False, "folds": 3}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = compare(rows, "class", **asked)
+        again = compare(rows, "class", **asked)
+    notes = [str(each.message) for each in caught if each.category is SourceNote]
+    assert found.sample is not None and 100 <= found.sample <= 104 and len(found.held.rows) == found.sample
+    assert any(not unnamed(note, found.sample, 400, "full") for note in notes)
+    assert found.held.rows.max() > 200 and (found.held.rows == again.held.rows).all()
+    assert sum(found.class_counts) == found.table.rows == 400 and (found.held.truth == 1).any()
+    assert found.fitted().statistics_.class_counts.sum() == 400
+    whole = compare(rows, "class", full=True, **asked)
+    assert whole.sample is None and len(whole.held.rows) == 400
+    tested = compare(rows, "class", test=frame(300, 1), **asked)
+    assert len(tested.held.rows) < 110 and tested.table.rows == 400
+    assert found.to_dict()["sample"] == found.sample
+
+
+def test_a_limit_draws_rows_at_random(tmp_path: Path) -> None:
+    rows, path = frame(300), tmp_path / "rows.csv"
+    rows.to_csv(path, index=False)
+    asked: dict[str, Any] = {"models": "nb", "baselines": False, "folds": 3, "most_rows": 60}
+    found, of_file = compare(rows, "class", **asked), compare(path, "class", **asked)
+    assert found.table.rows == 60 and found.held.rows.max() > 200
+    assert (found.held.rows == of_file.held.rows).all()
+    assert found.held.posterior == pytest.approx(of_file.held.posterior, abs=1e-12)
+    drawn = rows.iloc[found.held.rows - 1]
+    assert (np.array(found.classes)[found.held.truth] == drawn["class"]).all()
+    printed = json.loads(
+        done(
+            "compare", path, "--target", "class", "--models", "nb", "--folds", "3", "--limit", "60", "--json"
+        )
+    )
+    assert printed["data"]["rows"] == 60 and "--limit" not in " ".join(printed["next"])
+    refused(SettingError, "most_rows", 0, most_rows=0)
+    refused(SettingError, "time_limit", 0, time_limit=0)
+
+
+class Pressing(Guess):
+    """Ctrl-C is pressed while it learns."""
+
+    def fit(self, X: Any, y: Any) -> Guess:
+        os.kill(os.getpid(), signal.SIGINT)
+        return super().fit(X, y)
+
+
+class Swallowing(Guess):
+    def fit(self, X: Any, y: Any) -> Guess:
+        with suppress(KeyboardInterrupt):
+            Pressing().fit(X, y)
+        return super().fit(X, y)
+
+
+@pytest.fixture
+def heeding_interrupts() -> Iterator[None]:
+    """Handle Ctrl-C as Python does: whatever runs the tests in the background may have switched it off."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("last", [Pressing(), Swallowing()])
+def test_an_interrupt_leaves_what_is_finished(last: Guess, heeding_interrupts: None) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    found = compare(frame(), "class", models=["nb", "tan", last], folds=2)
+    assert found.stopped == "interrupt" and found.pick in ("nb", "tan")
+    keys = {s.key for s in found.standings}
+    assert {"nb", "tan", "majority"} <= keys and not {"logistic", "forest"} & keys
+    assert {"logistic", "forest", "boosting"} <= {name for name, _ in found.failed}
+    assert "Ctrl-C" in found.page() and found.to_dict()["stopped"] == "interrupt"
+    assert signal.getsignal(signal.SIGINT) is before
+    with pytest.raises(KeyboardInterrupt):
+        compare(frame(), "class", models=[Pressing()], folds=2)
+
+
+def test_a_time_limit_leaves_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+
+    class Slow(Guess):
+        def fit(self, X: Any, y: Any) -> Guess:
+            nonlocal now
+            now += 70.0
+            return super().fit(X, y)
+
+    found = compare(frame(), "class", models={"a": Slow(), "b": Slow(), "c": Slow()}, folds=2, time_limit=150)
+    assert found.stopped == "time" and {s.key for s in found.standings} == {"a", "majority"}
+    assert {"b", "c", "logistic", "forest", "boosting"} == {name for name, _ in found.failed}
+    # The first of our models is finished, however long it takes.
+    assert compare(frame(), "class", models={"a": Slow()}, folds=2, time_limit=1).pick == "a"
+
+
+def wide_frame(n_columns: int = 215, n: int = 200) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, n)
+    cells = {f"c{j}": rng.choice(["a", "b", "c"], n) for j in range(n_columns)}
+    cells["c7"] = np.array(["a", "b"])[truth ^ (rng.random(n) < 0.1)]
+    return pd.DataFrame({**cells, "class": np.array(["bad", "good"])[truth]})
+
+
+def test_attributes_are_screened_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bayeskit._comparison.attribute_screening.free_memory", lambda: 64e6)
+    found = compare(wide_frame(), "class", models=None, baselines=False, folds=2, time_limit=1e-3)
+    assert found.uncounted_pairs is not None and found.looked_at == 30
+    said = found.to_dict()["not_looked_at"]
+    assert [(each["columns"], each["looked_at"]) for each in said] == [(215, 30)]
+    page = found.page()
+    assert said[0]["why"] in unescape(page) and "30" in said[0]["why"] and "215" in said[0]["why"]
+    run = found.run
+    assert isinstance(run, ComparisonRun)
+    model = run.fitted("tan")
+    assert model.n_features_in_ == 30 and "c7" in model.feature_names_in_
+    assert run.contenders["tan"].looked_at is not None and "a2de" in run.contenders
+    monkeypatch.undo()
+    # With memory enough, all are looked at.
+    assert compare(wide_frame(), "class", models="nb", baselines=False, folds=2).looked_at is None
+
+
+def test_attributes_are_chosen_by_the_rows_that_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Among 215 columns of noise some tell the class of all rows, by chance: chosen by all rows, they would help."""
+    monkeypatch.setattr("bayeskit._comparison.attribute_screening.free_memory", lambda: 64e6)
+    table = wide_frame().drop(columns="c7")
+    found = compare(table, "class", models="nb", baselines=False, folds=5, random_state=1)
+    run = found.run
+    assert isinstance(run, ComparisonRun)
+    trial = run.try_one(run._ours("tan", screened=True))
+    wrong = (trial.posterior.argmax(axis=1) != run.judged.truth).mean()
+    assert all(model.n_features_in_ == 30 for model in trial.models) and wrong > 0.4
+
+
+def test_the_chosen_model_is_asked_what_it_owes_to_a_column() -> None:
+    """A column that repeats another tells as much by itself, and the model owes to it what it owes to the other."""
+    rows = frame(400).drop(columns=["row", "length"])
+    rng = np.random.default_rng(3)
+    rows["noise"] = rng.choice(["u", "v"], len(rows))
+    rows["twin"] = np.where(rng.random(len(rows)) < 0.95, rows["colour"], "red")
+    found = compare(rows, "class", models="nb,tan", baselines=False, folds=4)
+    run = found.run
+    assert isinstance(run, ComparisonRun)
+    made, relations = profiles(run, "nb", ["colour", "weight", "noise", "twin"])
+    owed = {each.name: each.importance for each in made}
+    assert owed["colour"].value > 5 * abs(owed["noise"].value) and owed["weight"].value > 0.01
+    assert owed["colour"].deviation is not None
+    assert {relations[0].first, relations[0].second} == {"colour", "twin"} and relations[0].share > 0.7
+    colour = next(each for each in made if each.name == "colour")
+    counts = pd.crosstab(rows["class"], rows["colour"], normalize="index")
+    for j, label in enumerate(colour.labels):
+        assert colour.shares[:, j] == pytest.approx(counts[label].to_numpy())
+    weight = next(each for each in made if each.name == "weight")
+    assert weight.middle == pytest.approx(rows["weight"].quantile([0.0, 0.5, 1.0]).to_numpy())
+    assert weight.distinct == rows["weight"].nunique() and weight.missing == 0
+
+
+def test_holes_words_and_constants_have_a_profile() -> None:
+    rows = frame(60).assign(many=[f"w{i % 12}" for i in range(60)], length=np.nan)
+    rows.loc[:9, "weight"] = None
+    found = compare(rows, "class", models="nb", baselines=False, folds=2, keep=["length", "row"])
+    for lang in ("en", "zh"):
+        page = replace(found, lang=lang).page()
+        assert "many" in page and "10 (16.7%)" in page
+    own = compare(rows, "class", models={"mine": Guess()}, baselines=False, folds=2)
+    assert "mine" in own.page()

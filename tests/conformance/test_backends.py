@@ -37,6 +37,7 @@ from bayeskit import (
 )
 from bayeskit._counting import backend as backends
 from bayeskit._counting.backend import Threads, backend_of
+from bayeskit._counting.backend_protocol import Backend
 from bayeskit._counting.duckdb_backend import DuckDB
 from bayeskit._data.columns import is_missing
 from bayeskit._data.source import Source
@@ -147,7 +148,7 @@ def as_records(rows: Rows) -> Records:
     )
 
 
-class Dictionaries:
+class Dictionaries(Backend):
     """Counts dictionaries, cell by cell."""
 
     def takes(self, source: Source) -> bool:

@@ -10,10 +10,10 @@ import duckdb
 import numpy as np
 import pytest
 
-from bayeskit import AODE, KDB, Batches, NaiveBayes, TextBayes
+from bayeskit import AODE, KDB, Batches, CountForest, LogLinearBayes, NaiveBayes, TextBayes
 from bayeskit._data.file_set import open_files
-from bayeskit._data.files import _count
 from bayeskit._data.source import memory_in_bytes
+from bayeskit._data.survey import count_cells
 from bayeskit.errors import BayeskitError, DataError, SettingError
 
 LONG = 3_000  # more than the rows that a quick look sees
@@ -104,12 +104,12 @@ def surveys(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def recorded(connection: Any, table: str, *given: Any) -> Any:
         if table != "first_rows":
             made.append(table)
-        return _count(connection, table, *given)
+        return count_cells(connection, table, *given)
 
     monkeypatch.setattr("bayeskit._data.files._LARGE", 0)
     monkeypatch.setattr("bayeskit._data.files.FIRST_ROWS", 2_048)
     monkeypatch.setattr("bayeskit._data.file_reading.FIRST_ROWS", 2_048)
-    monkeypatch.setattr("bayeskit._data.files._count", recorded)
+    monkeypatch.setattr("bayeskit._data.files.count_cells", recorded)
     return made
 
 
@@ -429,3 +429,27 @@ def test_text_that_is_no_text(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": column, "class": ["y", "n"]}), tmp_path / "t.parquet")
     with pytest.raises(DataError, match=r"t\.parquet"):
         NaiveBayes().fit(tmp_path / "t.parquet", target="class")
+
+
+@pytest.mark.parametrize(
+    ("model", "verb"),
+    [
+        (NaiveBayes(), "leave_one_out"),
+        (LogLinearBayes(), "approximate_leave_one_out"),
+        (CountForest(n_trees=3, random_state=0), "out_of_bag"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_training_rows_are_read_again_as_they_were_learned(model: Any, verb: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 120)
+    lines = [
+        f"n{i:05d},{'uvw'[(i + c) % 3]},{c + rng.normal():.3f},{['no', 'yes'][c]}" for i, c in enumerate(y)
+    ]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["id,word,number,class", *lines]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(path, target="class")
+        assert "id" not in model.feature_names_in_  # it was left out, since it names the rows
+        assert getattr(model, verb)(path, target="class").shape == (120, 2)

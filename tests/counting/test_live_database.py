@@ -416,3 +416,15 @@ def test_psycopg_is_asked_for_where_it_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with refuses(UsageError, "bayeskit[sql]"):
         NaiveBayes().lazy("postgresql://nobody@127.0.0.1:1/x?table=t", "y").predict([["a"]])
+
+
+def test_a_query_of_duckdb_is_a_live_table(tmp_path):
+    path = tmp_path / "shop.db"
+    with duckdb.connect(str(path)) as base:
+        base.execute("CREATE TABLE t AS SELECT i % 3 AS a, i % 2 AS y FROM range(60) s(i)")
+    url = f"duckdb:///{path}?query=SELECT%20a,%20y%20FROM%20t%20WHERE%20a%20%3C%202;"
+    model = NaiveBayes(categorical_features=["a"]).lazy(url, "y")
+    assert model.predict_proba({"a": [0]}).sum() == pytest.approx(1.0)
+    assert model.schema_["a"].states == (0, 1)
+    # After three slashes, a path from the root is found, too, if it is none from here.
+    assert parse_url(f"duckdb://{path}?table=t").place == str(path)

@@ -576,3 +576,19 @@ def test_a_name_that_is_no_utf8_is_refused_by_name(tmp_path):
         file.write(b"a,b\n1,2\n")
     with refuses(DataError, "udcff.csv", "UTF-8"):
         FileSource(os.fsdecode(path))
+
+
+def test_memory_does_not_grow_with_the_row_groups_of_a_file(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    rows, path = 20_000, tmp_path / "rows.parquet"
+    numbers = np.random.default_rng(0).normal(size=(2, 40 * rows))
+    parquet.write_table(pa.table({"x": numbers[0], "y": numbers[1]}), path, row_group_size=rows)
+    source = FileSource(path, rows_per_batch=rows)
+    before, held, read = pa.total_allocated_bytes(), [], []
+    for batch in source.batches():
+        held.append(pa.total_allocated_bytes() - before)
+        read.append(batch["y"])
+    assert max(held) < path.stat().st_size / 4
+    assert (np.concatenate(read) == numbers[1]).all()

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit._data.class_labels import as_labels, encode_labels
-from bayeskit._data.source import as_weights
-from bayeskit.errors import BayeskitError, DataError, DataTypeError, UnseenClass, WeightError
+from bayeskit import AutoBayes, NaiveBayes, load
+from bayeskit._data.class_labels import as_labels, as_weights, encode_labels
+from bayeskit.errors import BayeskitError, DataError, DataTypeError, Incompatible, UnseenClass, WeightError
 from bayeskit.statistics import Variable
 from refusals import refuses
 
@@ -173,3 +173,46 @@ def test_weights(weights, wanted):
 def test_weights_that_mean_nothing(weights, says):
     with refuses(WeightError, *says):
         as_weights(weights, 3)
+
+
+TABLE = {"a": list("uvuvuvuv"), "b": list("xxyyxxyy")}
+CLASSES = ["no", "yes", "no", "yes", "no", "no", "yes", "yes"]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.Series(CLASSES, name="class"),
+        pd.Series(CLASSES, name="class", dtype="category"),
+        pl.Series("class", CLASSES),
+        pd.DataFrame({"class": CLASSES}),
+    ],
+    ids=["pandas", "categories", "polars", "frame"],
+)
+@pytest.mark.filterwarnings("ignore:A column-vector y")
+def test_the_name_of_a_series_of_labels_is_the_name_of_the_class(labels, tmp_path):
+    for model in (
+        NaiveBayes().fit(TABLE, labels),
+        NaiveBayes().partial_fit(TABLE, labels),
+        NaiveBayes().partial_fit(TABLE, labels).partial_fit(TABLE, CLASSES),
+        NaiveBayes().lazy(TABLE, labels),
+        NaiveBayes(calibration="temperature").fit(TABLE, labels),
+        AutoBayes().fit(TABLE, labels),
+    ):
+        assert model.explain({"a": "u", "b": "x"}).page().title.startswith("class is no")
+    model.save(tmp_path / "m.bayes")
+    assert load(tmp_path / "m.bayes").explain({"a": "u", "b": "x"}).target == "class"
+
+
+def test_labels_without_a_name_or_with_that_of_a_column_are_called_y():
+    frame = pd.DataFrame(TABLE)
+    unnamed = [CLASSES, np.array(CLASSES), pd.Series(CLASSES), pl.Series(CLASSES), pd.Series(CLASSES, name=0)]
+    for y in [*unnamed, frame["a"]]:
+        assert NaiveBayes().fit(frame, y).schema_.target.name == "y"
+    # A name that is known on one side only does not stand in the way of adding counts; two names do.
+    named, bare = NaiveBayes().fit(frame, pd.Series(CLASSES, name="class")), NaiveBayes().fit(frame, CLASSES)
+    for both in (named + bare, bare + named):
+        assert both.schema_.target.name == "class" and both.statistics_.total == 16
+    with refuses(Incompatible, "class", "colour"):
+        named + NaiveBayes().fit(frame, pd.Series(CLASSES, name="colour"))
+    assert (both._subtract(bare)).schema_.target.name == "class"

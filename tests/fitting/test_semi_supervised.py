@@ -33,6 +33,7 @@ from bayeskit import (
     SelectiveKDB,
     WeightedNB,
 )
+from bayeskit._classifiers.learn_rows import holding
 from bayeskit._classifiers.semi_supervision import parted
 from bayeskit._counting.backend import count
 from bayeskit._counting.count_shares import count_soft
@@ -71,7 +72,7 @@ def rows(n=90, classes=3, labelled=0.4, seed=0, states=4, columns=4):
 def parted_rows(model, X, y, weights=None):
     labelled, unlabelled = parted(model, Source(X, y, weights))
     fitted, kept = model._new_fitted(Variable("y", "categorical")), []
-    with model._holding(labelled):
+    with holding(model, labelled):
         fitted.absorb(labelled, kept)
     found = SplitRows.of(fitted, kept, unlabelled)
     assert found is not None

@@ -394,28 +394,165 @@ def test_methods_that_need_the_table_say_so_only_where_they_do(n):
         assert refused.value.cells == 2 ** (n + 1) and refused.value.largest[-1] == "fever"
 
 
+def no_effect(n, smoke=None):
+    """Return P(fever = no) by hand, given smoke or not; all causes but c0 are alike."""
+    c0 = {None: 0.7 * 0.05 + 0.3 * 0.5, "no": 0.05, "yes": 0.5}[smoke]
+    return 0.95 * (1 - 2 / n * 0.6) ** (n - 1) * (1 - 0.6 * c0)
+
+
+@pytest.mark.parametrize("n", WIDTHS)
+@pytest.mark.usefixtures("no_table")
+def test_questions_about_a_wide_node_are_answered_exactly(n):
+    network = clinic(n)
+    no = no_effect(n)
+    assert network.query("fever").values == pytest.approx([no, 1 - no], rel=1e-12)
+    assert network.entropy("fever") == pytest.approx(-no * math.log(no) - (1 - no) * math.log(1 - no))
+    assert network.log_probability({"fever": "yes"}) == pytest.approx(math.log(1 - no), rel=1e-12)
+    assert network.log_prob({"fever": ["yes", "no"]}) == pytest.approx(np.log([1 - no, no]), rel=1e-12)
+    cause, other = np.array([1 - 2 / n, 2 / n]), no / (1 - 2 / n * 0.6) * np.array([1, 0.4])
+    bed = cause * (0.1 * other + 0.8 * (1 - other))
+    assert network.query("c1", evidence={"bed": "yes"}).values == pytest.approx(bed / bed.sum(), rel=1e-12)
+    assert network.predict_proba({"bed": ["yes"]}, "c1")[0] == pytest.approx(bed / bed.sum(), rel=1e-12)
+    assert network.posteriors({"bed": "yes"})["c1"] == pytest.approx(bed / bed.sum(), rel=1e-12)
+    assert network.map(["c1"], {"bed": "yes"})["c1"] == "no"
+    smoke = np.array([0.7 * (1 - no_effect(n, "no")), 0.3 * (1 - no_effect(n, "yes"))])
+    assert network.query("smoke", evidence={"fever": "yes"}).values == pytest.approx(smoke / smoke.sum())
+    drawn = network.sample(4_000, random_state=0, evidence={"fever": "yes"}, as_codes=True)
+    assert drawn.shape == (4_000, n + 4) and (drawn[:, network.nodes.index("fever")] == 1).all()
+    expected = smoke[1] / smoke.sum()
+    assert drawn[:, 0].mean() == pytest.approx(expected, abs=5 * math.sqrt(expected / 4_000))
+
+
 @pytest.mark.parametrize("n", WIDTHS)
 @pytest.mark.usefixtures("no_table")
 def test_what_needs_the_table_is_refused_with_a_way_out_that_works(n):
+    """The states of all nodes at once: hidden variables may be summed out, but not maximised over."""
     network = clinic(n)
-    asked = [
-        lambda: network.query("fever"),
-        lambda: network.query("c1", evidence={"bed": "yes"}),
-        lambda: network.query("smoke", evidence={"fever": "yes"}),
-        lambda: network.posteriors(),
-        lambda: network.mpe(),
-        lambda: network.log_probability({"fever": "yes"}),
-        lambda: network.sample(3, evidence={"fever": "yes"}),
-        lambda: network.entropy("fever"),
-        lambda: network.log_prob({"fever": ["yes"]}),
-    ]
-    for ask in asked:
+    for evidence in ({}, {"fever": "yes"}):
         with refuses(TooLarge, "approximate") as refused:
-            ask()
+            network.mpe(evidence)
         assert refused.value.cells >= 2**n and "c1" in refused.value.largest
+    assert network.mpe({"fever": "no"})["c1"] == "no"
     assert network.approximate("fever")["yes"] > 0
     with refuses(TooLarge, "distribution('fever')"):
         network.cpt("fever")
+
+
+def test_an_effect_that_would_underflow():
+    """200 certain causes, each of which leaves the effect out once in a hundred times: 1e-400 is no number."""
+    network = clinic(200, strength=0.99)
+    seen = {f"c{i}": "yes" for i in range(200)}
+    log_seen = network.log_probability(seen)
+    assert network.log_probability({**seen, "fever": "no"}) == pytest.approx(
+        log_seen + math.log(0.95) + 200 * math.log(0.01), rel=1e-12
+    )
+    few = {f"c{i}": "yes" for i in range(190)}
+    assert np.isfinite(network.log_probability({**few, "fever": "no"}))
+    assert network.query("c195", evidence={**few, "fever": "no"})["yes"] == pytest.approx(
+        0.01 * 0.01 / (0.01 * 0.01 + 0.99), rel=1e-9
+    )
+
+
+# --- two layers: diseases and findings --------------------------------------------------------------------------------
+
+
+def two_layers(rng, n_diseases, n_findings, most, zeros=0.1):
+    """Diseases without parents; findings that are the noisy-OR, or the noisy-MAX, of up to ``most`` of them."""
+    nodes = [Node(discrete(f"d{i}", (0, 1)), (), Table(rng.dirichlet([1, 9]))) for i in range(n_diseases)]
+    for j in range(n_findings):
+        size = int(rng.integers(2, 4))
+        above = rng.choice(n_diseases, int(rng.integers(1, most + 1)), replace=False).tolist()
+        causes = tuple(random_rows(rng, 2, size, zeros) for _ in above)
+        rule = NoisyMax(causes, rng.dirichlet([20, *[1] * (size - 1)]), bool(rng.integers(2)))
+        nodes.append(Node(discrete(f"f{j}", range(size)), tuple(f"d{i}" for i in above), rule))
+    return Network(tuple(nodes))
+
+
+@pytest.mark.parametrize("laid_out", [potentials.LARGEST_LAID_OUT, 0])
+@pytest.mark.parametrize("seed", range(20))
+def test_two_layers_against_enumeration(seed, laid_out, monkeypatch):
+    rng = np.random.default_rng(seed)
+    value = two_layers(rng, 8, 6, 6)
+    rows = np.array(list(np.ndindex(*[2] * 8)), np.int64)
+    codes = {f"f{j}": int(rng.integers(0, value[f"f{j}"].variable.size)) for j in range(5)}
+    weights = np.zeros(len(rows))
+    for i in range(8):
+        weights += value[f"d{i}"].distribution.log_prob(rows[:, [i]])
+    for name, code in codes.items():
+        above = [int(parent[1:]) for parent in value[name].parents]
+        weights += value[name].distribution.log_prob(
+            np.column_stack([rows[:, above], np.full(len(rows), code)])
+        )
+    weights = np.exp(weights)
+    monkeypatch.setattr(exact, "SMALL_TREE", 0.0)
+    monkeypatch.setattr(exact, "LARGEST_CACHED", 0.0)
+    monkeypatch.setattr(potentials, "LARGEST_LAID_OUT", laid_out)
+    for most_hidden in (4096, 0):
+        monkeypatch.setattr(exact, "MOST_HIDDEN", most_hidden)
+        network = BayesianNetwork._of(value)
+        if not weights.sum():
+            with pytest.raises(ImpossibleEvidence):
+                network.query("d0", evidence=codes)
+            continue
+        assert network.log_probability(codes) == pytest.approx(math.log(weights.sum()), abs=1e-12)
+        found = network.posteriors(codes)
+        for i in range(8):
+            expected = np.bincount(rows[:, i], weights, 2) / weights.sum()
+            assert network.query(f"d{i}", evidence=codes).values == pytest.approx(expected, abs=1e-12)
+            assert found[f"d{i}"] == pytest.approx(expected, abs=1e-12)
+        free = value["f5"]
+        above = [int(parent[1:]) for parent in free.parents]
+        expected = weights @ np.exp(free.distribution.log_rows(rows[:, above])) / weights.sum()
+        assert found["f5"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_many_diseases_and_many_findings():
+    """A finding with few positive ones is exact, whatever is absent; too many are refused with the number."""
+    rng = np.random.default_rng(0)
+    value = two_layers(rng, 80, 250, 40, zeros=0.0)
+    network = BayesianNetwork._of(value)
+    ends = {node.name: (0, node.variable.size - 1) for node in value.nodes}
+    rising = {name: value[name].distribution.rising for name in ends if name[0] == "f"}
+    none = {f"f{j}": ends[f"f{j}"][0 if rising[f"f{j}"] else 1] for j in range(200)}
+    negative = network.log_probability(none)
+    by_hand = 0.0
+    for i in range(80):
+        chances = value[f"d{i}"].distribution.values.copy()
+        for name, code in none.items():
+            if f"d{i}" in value[name].parents:
+                chances *= value[name].distribution.causes[value[name].parents.index(f"d{i}")][:, code]
+        by_hand += math.log(chances.sum())
+    by_hand += sum(math.log(value[name].distribution.leak[code]) for name, code in none.items())
+    assert negative == pytest.approx(by_hand, rel=1e-12)
+    strong = {f"f{j}": ends[f"f{j}"][1 if rising[f"f{j}"] else 0] for j in range(200, 250)}
+    some = dict(list(strong.items())[:5])
+    assert network.query("d0", evidence={**none, **some}).values.sum() == pytest.approx(1)
+    with refuses(TooLarge, len(strong), "approximate") as refused:
+        network.query("d0", evidence={**none, **strong})
+    assert refused.value.cells > 2**27
+
+
+def counted(*states):
+    return min(sum(states), 3)
+
+
+@pytest.mark.usefixtures("no_table")
+def test_functions_are_automata(monkeypatch):
+    """A parity, a count and a threshold of 18 parents: what is left to be said fits into few states."""
+    names = [f"x{i}" for i in range(18)]
+    network = BayesianNetwork({**{x: [] for x in names}, "odd": names, "count": names}, states=[0, 1])
+    network.remove_node("count")
+    network.add_node("count", range(4), names)
+    for x in names:
+        network.set_cpt(x, [0.75, 0.25])
+    network.set_deterministic("odd", lambda *states: sum(states) % 2)
+    network.set_deterministic("count", counted)
+    monkeypatch.setattr(Deterministic, "table", _refused)
+    assert network.query("odd")[1] == pytest.approx((1 - 0.5**18) / 2, abs=1e-15)
+    expected = [math.comb(18, k) * 0.25**k * 0.75 ** (18 - k) for k in range(3)]
+    assert network.query("count").values == pytest.approx([*expected, 1 - sum(expected)], abs=1e-12)
+    assert network.query("odd", evidence={"count": 2})[0] == pytest.approx(1)
+    assert network.query("count", evidence={"odd": 0})[1] == pytest.approx(0, abs=1e-15)
 
 
 @pytest.mark.parametrize("n", WIDTHS)
@@ -473,8 +610,8 @@ def test_a_wide_node_beside_continuous_ones(n):
     assert (drawn["smoke"] == "yes").mean() == pytest.approx(weights[1], abs=0.06)
     found = network.approximate("smoke", evidence={"pulse": 68.0, "bed": "no"})
     assert found.standard_error.max() < 0.05
-    with refuses(TooLarge, "approximate"):
-        network.query("fever", evidence={"pulse": 68.0})
+    weights = weights * [1 - no_effect(n, "no"), 1 - no_effect(n, "yes")]
+    assert network.query("fever", evidence={"pulse": 68.0})["yes"] == pytest.approx(weights.sum())
 
 
 @pytest.mark.parametrize("n", [20, 60])

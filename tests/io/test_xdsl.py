@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from bayeskit._graphs.network import Network, Node, continuous, discrete
 from bayeskit._io.networks.xdsl import read_xdsl, xdsl_text
-from bayeskit._networks.analysis.distance import same_network
+from bayeskit._networks.analysis.compare_networks import same_network
 from bayeskit.errors import ModelFormatError, SettingError, SourceNote
 from bayeskit.networks import Deterministic, LinearGaussian, NoisyMax, Table
 from format_networks import GOLDEN, as_text, asymmetric, check_valid, networks, sample_files

@@ -401,5 +401,5 @@ def test_nodes_named_by_numbers_are_found_where_columns_are_text(make, method):
 
 def test_a_file_is_no_table_to_fit():
     for method in ("counts", "em"):
-        with pytest.raises(DataTypeError, match="not str"):
+        with pytest.raises(DataTypeError, match="'rows"):
             made().fit("rows.csv", method=method)

@@ -430,6 +430,33 @@ def test_standard_errors_are_honest(method, sharpness, n_samples):
     assert np.sqrt((off**2).mean()) > 0.5
 
 
+def rare_disease(prior=1e-6, n_signs=6):
+    """A disease that no sample has, and signs that hardly anybody shows without it."""
+    signs = [f"sign{i}" for i in range(n_signs)]
+    network = BayesianNetwork({"disease": [], **{s: ["disease"] for s in signs}}, states=["no", "yes"])
+    network.set_cpt("disease", [1 - prior, prior])
+    for sign in signs:
+        network.set_cpt(sign, [[0.99, 0.01], [0.05, 0.95]])
+    return network, dict.fromkeys(signs, "yes")
+
+
+def test_likelihood_weighting_says_what_its_samples_cannot_have_seen():
+    network, seen = rare_disease()
+    assert network.query("disease", evidence=seen)["yes"] > 0.999998
+    with pytest.warns(SuspectResult, match="query") as told:
+        found = network.approximate("disease", evidence=seen)
+    assert found["yes"] == 0
+    assert len(told) == 1 and "10000" in str(told[0].message)
+    assert told[0].filename == __file__
+    # Evidence that is merely improbable is met by the samples, and nothing is said of it.
+    common, seen = rare_disease(prior=0.2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert common.approximate("disease", evidence=seen)["yes"] == pytest.approx(1, abs=1e-6)
+        network.approximate("disease", evidence={"sign0": "no"})
+        network.approximate("sign0", soft={"sign1": [0.1, 0.2]})
+
+
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [

@@ -21,7 +21,15 @@ from bayeskit._report import picture as pictures
 from bayeskit._report.charts.legend import CHART_STYLES, wrapped
 from bayeskit._report.mixtures.component_chart import component_chart
 from bayeskit._report.scene import STYLES, Words, text_width
-from bayeskit.charts import cost_curve, curve_picture, reject_curve, reliability
+from bayeskit.charts import (
+    cost_curve,
+    curve_picture,
+    lift_curve,
+    precision_recall_curve,
+    reject_curve,
+    reliability,
+    roc_curve,
+)
 from bayeskit.datasets import load_dataset
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult, UsageError
 from refusals import refuses, warns_of
@@ -136,6 +144,7 @@ def every_chart(lang="en"):
     yield model.reliability(MELON.X, MELON.y, lang=lang)
     yield model.reject_curve(MELON.X, MELON.y, lang=lang)
     yield model.cost_curve(MELON.X, MELON.y, lang=lang)
+    yield model.explain(MELON.X.iloc[[3]], lang=lang).waterfall()
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -318,3 +327,60 @@ def test_lines_break_where_they_may():
     for line in wrapped("The quick brown fox jumps over the lazy dog", 90, 12.0):
         assert not line.startswith(" ") and not line.endswith(" ")
     assert all(not line.startswith("，") for line in wrapped("预测，" * 20, 60, 12.0))
+
+
+def enclosed(lines):
+    """The area within closed lines; a hole counts as negative."""
+    turned = ((x, y, np.roll(x, -1), np.roll(y, -1)) for x, y in (line.T for line in lines))
+    return sum(float((x * v - u * y).sum()) / 2 for x, y, u, v in turned)
+
+
+def test_borders_of_regions_are_smooth():
+    from bayeskit._report.charts.contours import loops
+
+    side = np.linspace(-2.0, 2.0, 81)
+    radius = np.hypot(*np.meshgrid(side, side))
+    ring = loops(side, side, np.minimum(1.5 - radius, radius - 0.5))
+    assert len(ring) == 2 and enclosed(ring) == pytest.approx(2 * np.pi, rel=1e-3)
+    assert enclosed(loops(side, side, radius)) == pytest.approx(16.0)  # all of the grid
+    assert not loops(side, side, -1.0 - radius)
+    pair = np.arange(2.0)
+    # Opposite corners are inside, and the middle decides whether they are joined.
+    assert len(loops(pair, pair, np.array([[2.0, -1.0], [-1.0, 2.0]]))) == 1
+    assert len(loops(pair, pair, np.array([[2.0, -3.0], [-3.0, 2.0]]))) == 2
+    chart = NaiveBayes().fit(IRIS.frame, target="class").regions("petallength", "petalwidth", grid=40)
+    areas = [series for series in chart.description().panels[0].series if hasattr(series, "loops")]
+    shown = sum(enclosed(area.loops) for area in areas if area.band == 0)
+    x, y = chart.x.axis(), chart.y.axis()
+    # The classes fill the axes, but for slivers where three of them meet.
+    assert shown == pytest.approx((x.high - x.low) * (y.high - y.low), rel=2e-3)
+
+
+def test_the_lines_without_a_model_end_where_they_cross():
+    chart = cost_curve([0, 0, 0, 1], [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.3, 0.7]], [0, 1])
+    panel = chart.description().panels[0]
+    dashed = [series for series in panel.series if series.dashed]
+    assert len(dashed) == 2
+    for series in panel.series:
+        assert float(series.y.max()) <= panel.y.high
+
+
+def test_ranking_curves_are_those_of_scikit_learn() -> None:
+    from sklearn import metrics
+
+    rng = np.random.default_rng(0)
+    hit = rng.random(400) < 0.1
+    p = np.clip(0.1 + 0.2 * hit + rng.normal(0, 0.1, 400), 0, 1).round(2)  # with ties
+    given = (np.where(hit, "yes", "no"), np.stack([1 - p, p], axis=1), ["no", "yes"])
+    roc, pr, lift = (curve(*given) for curve in (roc_curve, precision_recall_curve, lift_curve))
+    assert roc.area == pytest.approx(metrics.roc_auc_score(hit, p))
+    assert pr.area == pytest.approx(metrics.average_precision_score(hit, p)) and pr.share == hit.mean()
+    false, true, _ = metrics.roc_curve(hit, p, drop_intermediate=False)
+    assert roc.x == pytest.approx(false) and roc.y == pytest.approx(true)
+    for curve in (roc, pr):
+        assert curve.interval is not None and curve.interval[0] < curve.area < curve.interval[1]
+    top = p >= lift.threshold[np.searchsorted(lift.x, 0.1)]
+    assert lift.area == pytest.approx(hit[top].mean() / hit.mean())
+    assert lift.y[-1] == 1.0 and "yes" in lift.svg() and roc_curve(*given, lang="zh").svg()
+    one_class = (["no"] * 400, *given[1:])
+    assert np.isnan(roc_curve(*one_class, label="yes").area)

@@ -15,16 +15,27 @@ import pytest
 from bayeskit import TAN
 from bayeskit._messages import COMMAND_LINE, speaking
 from bayeskit._report.comparison_report import verdict
-from bayeskit._report.comparison_report.comparison import Column, JudgedRows, Measure, Table
+from bayeskit._report.comparison_report.class_figures import thresholds
+from bayeskit._report.comparison_report.comparison import (
+    Column,
+    Difference,
+    JudgedRows,
+    Measure,
+    SimplerModel,
+    Table,
+)
 from bayeskit._report.comparison_report.comparison_page import Findings, RowShown, as_page
 from bayeskit._report.comparison_report.comparison_words import GLOSSARY, WORDS
+from bayeskit._report.comparison_report.profiles import ColumnProfile, Relation
 from bayeskit._report.comparison_report.sections import confusion_html, outcomes
 from bayeskit._report.comparison_report.standings import bars_plot, bars_svg
-from bayeskit._report.comparison_report.verdict import ceiling_text, name_of
+from bayeskit._report.comparison_report.verdict import ceiling_text, name_of, rule_text, simpler_text
+from bayeskit._report.page_style import SCRIPT
 from bayeskit.charts import Panel, Points
 from bayeskit.comparison import Comparison, ModelStanding
 from bayeskit.decision import bayes_risk
 from bayeskit.explanations import information
+from refusals import unnamed
 
 EVIL = "<script>alert('x')</script>&\"{0}\x07"
 VOID = {"meta", "br", "rect", "path"}
@@ -90,6 +101,11 @@ def findings(found: Comparison) -> Findings:
         f"bayeskit {EVIL}",
         {"bayeskit": "1"},
         (EVIL,),
+        profiles=tuple(
+            ColumnProfile(name, 3, 1, 24, (EVIL, None), np.full((2, 2), 0.5), middle, Measure(0.1, 0.02))
+            for name, middle in ((EVIL, None), ("x", (0.0, 1.0, 2.0)))
+        ),
+        relations=(Relation(EVIL, "x", 0.5),),
     )
 
 
@@ -123,13 +139,16 @@ def test_the_page_stands_alone_and_every_name_is_escaped(lang: str) -> None:
     page = as_page(findings(comparison(lang=lang)))
     seen = Nesting()
     seen.feed(page)
-    assert not seen.open and not {"script", "img", "link", "iframe", "i"} & set(seen.tags)
+    assert not seen.open and not {"img", "link", "iframe", "i"} & set(seen.tags)
+    # One script, ours, which sorts tables; nothing is shown by it, and it reads nothing from elsewhere.
+    assert page.count("<script>") == seen.tags.count("script") == 1 and f"<script>{SCRIPT}</script>" in page
     assert seen.links == {f"#{anchor}" for anchor in seen.ids} and len(seen.ids) == len(GLOSSARY)
     addresses = set(re.findall(r"https?://[^\s\"'<]+", page))
     assert addresses <= {"http://www.w3.org/2000/svg"} and "url(" not in page and "@import" not in page
     assert "\x07" not in page and page.count("&lt;script&gt;") > 10
-    assert seen.tags.count("svg") == 3 and seen.tags.count("h2") == 11
+    assert seen.tags.count("svg") == 10 and seen.tags.count("h2") == 15
     for key in (
+        "by_class",
         "read",
         "compare",
         "confusion",
@@ -170,7 +189,7 @@ def test_the_verdict_tells_ties_as_ties() -> None:
     )
     useless = (standing("nb", 0.4, p=None),)
     assert "no better than always saying no (33.3%)" in verdict(comparison(**base, standings=useless))
-    assert "梯度提升与它难分高下" in verdict(comparison(**base, lang="zh"))
+    assert "梯度提升与它无显著差异" in verdict(comparison(**base, lang="zh"))
     even = (standing("boosting", 0.1, p=None), standing("nb", 0.1))
     assert verdict(comparison(**base, standings=even)).endswith("; gradient boosting cannot be told from it.")
 
@@ -188,11 +207,85 @@ def test_a_rare_class_may_be_known_though_no_error_is_saved(auc: Measure, tellin
         assert ("--loss" in verdict(found)) is telling
 
 
-def test_very_many_columns_unfold() -> None:
-    few, many = (tuple(Column(f"c{j}", "table", 2, 0) for j in range(n)) for n in (30, 33))
-    assert "<details>" not in as_page(findings(comparison(columns=few)))
+def test_columns_unfold() -> None:
+    many = tuple(Column(f"c{j}", "table", 2, 0) for j in range(33))
     page = as_page(findings(comparison(columns=many)))
-    assert "<summary>3 more columns</summary>" in page and all(f">{c.name}<" in page for c in many)
+    assert "<summary>All 33 columns</summary>" in page
+    inside = page.partition("<summary>All 33 columns")[2].partition("</details>")[0]
+    assert all(f">{c.name}<" in inside for c in many)
+
+
+def kinds(found: Comparison) -> dict[str, str]:
+    return {each.kind: each.text for each in found.cautions}
+
+
+def test_what_is_suspect_is_warned_of() -> None:
+    found = comparison(600, target="y", classes=("no", "yes"))
+    assert set(kinds(found)) == {"too_doubtful"}  # whose posteriors are drawn up without regard to the truth
+    leaking = replace(
+        found, columns=(replace(found.columns[0], name="after", tells=0.993), *found.columns[1:])
+    )
+    assert not unnamed(kinds(leaking)["leak"], "after", "99.3%", "exclude")
+    with speaking("en", COMMAND_LINE):
+        assert "--drop 'after'" in kinds(leaking)["leak"]
+    assert "after" in as_page(findings(leaking)).partition("<ul")[2].partition("</ul>")[0]
+    good = (standing("nb", 0.001, p=None),)
+    assert not unnamed(kinds(replace(found, standings=good))["perfect"], "0.10%")
+    assert "perfect" not in kinds(replace(leaking, standings=good))
+    small = comparison(60, target="y", classes=("no", "yes"))
+    assert not unnamed(kinds(small)["few"], 60, "4.7%", "20.1%") and "12" in kinds(small)["folds"]
+    no_gain = replace(found, lift=Difference(0.01, -0.02, 0.04))
+    assert not unnamed(kinds(no_gain)["useless"], "+1.0", "−2.0", "+4.0")
+    stopped = replace(found, stopped="time", unfinished=("AODE()", "forest"), sample=500)
+    assert not unnamed(kinds(stopped)["time"], "AODE()", "forest") and not unnamed(
+        kinds(stopped)["sample"], 500, 600
+    )
+    assert {"warnings", "why", "lift"} <= set(stopped.to_dict())
+
+
+def test_rare_classes_are_told_of_by_themselves() -> None:
+    n = 2000
+    truth = (np.arange(n) % 200 == 0).astype(np.intp)
+    p = np.where(truth, 0.3, 0.01)
+    p[:400:200] = 0.8
+    p[7] = 0.9
+    held = JudgedRows(np.arange(n), truth, np.stack([1 - p, p], axis=1))
+    found = comparison(n, target="y", classes=("no", "yes"), held=held, class_counts=(1990, 10))
+    said = kinds(found)["rare"]
+    assert not unnamed(said, "yes", 10, "0.50%", "20%", "67%")  # two of ten are found, one is a false alarm
+    rare = found.by_class[1]
+    assert (rare.rows, rare.said, rare.found) == (10, 3, 2)
+    assert (rare.recall, rare.f1) == (0.2, pytest.approx(4 / 13)) and rare.precision == pytest.approx(2 / 3)
+    assert rare.recall_interval == pytest.approx((0.0567, 0.5098), abs=1e-4)
+    never = replace(held, posterior=np.stack([np.full(n, 0.99), np.full(n, 0.01)], axis=1))
+    assert not unnamed(kinds(replace(found, held=never))["never"], "yes", 10, "0.50%", "loss")
+    by_cost = thresholds(found, 1)
+    assert [each.posterior for each in by_cost[:2]] == [0.5, pytest.approx(1 / 3)]
+    five = next(each for each in by_cost if each.ratio == 5)
+    assert (five.recall, five.cost) == (1.0, pytest.approx(1 / n))  # from 1/6 on all ten and one false alarm
+    assert five.half == pytest.approx((8 * 5 + 1) / n) and five.fixed == pytest.approx(50 / n)
+
+
+@pytest.mark.parametrize(("shift", "kind"), [(0.0, None), (0.1, "too_sure"), (-0.1, "too_doubtful")])
+def test_probabilities_that_do_not_hold_are_told(shift: float, kind: str | None) -> None:
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.6, 0.9, 4000)
+    truth = (rng.random(4000) >= p).astype(np.intp)
+    given = p + shift
+    held = JudgedRows(np.arange(4000), truth, np.stack([given, 1 - given], axis=1))
+    found = kinds(comparison(4000, target="y", classes=("no", "yes"), held=held))
+    assert {"too_sure", "too_doubtful", "uneven"} & set(found) == ({kind} if kind else set())
+
+
+def test_the_rule_is_stated_and_what_a_simpler_model_costs() -> None:
+    same = SimplerModel("nb", Difference(0.012, -0.004, 0.028), Difference(0.02, 0.0, 0.04))
+    both = (standing("tan", 0.1, p=None), standing("nb", 0.112))
+    found = comparison(target="y", standings=both, pick="tan", simpler=same, qualified=("tan", "nb"))
+    assert not unnamed(rule_text(found), "0.05", "log-loss", 2, "TAN()", "NaiveBayes()")
+    assert not unnamed(simpler_text(found), "NaiveBayes()", "+1.2", "−0.4", "+2.8", "+0.02")
+    page = unescape(as_page(findings(found)))
+    assert rule_text(found) in page and simpler_text(found) in page
+    assert simpler_text(replace(found, simpler=None)) not in ("", simpler_text(found))
 
 
 def test_a_ceiling_that_was_surpassed_is_not_one() -> None:

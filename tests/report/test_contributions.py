@@ -15,12 +15,15 @@ from bayeskit import (
     TAN,
     AnDE,
     AutoBayes,
+    BayesNetClassifier,
     GaussianBayes,
+    LogLinearBayes,
     MultinomialNB,
     NaiveBayes,
     WeightedNB,
 )
-from bayeskit.errors import UnseenClass
+from bayeskit.datasets import load_dataset
+from bayeskit.errors import SettingError, UnseenClass, UsageError
 from refusals import refuses
 
 
@@ -133,3 +136,66 @@ def test_blocks_frames_and_names() -> None:
     assert found.of("a")["u"] == pytest.approx([np.log(2.0)])
     with refuses(UnseenClass, "c", "a", "b"):
         found.of("c")
+
+
+def page_rows(page):
+    """The cells of the lines between the prior and the totals, by name."""
+    return {row[0]: row for row in page.page().rows}
+
+
+EXPLAINING = [
+    NaiveBayes(),
+    TAN(),
+    AODE(),
+    KDB(),
+    BayesNetClassifier(),
+    AutoBayes(),
+    LogLinearBayes(),
+    GaussianBayes(),
+    AnDE(n=2),
+    NaiveBayes(calibration="temperature"),
+]
+
+
+@pytest.mark.parametrize("model", EXPLAINING, ids=lambda model: repr(model)[:40])
+def test_the_bars_of_a_waterfall_add_up_to_the_posterior_and_fall_in_weight(model):
+    data = load_dataset("iris" if isinstance(model, GaussianBayes) else "melon3")
+    model.fit(data.X, data.y)
+    for place in (0, 5, 11):
+        page = model.explain(data.X.iloc[[place]])
+        for most in (1, 12):
+            chart = page.waterfall(most)
+            posterior = page.calibrated or page.posterior
+            a, b = page.ranking[:2]
+            assert chart.log_odds == pytest.approx(np.log(posterior[a]) - np.log(posterior[b]), abs=1e-9)
+            assert chart.probabilities[1] == posterior[a]
+        sizes = [abs(page.odds_of(each.factors)) for each in page.by_weight]
+        assert sizes == sorted(sizes, reverse=True) and len(sizes) == len(page.attributes)
+
+
+def test_attributes_that_say_nothing_are_one_line_whose_factors_still_multiply_to_the_product():
+    says = {"a": list("uuvvuuvv"), "b": list("uvuvuvuv"), "same": list("kkkkkkkk"), "even": list("stststst")}
+    y = ["no", "no", "yes", "yes", "no", "no", "yes", "yes"]
+    model = NaiveBayes().fit(says, y)
+    row = {"a": "v", "b": "v", "same": "k", "even": "t"}
+    page, whole = model.explain(row), model.explain(row, all=True)
+    assert list(page_rows(page)) == ["P(y)", "a", "… 3 attributes"]
+    assert list(page_rows(whole))[:2] == ["P(y)", "a"] and len(page_rows(whole)) == 5
+    folded = page.page().rows[-1]
+    assert float(folded[2]) == pytest.approx(0.25, rel=1e-3) and folded[-1] == "0"
+    (note,) = [note for note in page.page().notes if note.startswith("… 3 attributes")]
+    assert all(name in note for name in ("b", "same", "even")) and "all=True" in note
+    assert page.to_dict() == whole.to_dict() and "even" not in [r[0] for r in page.page().rows]
+    assert "even" in whole.to_html() and "even" in whole.to_latex()
+    assert [step.name for step in page.waterfall().steps] == ["P(y)", "a = v", "… 3 attributes"]
+    # One class alone, and a row that is impossible in every class, have no odds.
+    with refuses(UsageError, "only"):
+        NaiveBayes().fit({"a": ["u"]}, ["only"]).explain({"a": "u"}).waterfall()
+    with refuses(SettingError, "most", 0):
+        page.waterfall(0)
+    never = NaiveBayes(smoothing=0).fit({"a": ["u", "v"], "b": ["u", "v"]}, ["no", "yes"])
+    with refuses(UsageError, "0"):
+        never.explain({"a": "u", "b": "v"}).waterfall()
+    assert "<svg" not in never.explain({"a": "u", "b": "v"})._repr_html_()
+    sure = never.explain({"a": "u", "b": "u"}).waterfall()
+    assert sure.log_odds == np.inf and "+∞" in sure.svg() and "nan" not in sure.svg()

@@ -212,4 +212,6 @@ def test_the_pictures_of_the_guide_are_what_their_script_draws():
         pytest.skip("the documentation is not part of this copy")
     script = runpy.run_path(str(folder / "make_networks.py"))
     for name in script["PICTURES"]:
-        assert script["picture"](name) == (folder / f"{name}.svg").read_text(encoding="utf-8")
+        for lang, ending in script["LANGUAGES"].items():
+            drawn = (folder / f"{name}{ending}.svg").read_text(encoding="utf-8")
+            assert script["picture"](name, lang) == drawn

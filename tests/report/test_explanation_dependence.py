@@ -275,7 +275,7 @@ def test_an_average_without_a_super_parent_is_naive_bayes() -> None:
     e = check(model, row)
     assert (e.form, e.average, e.prior_source) == ("alone", None, "counts")
     assert all(a.given == () for a in e.attributes)
-    assert "naive Bayes answers" in str(e)
+    assert "naive Bayes is used" in str(e)
     assert "由朴素贝叶斯作答" in str(model.explain(row, lang="zh"))
 
 

@@ -169,6 +169,7 @@ CASES: Cases = {
     "rejected": (lambda: decide([[0.5, 0.5]], reject=0.25, actions=["a", "b", EVIL]), ["1 rejected", "0.25"]),
     "posterior": (lambda: POSTERIOR, ["P(b | x)", "0.75", "0.5"]),
     "explanation": (lambda: naive().explain(ROW), ["height"]),
+    "summary": (lambda: naive().summary(), ["height"]),
     "contributions": (
         lambda: naive().contributions({k: [v] for k, v in ROW.items()}),
         ["(prior)", "log-odds"],

@@ -21,7 +21,7 @@ import bayeskit._report.mixtures as mixtures
 from bayeskit import GaussianMixture, NaiveBayes
 from bayeskit._markup import plain
 from bayeskit._report.charts.axis import Scale, shortened
-from bayeskit._report.charts.plot import START, STOP, Cells, Conversion, Lane, Ring, Rulers, Tag
+from bayeskit._report.charts.plot import START, STOP, Area, Cells, Conversion, Lane, Ring, Rulers, Tag
 from bayeskit._report.charts.plot_scene import MOST_POINTS
 from bayeskit._report.mixtures.component_chart import component_chart
 from bayeskit._report.scene import Line, Rectangle, Words, text_width
@@ -49,6 +49,12 @@ def every_picture(lang):
         iris.reliability(IRIS.X, IRIS.y, n_bins=4, lang=lang),
         mushrooms.reject_curve(MUSHROOM.X, MUSHROOM.y, lang=lang),
         melons.cost_curve(MELON.X, MELON.y, lang=lang),
+        melons.explain(MELON.X.iloc[[3]], lang=lang).waterfall(),
+        iris.explain(IRIS.X.iloc[[70]], lang=lang).waterfall(most=2),
+        NaiveBayes(smoothing=0)
+        .fit(MUSHROOM.X, MUSHROOM.y)
+        .explain(MUSHROOM.X.iloc[[0]], lang=lang)
+        .waterfall(),
     ]
     yield from (chart.picture() for chart in described)
     mixture = GaussianMixture(3, random_state=0).fit(IRIS.X)
@@ -101,8 +107,9 @@ def check_series_on_axes(axes, panel):
                 assert any(at.shape == wanted.shape and np.array_equal(at, wanted) for at in offsets)
                 assert not Counter(series.texts) - texts
             case Bars():
-                for at, value, width in zip(series.at, series.values, series.width, strict=True):
-                    box = (0.0, at - width / 2, value, width)
+                base = np.zeros(len(series.at)) if series.base is None else series.base
+                for at, begin, value, width in zip(series.at, base, series.values, series.width, strict=True):
+                    box = (begin, at - width / 2, value - begin, width)
                     wanted = box if series.horizontal else (box[1], box[0], box[3], box[2])
                     assert any(np.allclose(found, wanted) for found in boxes)
                 assert not Counter(filter(None, series.texts)) - texts
@@ -114,6 +121,10 @@ def check_series_on_axes(axes, panel):
                 key = series.colours * 5 + series.bands
                 colours = np.asarray(image.get_array()).reshape(-1, 3)
                 assert len(np.unique(colours, axis=0)) == len(np.unique(key))
+            case Area():
+                corners = sum(len(loop) + 1 for loop in series.loops)
+                paths = [p.get_path().vertices for p in axes.patches if not hasattr(p, "get_bbox")]
+                assert any(len(path) == corners and np.isin(series.loops[0], path).all() for path in paths)
             case Ring():
                 paths = [p.get_path().vertices for p in axes.patches if not hasattr(p, "get_bbox")]
                 assert any(np.array_equal(path, series.points) for path in paths)
@@ -212,7 +223,7 @@ def counted_marks(series):
         case Cells():
             key = series.colours * 5 + series.bands
             return Counter(boxes=int((np.diff(key, axis=1) != 0).sum()) + len(key))
-        case Ring():
+        case Area() | Ring():
             return Counter(lines=1)
         case Tag():
             return Counter(boxes=1, words=1)
@@ -343,7 +354,16 @@ def test_no_chart_draws_by_itself():
         assert not TOOLS & names, f"{name} draws with {sorted(TOOLS & names)}"
         calls = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
         assert not {"set_xlabel", "set_title", "annotate", "errorbar", "imshow", "scatter"} & calls, name
-    assert found == {"ClassProfile", "CostCurve", "Nomogram", "Regions", "RejectCurve", "Reliability"}
+    assert found == {
+        "ClassProfile",
+        "CostCurve",
+        "Nomogram",
+        "RankingCurve",
+        "Regions",
+        "RejectCurve",
+        "Reliability",
+        "Waterfall",
+    }
 
 
 @dataclass(frozen=True)

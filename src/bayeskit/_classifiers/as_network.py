@@ -57,6 +57,18 @@ def _as_network(classifier: CountClassifier) -> BayesianNetwork:
 is_network = property(_as_network)
 
 
+def single_network(classifier: CountClassifier) -> BayesianNetwork:
+    """Return the network of a fitted classifier; one whose model is not a single network is refused."""
+    classifier._reader("explore")
+    network: BayesianNetwork | None = getattr(classifier, "network_", None)
+    if network is None:
+        raise UsageError(
+            "{kind} is not a single network. Use NaiveBayes, TAN or BayesNetClassifier.",
+            kind=type(classifier).__name__,
+        )
+    return network
+
+
 def network_of_model(model: Model, columns: Sequence[Name] = ()) -> Network:
     """Return P(c) and the conditionals of a model as nodes; ``columns`` names the columns of a block.
 

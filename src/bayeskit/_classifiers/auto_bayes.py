@@ -202,6 +202,7 @@ class AutoBayes(CountClassifier):
         The log-loss of the stack on the same rows. With many classes of a few rows each it is still hopeful.
     members_ : dict from member to the fitted classifier
     stopped_early_ : tuple of the members that the time limit left out
+    notes_ : list of what was chosen from some of the rows or columns; tables are counted from all rows
     held_ : what rows chose; later batches keep it and change counts only
 
     References
@@ -303,6 +304,20 @@ class AutoBayes(CountClassifier):
         return found
 
     @property
+    def notes_(self) -> list[str]:
+        """What was chosen from some of the rows or columns only. All tables are counted from all rows."""
+        total, members = self.statistics_.total, self.members_
+        found: list[str] = []
+        if "trees" in members and total > MOST_ROWS:
+            found.append(f"splits of trees from at most {MOST_ROWS} rows")
+        for member in members.values():
+            found += member.notes_ if isinstance(member, LogLinearBayes) else []
+        n_judged = _most_judged(self.statistics_.schema)
+        if total > n_judged:
+            found.append(f"weights of members from at most {n_judged} rows")
+        return found
+
+    @property
     def members_(self) -> dict[str, CountClassifier]:
         """The members as classifiers of their own, with their counts: to predict, explain and save each.
 
@@ -392,8 +407,8 @@ class AutoBayes(CountClassifier):
         if left:
             warnings.warn(
                 SuspectResult(
-                    "time_limit is {time_limit:g} s, and it was over before all members were fitted: {left} had to be "
-                    "left out. Give more time, or effort='fast'.",
+                    "time_limit is {time_limit:g} s, which ended before all members were fitted: {left} had to be "
+                    "left out. Allow more time, or use effort='fast'.",
                     time_limit=float(self.time_limit or 0.0),
                     left=Joined(map(repr, left)),
                 ),
@@ -411,7 +426,7 @@ class AutoBayes(CountClassifier):
         if statistics.total < FEW_TO_JUDGE:
             rows = single_rows(rows)
         assert rows.target is not None
-        n_judged = max(min(_MOST_JUDGED, _MOST_ANSWERS // max(statistics.schema.n_classes, 1)), 100)
+        n_judged = _most_judged(statistics.schema)
         some = np.arange(0, rows.n_rows, -(-rows.n_rows // n_judged))
         part = rows.take(some)
         target, weights = rows.target[some].astype(np.intp), part.row_weights
@@ -467,6 +482,11 @@ class AutoBayes(CountClassifier):
                 members=tuple(members),
                 names=known,
             )
+
+
+def _most_judged(schema: Schema) -> int:
+    """Return on how many rows the members are weighed, at most."""
+    return max(min(_MOST_JUDGED, _MOST_ANSWERS // max(schema.n_classes, 1)), 100)
 
 
 def single_rows(rows: Chunk) -> Chunk:

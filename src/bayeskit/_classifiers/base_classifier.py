@@ -1,9 +1,10 @@
-"""Methods that all classifiers share: explanations, credible intervals, charts."""
+"""What a fitted classifier tells of itself: explanations, credible intervals, charts, the steps of EM."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,27 +13,30 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from bayeskit._classifiers.input_checks import labels_of
 from bayeskit._classifiers.notebook import html_repr, mimebundle
-from bayeskit._data.table import Table, open_table
+from bayeskit._data.table import Table
 from bayeskit._schema import Label, Name, Schema
 from bayeskit.errors import SettingError
 from bayeskit.typing import Floats, LabelsLike, LossLike, RowLike, Seed, TableLike
 
 if TYPE_CHECKING:
-    from bayeskit._classifiers.picture_data import RegionSettings
-    from bayeskit._conditionals.posterior_draws import Draws
+    from bayeskit._fitting.fitted_state import FittedState
+    from bayeskit._fitting.lazy_state import LazyState
+    from bayeskit._fitting.model import Model
     from bayeskit._report.charts.class_profile import ClassProfile
     from bayeskit._report.charts.decision_curves import CostCurve, RejectCurve
     from bayeskit._report.charts.nomogram import Nomogram
     from bayeskit._report.charts.regions import Regions
     from bayeskit._report.charts.reliability_chart import Reliability
     from bayeskit._report.contributions import Contributions
+    from bayeskit._report.explanation import Explanation
     from bayeskit._report.novelty_report import Novelty
     from bayeskit._report.posterior_interval import PosteriorInterval
     from bayeskit._report.value_of_information import Questions
+    from bayeskit._statistics.statistics import Statistics
 
 
 class BaseClassifier(ClassifierMixin, BaseEstimator):
-    """The base class of all classifiers. Subclasses implement the hooks at its end.
+    """What a fitted classifier tells of itself. What it tells of is at the end: :class:`CountClassifier` has it.
 
     Charts are values that hold their numbers. ``svg()`` returns SVG text, ``save(path)`` writes a file (.png
     and .pdf need Matplotlib, .svg needs nothing), ``plot(ax)`` draws with Matplotlib, and notebooks show
@@ -57,6 +61,45 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         return labels_of(schema, self._class_dtype)
 
     # -- explanations --------------------------------------------------------------------------
+
+    def explain(
+        self,
+        row: RowLike,
+        *,
+        lang: str = "en",
+        loss: LossLike = None,
+        reject: float | None = None,
+        actions: Sequence[Label] | None = None,
+        all: bool = False,
+    ) -> Explanation:
+        """Explain the prediction of one row: the prior, and each attribute's factor with the counts behind
+        it.
+
+        If attributes have parents, a factor is P(x | c, parents). For AODE, the explanation shows the
+        posterior and the share of each super-parent. Any other model is explained by leaving out one value at
+        a time. The posterior shown is the one before ``calibration``; the calibrated posterior follows below
+        it.
+
+        Parameters
+        ----------
+        row : mapping from column to value, list, or a table of one row
+        lang : "en" or "zh"
+        loss, reject, actions
+            As in :func:`bayeskit.decision.decide`. The risk of each action is then shown as well.
+        all : bool, default=False
+            Show attributes that have the same factor in every class, too.
+
+        Returns
+        -------
+        Explanation
+            Print it or show it in a notebook. It also has ``waterfall``, ``to_html``, ``to_latex``, ``to_json``
+            and ``to_dict``.
+        """
+        from bayeskit._classifiers.explain_rows import explained
+
+        page = replace(explained(self, self._open_row(row), lang), all=all)
+        plain = loss is None and reject is None and actions is None
+        return page if plain else page.with_loss(loss, reject, actions)
 
     def contributions(self, X: TableLike, against: Label | None = None) -> Contributions:
         r"""Return what each attribute adds to the log-odds of each class. The class prior comes first.
@@ -93,10 +136,11 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         >>> model.contributions([["a"]]).of("yes")["x0"].round(4)  # ln((3/4) / (1/3))
         array([0.8109])
         """
+        from bayeskit._classifiers.explain_rows import contribution_logs
         from bayeskit._report.contributions import contributions_of
 
         classes = tuple(self.classes_.tolist())
-        columns, logs = self._contribution_logs(self._open(X))
+        columns, logs = contribution_logs(self, self._open(X))
         return contributions_of(columns, classes, logs, against)
 
     def ask_next(
@@ -132,7 +176,9 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         >>> model.ask_next({"色泽": "青绿"}, costs={"纹理": 1}).best
         '脐部'
         """
-        return self._questions({} if row is None else row, costs, loss, lang)
+        from bayeskit._classifiers.explain_rows import questions
+
+        return questions(self, {} if row is None else row, costs, loss, lang)
 
     def novelty(self, X: TableLike, n_samples: int = 2000, random_state: Seed = 0) -> Novelty:
         """Return how unusual rows are: their log P(x) compared with that of rows sampled from the model.
@@ -156,11 +202,14 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         >>> (found.share < 0.1).tolist(), (found.conflict > 0).tolist()
         ([False, True, True], [False, True, False])
         """
+        from bayeskit._classifiers.explain_rows import novelty_of
+
         if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
             raise SettingError(
                 "n_samples is {n_samples!r}; give a whole number of at least 1.", n_samples=n_samples
             )
-        return self._strangeness(self._open(X), int(n_samples), random_state)
+        model, reader = self._model, self._reader("novelty")
+        return novelty_of(model, reader, self._open(X), int(n_samples), random_state, type(self).__name__)
 
     def predict_interval(
         self, X: TableLike, level: float = 0.9, *, n_samples: int = 1000, random_state: Seed = 0
@@ -210,7 +259,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         0.83 0.63 0.97
         0.9 0.89 0.91
         """
-        from bayeskit._classifiers.intervals import checked_interval, quantiles
+        from bayeskit._classifiers.intervals import checked_interval, posterior_draws, quantiles
         from bayeskit._conditionals.posterior_draws import Draws
         from bayeskit._report.posterior_interval import PosteriorInterval
 
@@ -218,7 +267,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         posterior = self.predict_proba(X)  # also checks X
         tail = 0.5 * (1.0 - level)
         found = np.empty((3, *posterior.shape))
-        for rows, shares in self._posterior_draws(self._open(X), Draws(seed, n)):
+        for rows, shares in posterior_draws(self, self._open(X), Draws(seed, n)):
             found[:, rows] = quantiles(shares, (tail, 0.5, 1.0 - tail))
         labels = tuple(self.classes_.tolist())
         return PosteriorInterval(labels, level, posterior, found[0], found[2], found[1], n)
@@ -265,7 +314,9 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         >>> round(chart.probability(chart.total), 9) == round(float(model.predict_proba([["a", 1.2]])[0, 1]), 9)
         True
         """
-        return self._nomogram(label, against, row, most, lang)
+        from bayeskit._classifiers.picture_data import nomogram_of
+
+        return nomogram_of(self, label, against, row, most, lang)
 
     def class_profile(
         self, attributes: Sequence[Name] | None = None, *, most: int = 8, lang: str = "en"
@@ -287,7 +338,9 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         >>> model.class_profile()["x0"].shares.round(3).tolist()
         [[0.5, 0.5], [1.0, 0.0]]
         """
-        return self._class_profile(attributes, most, lang)
+        from bayeskit._classifiers.picture_data import class_profile_of
+
+        return class_profile_of(self, attributes, most, lang)
 
     def regions(
         self,
@@ -321,9 +374,9 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         >>> model.regions("x1", "x0", grid=3).chosen.tolist()
         [[0, 1, 1], [0, 1, 1]]
         """
-        from bayeskit._classifiers.picture_data import RegionSettings
+        from bayeskit._classifiers.picture_data import RegionSettings, counted_regions
 
-        return self._regions(RegionSettings(x, y, given, rows, labels, grid, lang))
+        return counted_regions(self, RegionSettings(x, y, given, rows, labels, grid, lang))
 
     def reliability(
         self,
@@ -450,9 +503,9 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
 
     # -- hooks ---------------------------------------------------------------------------------
 
+    @abstractmethod
     def _open(self, X: TableLike) -> Table:
         """Open rows in memory."""
-        return open_table(X)
 
     def _open_row(self, row: RowLike) -> Table:
         """Open one row."""
@@ -471,6 +524,25 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.string = True
         return tags
 
+    def _arithmetic(self, table: Table, lang: str) -> Explanation:
+        """Return the page of one row, before calibration."""
+        from bayeskit._classifiers.explain_rows import arithmetic
+
+        return arithmetic(self, table, lang)
+
+    def _card(self) -> str:
+        """Return HTML that describes the fitted model."""
+        from bayeskit._classifiers.notebook import card
+
+        return card(self)
+
+    # -- what is told of -----------------------------------------------------------------------
+
+    # What a lazy classifier follows; None if it was fitted.
+    _lazy: LazyState | None = None
+    # Held for display, not for predictions: models that differ only in these can be merged.
+    _not_choices = frozenset({"losses", "scores", "completion", "chosen_from"})
+
     @property
     @abstractmethod
     def schema_(self) -> Schema:
@@ -481,37 +553,24 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     def held_(self) -> dict[str, Any]:
         """The choices made from rows, which later batches keep."""
 
+    @property
+    @abstractmethod
+    def statistics_(self) -> Statistics:
+        """The raw counts and sums, without smoothing."""
+
+    @property
+    @abstractmethod
+    def _model(self) -> Model:
+        """The probabilities that were estimated."""
+
+    @abstractmethod
+    def _reader(self, verb: str) -> FittedState:
+        """Return what knows how rows are read, counted here or lazily."""
+
+    @abstractmethod
+    def _calibrated(self, log_share: Floats, schema: Schema) -> Floats:
+        """Return calibrated log-posteriors for plain ones."""
+
     @abstractmethod
     def predict_proba(self, X: TableLike) -> Floats:
         """Return P(c | x) of each row: shape (n, K)."""
-
-    @abstractmethod
-    def _card(self) -> str:
-        """Return HTML that describes the fitted model."""
-
-    @abstractmethod
-    def _contribution_logs(self, table: Table) -> tuple[tuple[Name, ...], Floats]:
-        """Return the columns, and the logarithms whose sum over them is log P(c, x): shape (n, columns, K)."""
-
-    @abstractmethod
-    def _questions(
-        self, row: RowLike, costs: Mapping[Any, float] | None, loss: LossLike, lang: str
-    ) -> Questions: ...
-
-    @abstractmethod
-    def _strangeness(self, table: Table, n_samples: int, random_state: Seed) -> Novelty: ...
-
-    @abstractmethod
-    def _posterior_draws(self, table: Table, draws: Draws) -> Iterator[tuple[Any, Floats]]:
-        """Yield blocks: the indices of some rows, and their P(c | x) under every draw, shape (rows, draws, K)."""
-
-    @abstractmethod
-    def _nomogram(
-        self, label: Label | None, against: Label | None, row: RowLike | None, most: int, lang: str
-    ) -> Nomogram: ...
-
-    @abstractmethod
-    def _class_profile(self, attributes: Sequence[Name] | None, most: int, lang: str) -> ClassProfile: ...
-
-    @abstractmethod
-    def _regions(self, view: RegionSettings) -> Regions: ...

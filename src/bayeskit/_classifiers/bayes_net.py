@@ -287,7 +287,7 @@ class BayesNetClassifier(GraphClassifier):
         for name in ("markov_blanket", "conditional"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise SettingError(
-                    "{name} is {value!r}; it is True or False.", name=name, value=getattr(self, name)
+                    "{name} is {value!r}; it must be True or False.", name=name, value=getattr(self, name)
                 )
         self._search().check()
 

@@ -1,37 +1,34 @@
-"""The scikit-learn interface shared by all classifiers that are estimated from counts."""
+"""The scikit-learn interface shared by all classifiers that are estimated from counts.
+
+Its verbs are thin. What they do are functions of the classifier: ``learn_rows`` learns from sources, ``streams`` from
+single rows, ``answer_rows`` answers. What a model tells of itself is in its base, ``base_classifier``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from bayeskit._classifiers.answer_rows import answer, joint_of, left_out, log_evidence, write_answers
 from bayeskit._classifiers.base_classifier import BaseClassifier
 from bayeskit._classifiers.input_checks import (
-    announced,
     check_announced,
-    check_same_settings,
-    dtype_of_target,
+    mergeable,
     not_fitted,
     plain_dtype,
+    refuse_lazy,
     refuse_sparse,
     require_y,
-    warn_of_impossible,
 )
-from bayeskit._classifiers.semi_supervision import (
-    all_labelled,
-    check_unlabelled,
-    complete,
-    label_source,
-    numbering,
-    parted,
-)
+from bayeskit._classifiers.learn_rows import count_for, fit_first, fit_source, follow_source, learn
+from bayeskit._classifiers.semi_supervision import all_labelled, check_unlabelled
 from bayeskit._classifiers.streams import (
     WaitingRows,
     count_waiting,
@@ -40,40 +37,33 @@ from bayeskit._classifiers.streams import (
     predict_proba_one,
     take_away,
 )
-from bayeskit._conditionals.class_prior import choose, log_normalise, normalise
-from bayeskit._counting.backend import backend_of, rows_for_choices, thread_count
+from bayeskit._counting.backend import thread_count
 from bayeskit._data.database_url import DatabaseTable, names_database
-from bayeskit._data.encoded import Chunk, EncodedTable
-from bayeskit._data.formats import Unsure
+from bayeskit._data.encoded import Chunk
 from bayeskit._data.frames import cluster_of
 from bayeskit._data.missing_marks import MarksLike
 from bayeskit._data.reading import Reading
-from bayeskit._data.source import Source, memory_in_bytes
-from bayeskit._data.table import Table
-from bayeskit._fitting.calibration import calibrate, check_method, from_held
+from bayeskit._data.source import Learned, Source, memory_in_bytes
+from bayeskit._data.table import Table, open_table
+from bayeskit._fitting.calibration import check_method, from_held
 from bayeskit._fitting.fitted_state import FittedState
-from bayeskit._fitting.lazy_state import LazyState, Refresh
+from bayeskit._fitting.lazy_state import Refresh
 from bayeskit._fitting.leave_one_out import (
     LeaveOneOut,
-    encode_learned,
-    left_out_joint,
     log_posterior,
     mean_loss,
 )
 from bayeskit._fitting.long_runs import never
 from bayeskit._fitting.model import Model, ModelSpec, RowChoice
 from bayeskit._fitting.row_stream import RowStream
-from bayeskit._messages import Joined, listed
 from bayeskit._random_state import generator_of
 from bayeskit._schema import Label, Name, Schema, Variable
 from bayeskit._statistics.statistics import Statistics
-from bayeskit.errors import BayeskitError, DataError, Incompatible, NeedsRows, UsageError
+from bayeskit.errors import UsageError
 from bayeskit.typing import (
     Floats,
     LabelsLike,
-    LossLike,
     PathLike,
-    RowLike,
     RowSource,
     Seed,
     TableLike,
@@ -81,18 +71,10 @@ from bayeskit.typing import (
 )
 
 if TYPE_CHECKING:
-    from bayeskit._classifiers.picture_data import RegionSettings
-    from bayeskit._classifiers.row_sink import Written
-    from bayeskit._conditionals.posterior_draws import Draws
     from bayeskit._data.file_reading import FileReading
     from bayeskit._export.scorer import Scorer
     from bayeskit._export.sql import SqlScript
-    from bayeskit._report.charts.class_profile import ClassProfile
-    from bayeskit._report.charts.nomogram import Nomogram
-    from bayeskit._report.charts.regions import Regions
-    from bayeskit._report.explanation import Explanation
-    from bayeskit._report.novelty_report import Novelty
-    from bayeskit._report.value_of_information import Questions
+    from bayeskit._report.summary_page import Summary
 
 
 class CountClassifier(BaseClassifier):
@@ -107,18 +89,17 @@ class CountClassifier(BaseClassifier):
     _threshold: float | None = None
     # What ``_choose`` always chooses: a saved model that does not hold it is none.
     _holds: frozenset[str] = frozenset()
-    # Held for display, not for predictions: models that differ only in these can be merged.
-    _not_choices = frozenset({"losses", "scores", "completion", "chosen_from"})
     _wants_hints = False
     # Whether ``_choose_by_counts`` chooses anything.
     _chooses_by_counts = False
     # Whether a stack is to choose a temperature for its answers; not where they were fitted by log-loss already.
     _is_tempered = True
     _fitted: FittedState | None = None
-    _lazy: LazyState | None = None
     # Rows of a stream that were learned and are counted before the next question: as they came, and coded.
     _waiting: WaitingRows | None = None
     _stream: RowStream | None = None
+    # What was learned last, and when.
+    _learned: Learned | None = None
     calibration: str | None = None
     n_jobs: int | None = None
     # Whether it learns the words of free text.
@@ -170,43 +151,25 @@ class CountClassifier(BaseClassifier):
         scores = LeaveOneOut(statistics, spec).scores(part, np.minimum(part.row_weights, 1.0))
         return log_posterior(*scores)
 
-    def _source(self, X: RowSource, *given: Any, **more: Any) -> Source:
+    def _open(self, X: TableLike) -> Table:
+        """Open rows in memory."""
+        return open_table(X)
+
+    def _source(self, X: RowSource, *given: Any, max_memory: int | str | None = None, **more: Any) -> Source:
         """Return the rows that a verb was given; what is in memory is opened as this classifier opens rows."""
-        source = Source(X, *given, **more)
         # Workers get what opens rows, and nothing that was learned.
-        opener = clone(self)._open if source.in_partitions else self._open
-        return replace(source, opener=opener, threads=thread_count(self.n_jobs))
+        opener = self._open if cluster_of(X) is None else clone(self)._open
+        limits = {"threads": thread_count(self.n_jobs), "max_memory": memory_in_bytes(max_memory)}
+        return replace(Source.given(X, *given, **{**limits, **more}), opener=opener)
 
     def _source_like(self, *given: Any) -> Source:
         """Return rows that are added or taken away; a file is read as the one that the model has learned."""
         source = self._source(*given)
-        return source if self.reading_ is None else replace(source, reading=self.reading_)
+        return source if self.reading_ is None else source.with_options(reading=self.reading_)
 
-    def _examined(self, source: Source, keep: Sequence[Name] = ()) -> Source:
-        """Return the source with the columns that are used; see `bayeskit._data.source.Source.examined`."""
-        return source.examined((keep,) if isinstance(keep, str) else keep, self._reads_texts)
-
-    def _learn(
-        self, source: Source, learn: Callable[[Source], None], keep: Sequence[Name] | None = None
-    ) -> Self:
-        """Learn from a source; with ``keep``, it is examined first.
-
-        A file that was read quickly, and is not as its first rows promise, is read again with care.
-        """
-        keep = (keep,) if isinstance(keep, str) else keep
-        # Not by _examined: what is found is told as a warning to whoever called the verb, so many calls above.
-        used = source if keep is None else source.examined(keep, self._reads_texts)
-        try:
-            learn(used)
-        except (BayeskitError, Unsure):
-            if used.sure:
-                raise
-        else:
-            return self
-        # The careful way says what is wrong, if anything is.
-        source = source.surveyed()
-        learn(source if keep is None else source.examined(keep, self._reads_texts))
-        return self
+    def _count(self, source: Source, spec: Callable[[Schema], ModelSpec]) -> FittedState:
+        """Count a source for another spec than the classifier's own, to choose from."""
+        return count_for(self, source, spec)
 
     def _row_choices(self) -> list[RowChoice]:
         """Return which choices these settings make from rows; counts are not enough for them."""
@@ -281,34 +244,11 @@ class CountClassifier(BaseClassifier):
         refuse_sparse(self, X)
         source = self._source(
             X, y, sample_weight, target, columns, exclude, encoding, once=True, separator=separator,
-            missing=missing, max_memory=memory_in_bytes(max_memory), quick=True,
+            missing=missing, max_memory=max_memory, quick=True,
         )  # fmt: skip
         require_y(self, source)
-        return self._learn(source, self._fit, keep)
-
-    def _fit(self, source: Source) -> None:
-        """Fit the model to a source that was examined."""
-        rows = self._rows_for_choices(source)
-        elsewhere = backend_of(source) is not None
-        labelled, unlabelled = parted(self, source) if self.semi_supervised else (source, None)
-        rows = labelled if self.semi_supervised else rows
-        with numbering(self, source) if self.semi_supervised else nullcontext(), self._holding(rows):
-            fitted = self._new_fitted(
-                Variable("y" if source.target is None else source.target, "categorical")
-            )
-            kept: list[EncodedTable] | None = None if unlabelled is None else []
-            fitted.absorb(labelled, kept, read_here=not elsewhere)
-            fitted.check_classes()
-            self._hold_more(rows, fitted)
-            if kept is not None and unlabelled is not None:
-                self._held = {**self._held, "completion": complete(self, fitted, kept, unlabelled)}
-            if self.calibration is not None:
-                self._calibrate(rows, fitted)
-            self._note_sample(rows)
-            known = source.y is not None or elsewhere
-            labels = source.y if known else dtype_of_target(source.data, source.target)
-            self._adopt(fitted, label_source(labels) if self.semi_supervised else labels)
-        self.reading_ = source.reading
+        learn(self, source, partial(fit_source, self), keep)
+        return self
 
     def partial_fit(
         self,
@@ -325,12 +265,9 @@ class CountClassifier(BaseClassifier):
         the first call), any other label is an error. After a semi-supervised ``fit``, the expected counts of
         its unlabelled rows stay fixed, and rows without a label are an error here.
         """
-        if self._lazy is not None:
-            raise UsageError(
-                "A lazy model counts its source itself. Add the rows to the source, then call refresh()."
-            )
+        refuse_lazy(self)
         refuse_sparse(self, X)
-        source = replace(self._source_like(X, y, sample_weight, target), quick=True)
+        source = self._source_like(X, y, sample_weight, target).with_options(quick=True)
         if self.semi_supervised:
             source = all_labelled(self, source)
         require_y(self, source)
@@ -339,23 +276,13 @@ class CountClassifier(BaseClassifier):
         fitted = self._fitted
         if fitted is None:
             self._check_settings()
-            return self._learn(source, lambda used: self._add_first(used, classes), keep=())
+            learn(self, source, partial(fit_first, self, classes=classes), keep=())
+            return self
         check_announced(classes, fitted)
-        self._learn(source, fitted.absorb)
+        learn(self, source, fitted.absorb)
+        self._learned = source.learned_now()
         self._renew()
         return self
-
-    def _add_first(self, source: Source, classes: LabelsLike | None) -> None:
-        """Begin a model with the first of several sources."""
-        rows = self._rows_for_choices(source)
-        with self._holding(rows):
-            fitted = self._new_fitted(announced(classes, "y" if source.target is None else source.target))
-            fitted.absorb(source)
-            self._hold_more(rows, fitted)
-            self._calibrate(rows, fitted)
-            self._note_sample(rows)
-            self._adopt(fitted, classes if classes is not None else source.y)
-        self.reading_ = source.reading
 
     def relearn(
         self,
@@ -413,10 +340,7 @@ class CountClassifier(BaseClassifier):
         >>> model.predict_one({"colour": "yellow"})
         'ripe'
         """
-        if self._lazy is not None:
-            raise UsageError(
-                "A lazy model counts its source itself. Add the rows to the source, then call refresh()."
-            )
+        refuse_lazy(self)
         learn_one(self, row, y, sample_weight)
 
     def forget_one(self, row: Mapping[Any, Any], y: Label, sample_weight: float = 1) -> None:
@@ -432,18 +356,6 @@ class CountClassifier(BaseClassifier):
         """Return {class: P(c | x)} of one row of a stream. Keys that the model does not know are ignored."""
         return predict_proba_one(self, row)
 
-    def to_river(self) -> Any:
-        """Return this model as a classifier of River (``pip install bayeskit[river]``). It learns in a copy."""
-        from bayeskit._classifiers.river_adapter import river_classifier
-
-        try:
-            adapter = river_classifier()
-        except ImportError as error:
-            raise UsageError(
-                "River is not installed ({error}). Install it: pip install bayeskit[river].", error=error
-            ) from error
-        return adapter(self)
-
     def fade(self, factor: float) -> Self:
         """Multiply the weight of all training rows so far by a factor, so that newer rows count for more."""
         self._require("fade").fade(factor)
@@ -451,43 +363,17 @@ class CountClassifier(BaseClassifier):
 
     def merge(self, other: Self) -> Self:
         """Add the training rows of another model with the same parameters."""
-        fitted, its_fitted = self._alike(other)
+        fitted, its_fitted = mergeable(self, other)
         fitted.merge(its_fitted)
         self._renew()
         return self
 
     def _subtract(self, other: Self) -> Self:
         """Take the training rows of another model away: the inverse of ``merge``."""
-        fitted, its_fitted = self._alike(other)
+        fitted, its_fitted = mergeable(self, other)
         fitted.subtract(its_fitted)
         self._renew()
         return self
-
-    def _alike(self, other: Self) -> tuple[FittedState, FittedState]:
-        """Return what both have counted, or say why these are no sums over the same things."""
-        fitted = self._require("merge")
-        check_same_settings(self, other)
-        its_fitted = other._require("merge")
-        other_names = fitted.named and its_fitted.named and fitted.names != its_fitted.names
-        if other_names or self.n_features_in_ != other.n_features_in_:
-            raise Incompatible(
-                "The two models were learned from different columns: {mine} and {its}. Fit both to the same ones: a "
-                "column that is constant in one file is left out there, unless keep= names it.",
-                mine=_some(fitted.names),
-                its=_some(its_fitted.names),
-            )
-        mine, its = ({k: v for k, v in m.held_.items() if k not in self._not_choices} for m in (self, other))
-        for key in {**mine, **its}:
-            if mine.get(key) != its.get(key):
-                raise Incompatible(
-                    "The two models hold different {key}, chosen from different rows: "
-                    "{mine} and {its}. Fit one, and let the other take over what it "
-                    "holds (cut_points=, structure=, …), or learn from the rows of both.",
-                    key=key.replace("_", " "),
-                    mine=_short(mine.get(key)),
-                    its=_short(its.get(key)),
-                )
-        return fitted, its_fitted
 
     def __add__(self, other: Self) -> Self:
         return self._copy().merge(other)
@@ -543,22 +429,7 @@ class CountClassifier(BaseClassifier):
             given, y, sample_weight, column, columns, exclude, encoding, separator=separator, missing=missing
         )
         opened.need_many_passes("A lazy model")
-        opened = self._examined(opened, keep)
-        rows = self._rows_for_choices(opened)
-        variable = Variable("y" if column is None else column, "categorical")
-        with self._holding(rows):
-            if self.calibration is not None or self._chooses_by_counts:
-                judged = self._new_fitted(variable)
-                judged.absorb(opened)
-                self._hold_more(rows, judged)
-                self._calibrate(rows, judged)
-            self._note_sample(rows)
-        fitted = self._new_fitted(variable)
-        for name in ("_fitted", "_waiting", "_stream", "feature_names_in_", "n_features_in_"):
-            self.__dict__.pop(name, None)
-        self._lazy = LazyState(opened, fitted, refresh, max_memory)
-        self.reading_ = opened.reading
-        self._class_dtype = None if y is None else np.asarray(y).dtype
+        learn(self, opened, partial(follow_source, self, refresh=refresh, max_memory=max_memory), keep)
         return self
 
     def refresh(self) -> Self:
@@ -568,86 +439,16 @@ class CountClassifier(BaseClassifier):
         self._lazy.drop()
         return self
 
-    def save(self, path: PathLike) -> None:
-        """Write the model to one file, which contains data and no code. Read it with :func:`bayeskit.load`."""
-        from bayeskit._classifiers.model_files import save_model
-
-        save_model(self, path)
-
-    def _rows_for_choices(self, source: Source) -> Source:
-        """Return what choices are made from: the source itself, or a sample of one on a cluster.
-
-        A source of which no rows can be read is returned, too; what must be chosen from rows is then refused.
-        """
-        rows = rows_for_choices(source)
-        if rows is not None:
-            return rows
-        for choice in self._row_choices():
-            raise NeedsRows(choice.setting, source.data, choice.way_out)
-        return source
-
-    def _note_sample(self, rows: Source) -> None:
-        """Hold how many rows choices were made from, where these were not all."""
-        if rows.sample_note is not None:
-            self._held = {**self._held, "chosen_from": rows.sample_note}
-
-    @contextmanager
-    def _holding(self, source: Source) -> Iterator[None]:
-        """Hold what these rows choose; what was held before comes back if learning from them fails."""
-        before = self._held
-        method = self.calibration
-        if method is not None:
-            source.need_many_passes(f"{type(self).__name__}(calibration={method!r})")
-        try:
-            self._held = {}
-            self._held = self._choose(source)
-            yield
-        except BaseException:
-            self._held = before
-            raise
-
-    def _hold_more(self, source: Source, fitted: FittedState) -> None:
-        """Hold what rows and counts choose together."""
-        if self._chooses_by_counts:
-            self._held = {**self._held, **self._choose_by_counts(source, fitted)}
-            fitted.specify()
-
-    def _count(self, source: Source, spec: Callable[[Schema], ModelSpec]) -> FittedState:
-        """Count a source for another spec than the classifier's own, to choose from."""
-        target = Variable(source.target if source.target is not None else "y", "categorical")
-        trial = FittedState(
-            self._reading(), spec, who=type(self).__name__, target=target, warns=False, n_jobs=self.n_jobs
-        )
-        trial.absorb(source)
-        return trial
-
-    def _calibrate(self, source: Source, fitted: FittedState) -> None:
-        """Hold the calibration of posteriors, fitted to the leave-one-out predictions of the rows just counted."""
-        method = self.calibration
-        if method is not None:
-            self._held = {**self._held, "calibration": calibrate(fitted, source, method).plain()}
-
     # -- answers -------------------------------------------------------------------------------
 
     def predict_joint_log_proba(self, X: TableLike) -> Floats:
         """Return log P(c, x) of each row, without normalisation: shape (n, K)."""
-        return self._joint(X)[0]
+        return joint_of(self, X)[0]
 
     def predict_log_proba(self, X: TableLike) -> Floats:
         """Return log P(c | x) of each row: shape (n, K)."""
-        if cluster_of(X) is not None:
-            lazily: Floats = self._cluster_answer(X, "predict_log_proba")
-            return lazily
-        joint, model = self._joint(X)
-        warn_of_impossible(log_normalise(joint, model.log_prior))
-        return self._calibrated(joint, model.schema)
-
-    def _write(self, X: RowSource, sink: PathLike, max_memory: int | str | None) -> Written:
-        from bayeskit._classifiers.row_sink import write_predictions
-
-        return write_predictions(
-            self, X, sink, threads=thread_count(self.n_jobs), max_memory=memory_in_bytes(max_memory)
-        )
+        found: Floats = answer(self, X, "predict_log_proba")
+        return found
 
     def predict_proba(
         self, X: Any, *, sink: PathLike | None = None, max_memory: int | str | None = None
@@ -656,12 +457,9 @@ class CountClassifier(BaseClassifier):
 
         For a DataFrame of Dask or Spark the answer is lazy: columns ``p_<class>``, computed on its workers.
         """
-        if sink is not None:
-            return self._write(X, sink, max_memory)
-        if cluster_of(X) is not None:
-            return self._cluster_answer(X, "predict_proba")
-        joint, model = self._joint(X)
-        return self._posterior(joint, model.log_prior, model.schema)
+        if sink is not None or max_memory is not None:
+            return write_answers(self, X, sink, max_memory)
+        return answer(self, X, "predict_proba")
 
     def predict(self, X: Any, *, sink: PathLike | None = None, max_memory: int | str | None = None) -> Any:
         """Return the most probable class of each row. Ties go to the first class.
@@ -682,27 +480,13 @@ class CountClassifier(BaseClassifier):
         -------
         array of shape (n,), or with ``sink`` a value with ``rows`` and ``path``
         """
-        if sink is not None:
-            return self._write(X, sink, max_memory)
-        if cluster_of(X) is not None:
-            return self._cluster_answer(X, "predict")
-        joint, model = self._joint(X)
-        return self._labels(model.schema)[self._chosen(joint, model.log_prior, model.schema)]
+        if sink is not None or max_memory is not None:
+            return write_answers(self, X, sink, max_memory)
+        return answer(self, X, "predict")
 
     def log_evidence(self, X: TableLike) -> Floats:
         """Return log P(x) = log Σ_c P(c, x) of each row: how likely the row itself is."""
-        joint, model = self._joint(X)
-        if not model.is_distribution:
-            raise UsageError(
-                "{kind} scores classes without a distribution of rows: it has no P(x).",
-                kind=type(self).__name__,
-            )
-        best = np.maximum(joint.max(axis=1), -1e308)
-        with np.errstate(divide="ignore"):
-            evidence = best + np.log(np.exp(joint - best[:, None]).sum(axis=1))
-        if any(conditional.supports("log_excess") for conditional in model.conditionals):
-            evidence -= self._log_excess(X, model)
-        return np.asarray(evidence)
+        return log_evidence(self, X)
 
     def leave_one_out(
         self,
@@ -725,7 +509,7 @@ class CountClassifier(BaseClassifier):
             As in ``fit``: all training rows, or some of them. Rows that were not training rows are an error
             if some count would become negative.
         """
-        return np.exp(self._left_out(self._source_like(X, y, sample_weight, target))[0])
+        return np.exp(left_out(self, self._source_like(X, y, sample_weight, target))[0])
 
     def loo_score(
         self,
@@ -746,7 +530,7 @@ class CountClassifier(BaseClassifier):
             With p the posterior of the true class: the mean of −log p; the share of wrong predictions; the
             root of the mean of (1 − p)²; or the mean squared distance of all posteriors from 0 and 1.
         """
-        return mean_loss(*self._left_out(self._source_like(X, y, sample_weight, target)), criterion)
+        return mean_loss(*left_out(self, self._source_like(X, y, sample_weight, target)), criterion)
 
     def sample(
         self, n_samples: int, random_state: Seed = None, given_class: Label | None = None
@@ -770,41 +554,63 @@ class CountClassifier(BaseClassifier):
         rows, codes = sample_rows(model, named, n_samples, generator_of(random_state), given_class)
         return rows, self._labels(model.schema)[codes]
 
-    def explain(
-        self,
-        row: RowLike,
-        *,
-        lang: str = "en",
-        loss: LossLike = None,
-        reject: float | None = None,
-        actions: Sequence[Label] | None = None,
-    ) -> Explanation:
-        """Explain the prediction of one row: the prior, and each attribute's factor with the counts behind
-        it.
+    def explore(self, *, lang: str = "en", port: int = 0, open_browser: bool = True) -> None:
+        """Open the model in the browser as the network that it is: click a value, and every bar moves.
 
-        If attributes have parents, a factor is P(x | c, parents). For AODE, the explanation shows the
-        posterior and the share of each super-parent. Any other model is explained by leaving out one value at
-        a time. The posterior shown is the one before ``calibration``; the calibrated posterior follows below
-        it.
+        Ctrl-C ends it. A model that is not a single network, such as AODE, raises a UsageError.
 
         Parameters
         ----------
-        row : mapping from column to value, list, or a table of one row
+        lang, port, open_browser
+            As in :meth:`bayeskit.BayesianNetwork.explore`.
+        """
+        from bayeskit._classifiers.as_network import single_network
+
+        single_network(self).explore(lang=lang, port=port, open_browser=open_browser)
+
+    # -- a model leaves this process ------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write the model to one file, which contains data and no code. Read it with :func:`bayeskit.load`."""
+        from bayeskit._classifiers.model_files import save_model
+
+        save_model(self, path)
+
+    def summary(
+        self,
+        X: RowSource | None = None,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        *,
+        target: Name | None = None,
+        lang: str = "en",
+    ) -> Summary:
+        """Return a page about the model: data, parameters, classes, attributes, fit, calibration and warnings.
+
+        Parameters
+        ----------
+        X, y, sample_weight, target
+            The rows that the model was fitted to, as in ``leave_one_out``. Counts alone do not tell how well it fits;
+            with the rows, each is predicted from all others. A lazy model knows its rows.
         lang : "en" or "zh"
-        loss, reject, actions
-            As in :func:`bayeskit.decision.decide`. The risk of each action is then shown as well.
 
         Returns
         -------
-        Explanation
-            Print it or show it in a notebook. It also has ``to_html``, ``to_latex``, ``to_json`` and
-            ``to_dict``.
-        """
-        from bayeskit._classifiers.explain_rows import explained
+        Summary
+            Print it or show it in a notebook. It also has ``to_dict``, ``to_json`` and ``to_html``.
 
-        page = explained(self, self._open_row(row), lang)
-        plain = loss is None and reject is None and actions is None
-        return page if plain else page.with_loss(loss, reject, actions)
+        Examples
+        --------
+        >>> from bayeskit import NaiveBayes, datasets
+        >>> melon = datasets.load_dataset("melon3")
+        >>> page = NaiveBayes().fit(melon.X, melon.y).summary(melon.X, melon.y)
+        >>> page.title, page.to_dict()["leave_one_out"]["error"]
+        ('NaiveBayes, 17 rows, target y', 0.29411764705882354)
+        """
+        from bayeskit._classifiers.summary import summary_of
+
+        rows = None if X is None else self._source_like(X, y, sample_weight, target)
+        return summary_of(self, rows, lang)
 
     def to_json(self, indent: int | None = None) -> str:
         """Return the fitted model as JSON: its columns, states and tables, and how they are put together.
@@ -886,6 +692,12 @@ class CountClassifier(BaseClassifier):
 
         return onnx_of(self._scorer("to_onnx"))
 
+    def to_river(self) -> Any:
+        """Return this model as a classifier of River (``pip install bayeskit[river]``). It learns in a copy."""
+        from bayeskit._classifiers.river_adapter import river_classifier
+
+        return river_classifier()(self)
+
     def _scorer(self, verb: str) -> Scorer:
         from bayeskit._export.scorer import scorer_of
 
@@ -900,121 +712,6 @@ class CountClassifier(BaseClassifier):
             fitted.spec.unseen,
             from_held(self._held),
         )
-
-    def _left_out(self, source: Source) -> tuple[Floats, NDArray[np.intp], Floats]:
-        """log P(c | x), the class and the weight of rows, each left out of what was counted."""
-        require_y(self, source)
-        fitted = self._reader("leave_one_out")
-        statistics, spec = self.statistics_, fitted.spec
-        assert spec is not None
-        pieces: list[tuple[Floats, NDArray[np.intp], Floats]] = []
-        for rows in source:
-            if rows.table.block is not None:
-                refuse_sparse(self, source.data)
-            encoded = encode_learned(fitted, statistics.schema, rows)
-            scores = left_out_joint(statistics, spec, encoded, n_jobs=fitted.n_jobs)
-            weights = np.ones(encoded.n_rows) if encoded.weights is None else encoded.weights
-            assert encoded.target is not None
-            posterior = self._calibrated(log_posterior(*scores), statistics.schema)
-            pieces.append((posterior, encoded.target.astype(np.intp), weights))
-        if not pieces:
-            raise DataError("The source gave no batch, so there is no row to leave out.")
-        parts = [np.concatenate(arrays) for arrays in zip(*pieces, strict=True)]
-        return parts[0], parts[1], parts[2]
-
-    def _log_excess(self, X: TableLike, model: Model) -> Floats:
-        fitted = self._reader("log_evidence")
-        assert fitted.spec is not None
-        encoded = fitted.encode(self._open(X), model.schema, fitted.spec.unseen)
-        return np.concatenate([model.log_excess(chunk) for chunk in encoded.chunks()])
-
-    def _cluster_answer(self, X: TableLike, verb: str) -> Any:
-        from bayeskit._classifiers.cluster_answers import cluster_answer
-
-        return cluster_answer(self, X, verb)
-
-    def _joint(self, X: TableLike) -> tuple[Floats, Model]:
-        table = self._open(X)
-        if self._lazy is not None:
-            return self._lazy.joint(table)
-        if self._waiting is not None or self._stream is not None:
-            count_waiting(self)
-        if self._fitted is None:
-            raise not_fitted(self)
-        if table.block is not None:
-            refuse_sparse(self, X)
-        return self._fitted.joint(table)
-
-    def _posterior(self, joint: Floats, log_prior: Floats, schema: Schema) -> Floats:
-        """Return P(c | x) for log P(c, x), which is overwritten: shape (n, K)."""
-        if "calibration" in self._held:
-            warn_of_impossible(log_normalise(joint, log_prior))
-            return np.exp(self._calibrated(joint, schema))
-        warn_of_impossible(normalise(joint, log_prior))
-        return joint
-
-    def _chosen(self, joint: Floats, log_prior: Floats, schema: Schema) -> NDArray[np.intp]:
-        """Return the codes of the most probable classes for log P(c, x), which may be overwritten."""
-        codes = np.empty(len(joint), dtype=np.intp)
-        if "calibration" in self._held:
-            warn_of_impossible(log_normalise(joint, log_prior))
-            choose(self._calibrated(joint, schema), log_prior, codes)
-        else:
-            warn_of_impossible(choose(joint, log_prior, codes))
-        return codes
-
-    def _calibrated(self, log_share: Floats, schema: Schema) -> Floats:
-        calibration = from_held(self._held)
-        return (
-            log_share if calibration is None else calibration.log_posterior(log_share, schema.target.states)
-        )
-
-    def _arithmetic(self, table: Table, lang: str) -> Explanation:
-        """Return the page of one row, before calibration."""
-        from bayeskit._classifiers.explain_rows import arithmetic
-
-        return arithmetic(self, table, lang)
-
-    def _contribution_logs(self, table: Table) -> tuple[tuple[Name, ...], Floats]:
-        from bayeskit._classifiers.explain_rows import contribution_logs
-
-        return contribution_logs(self, table)
-
-    def _questions(
-        self, row: RowLike, costs: Mapping[Any, float] | None, loss: LossLike, lang: str
-    ) -> Questions:
-        from bayeskit._classifiers.explain_rows import questions
-
-        return questions(self, row, costs, loss, lang)
-
-    def _strangeness(self, table: Table, n_samples: int, random_state: Seed) -> Novelty:
-        from bayeskit._classifiers.explain_rows import novelty_of
-
-        return novelty_of(
-            self._model, self._reader("novelty"), table, n_samples, random_state, type(self).__name__
-        )
-
-    def _posterior_draws(self, table: Table, draws: Draws) -> Iterator[tuple[Any, Floats]]:
-        from bayeskit._classifiers.intervals import posterior_draws
-
-        return posterior_draws(self, table, draws)
-
-    def _nomogram(
-        self, label: Label | None, against: Label | None, row: RowLike | None, most: int, lang: str
-    ) -> Nomogram:
-        from bayeskit._classifiers.picture_data import nomogram_of
-
-        return nomogram_of(self, label, against, row, most, lang)
-
-    def _class_profile(self, attributes: Sequence[Name] | None, most: int, lang: str) -> ClassProfile:
-        from bayeskit._classifiers.picture_data import class_profile_of
-
-        return class_profile_of(self, attributes, most, lang)
-
-    def _regions(self, view: RegionSettings) -> Regions:
-        from bayeskit._classifiers.picture_data import counted_regions
-
-        return counted_regions(self, view)
 
     # -- state ---------------------------------------------------------------------------------
 
@@ -1053,6 +750,12 @@ class CountClassifier(BaseClassifier):
         if self._fitted is None:
             raise not_fitted(self)
         return self._fitted
+
+    def _calibrated(self, log_share: Floats, schema: Schema) -> Floats:
+        calibration = from_held(self._held)
+        return (
+            log_share if calibration is None else calibration.log_posterior(log_share, schema.target.states)
+        )
 
     def _new_fitted(self, target: Variable) -> FittedState:
         return FittedState(
@@ -1101,19 +804,5 @@ class CountClassifier(BaseClassifier):
         fitted.complete(Statistics.zero(fitted.schema, fitted.statistics.plan))
         return new
 
-    def _card(self) -> str:
-        from bayeskit._classifiers.notebook import card
-
-        return card(self)
-
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in self.__dict__ or "_lazy" in self.__dict__ or self._waiting is not None
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:200] + "…"
-
-
-def _some(names: tuple[Name, ...]) -> Joined:
-    return listed(map(repr, names), 6)

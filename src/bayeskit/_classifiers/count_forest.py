@@ -192,7 +192,7 @@ class CountForest(CountClassifier):
         -------
         array of shape (n, K)
         """
-        source = Source(X, y, sample_weight, target)
+        source = self._source_like(X, y, sample_weight, target)
         require_y(self, source)
         fitted, statistics = self._reader("out_of_bag"), self.statistics_
         encoded = [encode_learned(fitted, statistics.schema, rows) for rows in source]
@@ -258,10 +258,9 @@ class CountForest(CountClassifier):
         if self.trees is not None:
             return {"trees": self.trees}
         source.need_many_passes(type(self).__name__)
-        name = source.target if source.target is not None else "y"
         seen = FittedState(
             self._reading(), lambda schema: ModelSpec(Naive()), who=type(self).__name__,
-            target=Variable(name, "categorical"), warns=False, n_jobs=self.n_jobs,
+            target=Variable(source.class_name, "categorical"), warns=False, n_jobs=self.n_jobs,
         )  # fmt: skip
         seen.absorb(source)
         rows = self._weighted(joined(learned_chunks(seen, source), MOST_ROWS), seen.schema)
@@ -322,7 +321,7 @@ class CountForest(CountClassifier):
         check_number(self.smoothing, "smoothing")
         if self.smoothing == 0:
             raise SettingError(
-                "smoothing is 0; it must be above 0, or a class that a leaf never saw is impossible."
+                "smoothing is 0; it must be above 0, or a class that a leaf never saw would have probability 0."
             )
         one_of("missing", self.missing, ("state", "ignore"))
         one_of("unseen", self.unseen, ("ignore", "error"))

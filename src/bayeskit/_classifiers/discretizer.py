@@ -13,10 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayeskit._classifiers.input_checks import one_of
 from bayeskit._classifiers.notebook import html_repr, mimebundle
-from bayeskit._data.class_labels import as_labels, encode_labels
+from bayeskit._data.class_labels import as_labels, as_weights, encode_labels
 from bayeskit._data.encode import match_columns
 from bayeskit._data.reading import interval_labels
-from bayeskit._data.source import as_weights
 from bayeskit._data.table import Table, open_dense
 from bayeskit._fitting.cut_points import (
     check_bins,

@@ -29,11 +29,11 @@ from bayeskit.errors import UsageError
 from bayeskit.typing import Floats, LossLike, RowLike, Seed
 
 if TYPE_CHECKING:
-    from bayeskit._classifiers.count_classifier import CountClassifier
+    from bayeskit._classifiers.base_classifier import BaseClassifier
     from bayeskit._report.value_of_information import Questions
 
 
-def explained(classifier: CountClassifier, table: Table, lang: str) -> Explanation:
+def explained(classifier: BaseClassifier, table: Table, lang: str) -> Explanation:
     """Explain the prediction of one row, ending with the calibrated posterior."""
     page = classifier._arithmetic(table, lang)
     if "calibration" not in classifier._held:
@@ -45,9 +45,7 @@ def explained(classifier: CountClassifier, table: Table, lang: str) -> Explanati
     return replace(page, calibrated=tuple(calibrated.tolist()))
 
 
-def arithmetic(
-    classifier: CountClassifier, table: Table, lang: str, *, by_value: bool = False
-) -> Explanation:
+def arithmetic(classifier: BaseClassifier, table: Table, lang: str, *, by_value: bool = False) -> Explanation:
     """Return the explanation of one row before calibration; with ``by_value``, by leaving out one value at a time."""
     fitted = classifier._reader("explain")
     model, statistics = classifier._model, classifier.statistics_
@@ -66,7 +64,7 @@ def arithmetic(
     )
 
 
-def contribution_logs(classifier: CountClassifier, table: Table) -> tuple[tuple[Name, ...], Floats]:
+def contribution_logs(classifier: BaseClassifier, table: Table) -> tuple[tuple[Name, ...], Floats]:
     """Return the columns, and the logarithms whose sum over them is log P(c, x): shape (n, columns, K)."""
     from bayeskit._report.contributions import PRIOR, explained_logs, is_separate, separate_logs
 
@@ -85,7 +83,7 @@ def contribution_logs(classifier: CountClassifier, table: Table) -> tuple[tuple[
 
 
 def questions(
-    classifier: CountClassifier, row: RowLike, costs: Mapping[Any, float] | None, loss: LossLike, lang: str
+    classifier: BaseClassifier, row: RowLike, costs: Mapping[Any, float] | None, loss: LossLike, lang: str
 ) -> Questions:
     """Rank the missing values of a row by the value of information."""
     from bayeskit._report.row import one_row

@@ -214,8 +214,8 @@ class GaussianBayes(CountClassifier):
             self._refuse_for_matrices()
         if self.covariance == "shared" and rows[1] != 0:
             raise SettingError(
-                "imaginary_rows is {rows!r}: the second pulls covariances of classes to the shared one, and with "
-                'covariance="shared" there is no other. Make it 0.',
+                "imaginary_rows is {rows!r}: the second number shrinks the covariance of each class towards the "
+                'shared one, and with covariance="shared" there is no other. Make it 0.',
                 rows=rows,
             )
 

@@ -15,7 +15,7 @@ from bayeskit._data.frames import lazy_pieces
 from bayeskit._data.source import Source
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._io.trial import check_held
-from bayeskit._messages import Joined
+from bayeskit._messages import Joined, listed
 from bayeskit._schema import Name, Schema, Variable, label_order
 from bayeskit.errors import (
     DataError,
@@ -25,15 +25,19 @@ from bayeskit.errors import (
     SettingError,
     SuspectResult,
     UnseenClass,
+    UsageError,
 )
 from bayeskit.typing import LabelsLike
 
 if TYPE_CHECKING:
-    from bayeskit._classifiers.base_classifier import BaseClassifier
+    from bayeskit._classifiers.count_classifier import CountClassifier
 
 
-def warn_of_impossible(count: int) -> None:
-    """Warn that no class is possible for some rows, for which the prior is returned."""
+def warn_of_impossible(count: int, stacklevel: int = 3) -> None:
+    """Warn that no class is possible for some rows, for which the prior is returned.
+
+    ``stacklevel`` counts the calls up to the line of the user: 3 for a method that calls this function.
+    """
     if count:
         warnings.warn(
             SuspectResult(
@@ -42,7 +46,7 @@ def warn_of_impossible(count: int) -> None:
                 count=count,
                 _are="s are" if count > 1 else " is",
             ),
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
 
 
@@ -144,13 +148,21 @@ def not_fitted(model: object) -> NotFittedError:
     )
 
 
-def refuse_sparse(model: BaseClassifier, X: object) -> None:
+def refuse_sparse(model: CountClassifier, X: object) -> None:
     """Raise an error for a sparse matrix if the classifier cannot use one."""
     if not model._accepts_sparse and hasattr(X, "tocsr"):
         raise DataTypeError(
             "Sparse data was passed for X, but {kind} needs dense data. Use X.toarray(), or "
             "MultinomialNB for counts of words.",
             kind=type(model).__name__,
+        )
+
+
+def refuse_lazy(model: CountClassifier) -> None:
+    """Raise an error for rows that are added to a lazy model."""
+    if model._lazy is not None:
+        raise UsageError(
+            "A lazy model counts its source itself. Add the rows to the source, then call refresh()."
         )
 
 
@@ -164,7 +176,7 @@ def require_y(model: object, source: Source) -> None:
         )
 
 
-def check_same_settings(mine: BaseClassifier, its: BaseClassifier) -> None:
+def check_same_settings(mine: CountClassifier, its: CountClassifier) -> None:
     """Raise an error if two models to merge differ in their class or their parameters."""
     if type(its) is not type(mine):
         raise Incompatible(
@@ -180,6 +192,42 @@ def check_same_settings(mine: BaseClassifier, its: BaseClassifier) -> None:
                 a=a[name],
                 b=b[name],
             )
+
+
+def mergeable(mine: CountClassifier, its: CountClassifier) -> tuple[FittedState, FittedState]:
+    """Return what both have counted, or say why these are no sums over the same things."""
+    fitted = mine._require("merge")
+    check_same_settings(mine, its)
+    its_fitted = its._require("merge")
+    other_names = fitted.named and its_fitted.named and fitted.names != its_fitted.names
+    if other_names or mine.n_features_in_ != its.n_features_in_:
+        raise Incompatible(
+            "The two models were learned from different columns: {mine} and {its}. Fit both to the same ones: a "
+            "column that is constant in one file is left out there, unless keep= names it.",
+            mine=_some(fitted.names),
+            its=_some(its_fitted.names),
+        )
+    held, its_held = ({k: v for k, v in m.held_.items() if k not in mine._not_choices} for m in (mine, its))
+    for key in {**held, **its_held}:
+        if held.get(key) != its_held.get(key):
+            raise Incompatible(
+                "The two models hold different {key}, chosen from different rows: "
+                "{mine} and {its}. Fit one, and let the other take over what it "
+                "holds (cut_points=, structure=, …), or learn from the rows of both.",
+                key=key.replace("_", " "),
+                mine=_short(held.get(key)),
+                its=_short(its_held.get(key)),
+            )
+    return fitted, its_fitted
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
+def _some(names: tuple[Name, ...]) -> Joined:
+    return listed(map(repr, names), 6)
 
 
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:

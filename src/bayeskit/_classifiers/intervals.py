@@ -27,10 +27,10 @@ from bayeskit.priors import MAP, BackOff
 from bayeskit.typing import Floats, Seed
 
 if TYPE_CHECKING:
-    from bayeskit._classifiers.count_classifier import CountClassifier
+    from bayeskit._classifiers.base_classifier import BaseClassifier
 
 
-def posterior_draws(model: CountClassifier, table: Table, draws: Draws) -> Iterator[tuple[slice, Floats]]:
+def posterior_draws(model: BaseClassifier, table: Table, draws: Draws) -> Iterator[tuple[slice, Floats]]:
     """Yield blocks: a slice of the rows, and their P(c | x) under every draw, shape (rows, draws, K)."""
     fitted = model._reader("predict_interval")
     assert fitted.spec is not None

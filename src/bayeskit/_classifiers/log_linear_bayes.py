@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import taken_over
@@ -250,7 +249,7 @@ class LogLinearBayes(SemiNaive):
         statistics, spec = self.statistics_, fitted.spec
         assert spec is not None
         pieces = []
-        for rows in Source(X, y, sample_weight, target):
+        for rows in self._source_like(X, y, sample_weight, target):
             encoded = encode_learned(fitted, statistics.schema, rows)
             for chunk in encoded.chunks():
                 found = left_out_twice(statistics, spec, self._score, chunk)
@@ -276,6 +275,7 @@ class LogLinearBayes(SemiNaive):
         folds : int, default=5
             Fewer where the largest class has fewer rows.
         """
+        from sklearn.model_selection import StratifiedKFold
         from sklearn.utils import _safe_indexing
 
         labels = np.asarray(y)
@@ -310,8 +310,8 @@ class LogLinearBayes(SemiNaive):
                 return found[some]
             warnings.warn(
                 SuspectResult(
-                    "The time limit was over before {n:g} rows were judged by folds. Weights and loo_score_ are from "
-                    "approximate leave-one-out, which is hopeful. Give more time, or effort='fast'.",
+                    "The time limit ended before {n:g} rows were cross-validated. Weights and loo_score_ come from "
+                    "approximate leave-one-out, which is optimistic. Allow more time, or use effort='fast'.",
                     n=statistics.total,
                 ),
                 stacklevel=6,
@@ -347,8 +347,8 @@ class LogLinearBayes(SemiNaive):
         if len(choice.attributes) == MOST_ATTRIBUTES < len(trial.schema.attributes):
             warnings.warn(
                 SuspectResult(
-                    "LogLinearBayes uses {n} of {n_attributes} attributes, those that tell most of the class. Choose "
-                    "yourself with columns=, or use NaiveBayes.",
+                    "LogLinearBayes uses the {n} of {n_attributes} attributes that are most informative about the "
+                    "class. Choose others with columns=, or use NaiveBayes.",
                     n=len(choice.attributes),
                     n_attributes=len(trial.schema.attributes),
                 ),

@@ -199,7 +199,7 @@ class NaiveBayes(CountClassifier):
             # Kernel densities need grids in addition to moments, so every family can be estimated from the counts.
             lambda schema: replace(self._spec(schema), numeric="kernel"),
             who=type(self).__name__,
-            target=Variable(source.target or "y", "categorical"),
+            target=Variable(source.class_name, "categorical"),
             warns=False,
         )
         trial.absorb(source)

@@ -28,7 +28,7 @@ from bayeskit._statistics.statistics_html import statistics_html
 from bayeskit._visible import escape, shorter
 
 if TYPE_CHECKING:
-    from bayeskit._classifiers.count_classifier import CountClassifier
+    from bayeskit._classifiers.base_classifier import BaseClassifier
 
 
 def html_repr(estimator: BaseEstimator) -> str:
@@ -62,7 +62,7 @@ def titled_lines(title: str, lines: Iterable[str]) -> str:
 LONGEST = 400
 
 
-def card(model: CountClassifier) -> str:
+def card(model: BaseClassifier) -> str:
     """Return the card of a fitted classifier as HTML.
 
     Examples
@@ -113,7 +113,7 @@ def _families(schema: Schema, spec: ModelSpec) -> Iterator[str]:
         yield f"Numbers: {families[0] if same else ', '.join(pairs)}."
 
 
-def _arcs(model: CountClassifier) -> Iterator[str]:
+def _arcs(model: BaseClassifier) -> Iterator[str]:
     structure = getattr(model, "structure_", None)
     if structure is not None:
         arcs = [f"{parent} → {child}" for child, parents in structure.items() for parent in parents]
@@ -123,7 +123,7 @@ def _arcs(model: CountClassifier) -> Iterator[str]:
             yield f"Markov blanket of the class: {', '.join(map(str, model.markov_blanket_)) or 'nothing'}."
 
 
-def _held_lines(model: CountClassifier) -> Iterator[str]:
+def _held_lines(model: BaseClassifier) -> Iterator[str]:
     """Yield a line for each held choice, except for the structure, which ``_arcs`` shows, and for ``_not_choices``."""
     for name, value in model.held_.items():
         if value and name != "structure" and name not in model._not_choices:

@@ -27,17 +27,16 @@ from bayeskit.typing import LabelsLike, RowLike, TableLike
 
 if TYPE_CHECKING:
     from bayeskit._classifiers.base_classifier import BaseClassifier
-    from bayeskit._classifiers.count_classifier import CountClassifier
 
 
-def _spec(model: CountClassifier) -> tuple[ModelSpec, Any]:
+def _spec(model: BaseClassifier) -> tuple[ModelSpec, Any]:
     fitted = model._reader("draw")
     assert fitted.spec is not None
     return fitted.spec, fitted
 
 
 def nomogram_of(
-    model: CountClassifier,
+    model: BaseClassifier,
     label: Label | None,
     against: Label | None,
     row: RowLike | None,
@@ -75,7 +74,7 @@ def nomogram_of(
 
 
 def class_profile_of(
-    model: CountClassifier, attributes: Sequence[Name] | None, most: int, lang: str
+    model: BaseClassifier, attributes: Sequence[Name] | None, most: int, lang: str
 ) -> ClassProfile:
     """Return the class profile of a classifier: each attribute given the class alone, ignoring other parents."""
     spec, _ = _spec(model)
@@ -109,7 +108,7 @@ def _naive_model(statistics: Statistics, spec: ModelSpec) -> Model:
     return Model(statistics.schema, prior.log, Naive().conditionals(weighted, simple, prior))
 
 
-def counted_regions(model: CountClassifier, view: RegionSettings) -> Regions:
+def counted_regions(model: BaseClassifier, view: RegionSettings) -> Regions:
     """Compute the posterior of a classifier of counts over two of its attributes."""
     fitted = _spec(model)[1]
 

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.naive_bayes import NaiveBayes
+from bayeskit.errors import UsageError
 
 
 def __getattr__(name: str) -> Any:
@@ -22,7 +23,12 @@ def __getattr__(name: str) -> Any:
 @cache
 def river_classifier() -> Any:
     """Return the class whose instances are classifiers of River."""
-    from river import base
+    try:
+        from river import base
+    except ImportError as error:
+        raise UsageError(
+            "River is not installed ({error}). Install it: pip install bayeskit[river].", error=error
+        ) from error
 
     class RiverClassifier(base.Classifier):
         """A classifier of bayeskit in pipelines and evaluations of River.

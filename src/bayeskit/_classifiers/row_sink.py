@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._data.columns import objects
+from bayeskit._data.converted import is_address
+from bayeskit._data.file_options import FileOptions
 from bayeskit._data.file_rows import FileRows, learned_columns
 from bayeskit._data.file_set import open_files, paths_of
-from bayeskit._data.frames import is_relation, lazy_pieces
-from bayeskit._data.missing_marks import MissingMarks
-from bayeskit._data.source import Batches, Source, is_address, names_files
+from bayeskit._data.frames import is_relation, lazy_pieces, names_files
+from bayeskit._data.source import Batches, Source
 from bayeskit._io.replacing import replacing
 from bayeskit._messages import Joined, Term
 from bayeskit.errors import BayeskitError, DataError, SettingError, UsageError
@@ -48,7 +49,7 @@ class _RowWriter(Protocol):
 def write_predictions(
     model: Any,
     source: RowSource,
-    sink: PathLike,
+    sink: PathLike | None,
     *,
     threads: int | None = None,
     max_memory: int | None = None,
@@ -62,6 +63,12 @@ def write_predictions(
     sink : path
         Ends in .csv or .parquet. A file that exists is replaced.
     """
+    if sink is None:
+        raise UsageError(
+            "max_memory={max_memory} limits what reading files takes, and predictions of files are written to a file: "
+            'name it with sink="answers.csv", or leave max_memory out.',
+            max_memory=max_memory,
+        )
     _writer_for(sink)
     _refuse_own_file(source, Path(sink))
     tables = _tables(model, source, threads, max_memory)
@@ -116,8 +123,8 @@ def _tables(model: Any, source: Any, threads: int | None, max_memory: int | None
     """Give the rows of a source piece by piece, each as a table with the columns that the model was learned from."""
     named = hasattr(model, "feature_names_in_")
     if names_files(source):
-        how = _as_when_fitted(model)
-        files = open_files(source, threads=threads, max_memory=max_memory, **how)
+        options = FileOptions(threads=threads, max_memory=max_memory, reading=model.reading_)
+        files = open_files(source, **options.settings(model.schema_.target.name))
         rows = FileRows(files, repr(source) if isinstance(source, str) else "the files")
         return rows.matching(learned_columns(model), str(model.schema_.target.name)).batches()
     if is_relation(source):
@@ -132,15 +139,15 @@ def _tables(model: Any, source: Any, threads: int | None, max_memory: int | None
     return (rows.table for rows in opened)
 
 
-def _as_when_fitted(model: Any) -> dict[str, Any]:
-    """Return how to read text: what means missing, and how numbers are spelled."""
-    if model.reading_ is None:
-        return {"missing": MissingMarks.of(None, str(model.schema_.target.name))}
-    return {"missing": model.reading_.next_marks, "spellings": model.reading_.spellings}
-
-
 def _relation_pieces(relation: Any) -> Iterator[Any]:
-    import pyarrow
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise UsageError(
+            "{shown} is read with PyArrow, which is not installed ({error}). Install it: pip install pyarrow.",
+            shown="DuckDBPyRelation",
+            error=error,
+        ) from error
 
     # The second name is the older one; DuckDB 2.0 warns that it is deprecated.
     open_reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader

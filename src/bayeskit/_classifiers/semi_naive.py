@@ -179,8 +179,8 @@ class SemiNaive(CountClassifier):
         if "views" not in self._held and not fitted.schema.categorical and fitted.schema.numeric:
             warnings.warn(
                 SuspectResult(
-                    'With numeric="gaussian" a numeric attribute is nobody\'s parent, and there is no other: this '
-                    '{kind} is naive Bayes. Use numeric="mdl" to cut the attributes into intervals.',
+                    'With numeric="gaussian" a numeric attribute cannot be a parent, and there is no other '
+                    'attribute: this {kind} is naive Bayes. Use numeric="mdl" to cut the attributes into intervals.',
                     kind=type(self).__name__,
                 ),
                 stacklevel=3,

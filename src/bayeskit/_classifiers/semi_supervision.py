@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._data.class_labels import as_labels
+from bayeskit._data.class_labels import as_labels, batch_weights
 from bayeskit._data.columns import CodedColumn, factorize_array
 from bayeskit._data.encoded import EncodedTable
 from bayeskit._data.frames import factorize_series
-from bayeskit._data.source import Rows, Source, batch_weights
+from bayeskit._data.source import Rows, Source
 from bayeskit._fitting.em import EmResult
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.self_training import WeightTrial, check_weight, weigh
@@ -28,14 +28,14 @@ from bayeskit.errors import DataError, InfiniteValue, NotConverged, SettingError
 from bayeskit.typing import Array, LabelsLike
 
 if TYPE_CHECKING:
-    from bayeskit._classifiers.base_classifier import BaseClassifier
+    from bayeskit._classifiers.count_classifier import CountClassifier
 
 
-def check_unlabelled(model: BaseClassifier) -> None:
+def check_unlabelled(model: CountClassifier) -> None:
     """Raise an error for invalid settings about unlabelled rows."""
     if not isinstance(model.semi_supervised, (bool, np.bool_)):
         raise SettingError(
-            "semi_supervised is {semi_supervised!r}; it is True or False.",
+            "semi_supervised is {semi_supervised!r}; it must be True or False.",
             semi_supervised=model.semi_supervised,
         )
     check_weight(model.unlabelled_weight)
@@ -51,7 +51,7 @@ def check_unlabelled(model: BaseClassifier) -> None:
             )
 
 
-def parted(model: BaseClassifier, source: Source) -> tuple[Source, Source]:
+def parted(model: CountClassifier, source: Source) -> tuple[Source, Source]:
     """Split a source into its labelled and its unlabelled rows."""
     source.need_many_passes(f"{type(model).__name__}(semi_supervised=True)")
     rule = MissingLabels.detect(source, model.missing_label)
@@ -73,7 +73,7 @@ def parted(model: BaseClassifier, source: Source) -> tuple[Source, Source]:
 
 
 @contextmanager
-def numbering(model: BaseClassifier, source: Source) -> Iterator[None]:
+def numbering(model: CountClassifier, source: Source) -> Iterator[None]:
     """Make errors report a row's position in the source, not its position among the labelled or unlabelled rows."""
     try:
         yield
@@ -87,7 +87,7 @@ def numbering(model: BaseClassifier, source: Source) -> Iterator[None]:
 
 
 def complete(
-    model: BaseClassifier, fitted: FittedState, kept: list[EncodedTable], unlabelled: Source
+    model: CountClassifier, fitted: FittedState, kept: list[EncodedTable], unlabelled: Source
 ) -> dict[str, Any]:
     """Add the expected counts of unlabelled rows to those of the labelled rows. Return the state to store."""
     rows = SplitRows.of(fitted, kept, unlabelled)
@@ -105,8 +105,8 @@ def complete(
         if not result.converged and result.stopped is None:
             warnings.warn(
                 NotConverged(
-                    "The shares of the unlabelled rows were still moving after {n_iter} steps (see history_). "
-                    "The model is that of the best step; a smaller unlabelled_weight often settles sooner.",
+                    "The shares of the unlabelled rows were still changing after {n_iter} steps (see history_). "
+                    "The model is that of the best step; a smaller unlabelled_weight often converges sooner.",
                     n_iter=result.n_iter,
                 ),
                 stacklevel=3,
@@ -120,7 +120,7 @@ def label_source(y: LabelsLike | None) -> Any:
     return None if getattr(getattr(found, "dtype", None), "kind", "O") == "O" else y
 
 
-def all_labelled(model: BaseClassifier, source: Source) -> Source:
+def all_labelled(model: CountClassifier, source: Source) -> Source:
     """Return a source that raises an error for unlabelled rows, for methods that read the rows only once."""
 
     def refuse(batch: Rows) -> Rows:

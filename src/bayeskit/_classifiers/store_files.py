@@ -74,7 +74,7 @@ class Replay(Generic[Classifier]):
         """Return the model after a change, without modifying this one."""
         if self.model is None:
             if change.verb == "forget":
-                raise ModelFormatError("it takes rows away before any were added.")
+                raise ModelFormatError("it removes rows before any were added.")
             return change.rows
         copy = self.model._copy()
         return copy._subtract(change.rows) if change.verb == "forget" else copy.merge(change.rows)

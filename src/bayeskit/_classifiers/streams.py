@@ -6,19 +6,18 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
 from functools import lru_cache, partial
-from math import isfinite, isinf, log
+from math import isfinite, isinf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from bayeskit._classifiers.answer_rows import chosen, posterior
 from bayeskit._data.row_cells import Row
 from bayeskit._data.table import open_table
 from bayeskit._fitting.row_stream import MOST_WAITING, RowStream, column_names
 from bayeskit._schema import Label, Name
-from bayeskit._statistics.adwin import Adwin
 from bayeskit.errors import ColumnError, DataTypeError, SettingError
 from bayeskit.typing import Floats
 
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from bayeskit._data.reading import Reading
     from bayeskit._fitting.fitted_state import FittedState
 
-# What a probability is raised to before its logarithm is taken.
-LEAST_PROBABILITY = 1e-15
 
 # A row, its class, its weight.
 Example = tuple[Row, Any, Any]
@@ -205,7 +202,7 @@ def predict_one(model: CountClassifier, row: Row) -> Any:
     if found is None:
         return model.predict(_one_row_table(model, row)).tolist()[0]
     stream, joint, log_prior = found
-    return stream.labels[model._chosen(joint, log_prior, stream.schema)[0]]
+    return stream.labels[chosen(model, joint, log_prior, stream.schema)[0]]
 
 
 def predict_proba_one(model: CountClassifier, row: Row) -> dict[Any, float]:
@@ -215,7 +212,7 @@ def predict_proba_one(model: CountClassifier, row: Row) -> dict[Any, float]:
         shares = model.predict_proba(_one_row_table(model, row))[0]
         return dict(zip(model.classes_.tolist(), shares.tolist(), strict=True))
     stream, joint, log_prior = found
-    shares = model._posterior(joint, log_prior, stream.schema)[0]
+    shares = posterior(model, joint, log_prior, stream.schema)[0]
     return dict(zip(stream.labels, shares.tolist(), strict=True))
 
 
@@ -305,8 +302,8 @@ def _by_columns(names: tuple[Name, ...], rows: list[Row], empty: Mapping[Name, A
 def _add_columns(model: CountClassifier, fitted: FittedState, new: Mapping[Any, Any]) -> None:
     if not fitted.named:
         raise ColumnError(
-            "{name!r} is no column of a model that was learned from columns without names, and none can be added. "
-            "The columns are {names}.",
+            "{name!r} is not a column: the model was trained on columns without names, and none can be added. The "
+            "columns are {names}.",
             name=next(iter(new)),
             names=list(column_names(fitted))[:12],
         )
@@ -378,79 +375,3 @@ class SlidingWindow(Generic[Classifier]):
         if self._leaving:
             take_away(self._model, self._leaving)
             self._leaving = []
-
-
-@dataclass(frozen=True)
-class Drift:
-    """A change that was found.
-
-    Attributes
-    ----------
-    row : int
-        The number of losses so far.
-    before, after : float
-        The mean log-loss of the older rows, which were dropped, and of those that stay.
-    n_dropped, n_kept : int
-        How many rows these are.
-    """
-
-    row: int
-    before: float
-    after: float
-    n_dropped: int
-    n_kept: int
-
-
-class DriftMonitor:
-    """Watches the log-loss of predictions and tells when its mean has changed (ADWIN).
-
-    Parameters
-    ----------
-    delta : float, default=0.002
-        How often a change may be reported where there is none: the bound for each test.
-    largest_loss : float, default=5
-        Larger losses count as this one, since the test needs bounded values.
-
-    References
-    ----------
-    A. Bifet, R. Gavaldà, Learning from time-changing data with adaptive windowing, SDM 2007.
-
-    Examples
-    --------
-    >>> monitor = DriftMonitor()
-    >>> found = [monitor.update({"a": 0.9, "b": 0.1}, "a" if row < 300 else "b") for row in range(600)]
-    >>> [drift.row for drift in found if drift][0] < 330
-    True
-    """
-
-    def __init__(self, delta: float = 0.002, largest_loss: float = 5.0) -> None:
-        for name, value, top in (("delta", delta, 1.0), ("largest_loss", largest_loss, np.inf)):
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < top:
-                raise SettingError(
-                    "{name} is {value!r}; give a number above 0 and below {top}.",
-                    name=name,
-                    value=value,
-                    top=top,
-                )
-        self.delta, self.largest_loss = delta, largest_loss
-        self._window = Adwin(delta)
-        self.n_rows = 0
-
-    def update(self, posterior: Mapping[Any, float], y: Label) -> Drift | None:
-        """Take in the posterior that a row was given, and its true class; return a change, if one is found.
-
-        A class that the posterior does not name has probability 0.
-        """
-        loss = min(-log(max(posterior.get(y, 0.0), LEAST_PROBABILITY)), self.largest_loss)
-        self.n_rows += 1
-        dropped = self._window.add(loss / self.largest_loss)
-        if dropped is None:
-            return None
-        n, mean = dropped
-        after = self._window.mean * self.largest_loss
-        return Drift(self.n_rows, mean * self.largest_loss, after, n, self._window.size)
-
-    @property
-    def mean_loss(self) -> float:
-        """The mean log-loss since the last change."""
-        return self._window.mean * self.largest_loss

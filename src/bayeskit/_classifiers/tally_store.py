@@ -29,6 +29,7 @@ from bayeskit._classifiers.store_files import (
 from bayeskit._io.disk_files import DiskFiles
 from bayeskit._io.saved import as_path
 from bayeskit._messages import listed
+from bayeskit._report.summary_page import Summary
 from bayeskit._schema import Name
 from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import DataError, DataTypeError, Incompatible, UsageError
@@ -242,6 +243,10 @@ class TallyStore(Generic[Classifier]):
         with self._mutex:
             return self._known_model(self._current()).statistics_
 
+    def summary(self, *, lang: str = "en") -> Summary:
+        """Return a page about the model of all batches; see :meth:`NaiveBayes.summary`."""
+        return self.model().summary(lang=lang)
+
     @property
     def batch_ids(self) -> tuple[BatchId, ...]:
         """The ids of all changes, in the order in which they were made.
@@ -294,8 +299,8 @@ class TallyStore(Generic[Classifier]):
             strange = self._store.strangers()
             if strange:
                 raise DataError(
-                    "{path!r} is a directory with other files ({names}) and no store. Give a directory that is "
-                    "empty or not there.",
+                    "{path!r} is a directory with other files ({names}), not a store. Give a directory that is "
+                    "empty or does not exist.",
                     path=str(self.path),
                     names=listed(map(repr, strange), 4),
                 )

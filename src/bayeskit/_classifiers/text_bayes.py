@@ -11,16 +11,16 @@ import numpy as np
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of
 from bayeskit._classifiers.semi_naive import check_whole
+from bayeskit._data.frames import names_files
 from bayeskit._data.reading import Reading
-from bayeskit._data.source import Source, names_files
+from bayeskit._data.source import Source
 from bayeskit._data.table import Table
 from bayeskit._data.texts import TextSettings, choose_vocabulary, open_texts
-from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import ModelSpec, RowChoice
 from bayeskit._fitting.weighed_words import ALPHAS, WeighedWords, choose_word_weights
 from bayeskit._io.trial import held_choice, is_number
 from bayeskit._report.row import one_row
-from bayeskit._schema import Label, Name, Schema, Variable
+from bayeskit._schema import Label, Name, Schema
 from bayeskit._words import ANALYZERS, MOST_UNITS, WEIGHTINGS, Splitting, Vocabulary, shown_word
 from bayeskit.errors import DataTypeError, SettingError
 from bayeskit.priors import LARGEST, SmoothingLike, as_smoothing
@@ -190,15 +190,7 @@ class TextBayes(CountClassifier):
         self._vocabulary, rare = choose_vocabulary(source, self._settings)
         if self.weights is not None:
             return {"word_weights": dict(self.weights)}
-        trial = FittedState(
-            self._reading(),
-            self._spec,
-            who=type(self).__name__,
-            target=Variable("y" if source.target is None else source.target, "categorical"),
-            n_jobs=self.n_jobs,
-            warns=False,
-        )
-        trial.absorb(source)
+        trial = self._count(source, self._spec)
         return {"word_weights": choose_word_weights(trial, source, rare).plain()}
 
     @property
@@ -245,7 +237,7 @@ class TextBayes(CountClassifier):
         _check_words("vocabulary", self.vocabulary)
         if self.vocabulary is not None and not self._settings.words:
             raise SettingError(
-                "vocabulary is {words!r}, in which there is no word. Leave it out to have the words chosen.",
+                "vocabulary is {words!r}, which holds no word. Leave it out to have the words chosen.",
                 words=self.vocabulary,
             )
         if self.weights is not None and not _are_word_weights(self.weights, None):

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from bayeskit._cli.options import Common, Reading
 from bayeskit._cli.output import console, note, table
 from bayeskit._comparison.candidates import OURS
-from bayeskit._comparison.run import Watcher, unheard
+from bayeskit._comparison.comparison_run import unheard
+from bayeskit._comparison.run import Watcher
 from bayeskit._conditionals.density import family_of
 from bayeskit._data.suspect_columns import reason_text
 from bayeskit._messages import WordList
@@ -20,6 +21,8 @@ from bayeskit._report.comparison_report.verdict import WORDS as NAMES
 from bayeskit._report.comparison_report.verdict import (
     ceiling_text,
     name_of,
+    rule_text,
+    simpler_text,
     size_text,
     uncounted_text,
     verdict,
@@ -64,6 +67,7 @@ WORDS = WordList(
         "tie_note": "tied: a paired test cannot distinguish it from the best (p ≥ 0.05).",
         "failed": "Not compared: {name}: {why}",
         "next": "next:",
+        "warnings": "Warnings ({n})",
         "written": "Written: {paths}.",
         "validating": "trying {model}",
         "unit": "Column {name!r} is read as names: its numbers have a unit behind them ({cell!r}). Take the "
@@ -72,6 +76,13 @@ WORDS = WordList(
         "that means missing, say --missing {cell!r}.",
         "texts": "{names}: free text. TextBayes learns its words; the other models leave it out.",
         "rare": "{labels}: fewer rows than folds, so some folds learn nothing about it.",
+        "sampled": "Models are compared on {rows:,} of {of:,} rows, drawn at random, and the recommended one is fitted "
+        "to all; --full compares them on all rows.",
+        "seconds": "about {n:.0f} s of CPU time; Ctrl-C leaves the report of the models that are finished",
+        "minutes": "about {n:.0f} min of CPU time; Ctrl-C or --time-limit leaves the report of the models that are "
+        "finished",
+        "interrupt": "Stopped: what follows is about the models that were finished.",
+        "time": "The time limit is reached: what follows is about the models that were finished.",
     }
 )
 # The maximum number of columns to list. Of the columns in use, the first ones are listed.
@@ -91,6 +102,15 @@ class ProgressScreen(Watcher):
 
     def texts(self, names: Sequence[Name]) -> None:
         note(self._common.say(WORDS["texts"], names=self._common.listed(map(repr, names))))
+
+    def sampled(self, rows: int, of: int) -> None:
+        note(self._common.say(WORDS["sampled"], rows=rows, of=of))
+
+    def estimated(self, seconds: float) -> None:
+        if seconds < 90.0:
+            note(self._common.say(WORDS["seconds"], n=max(seconds, 1.0)))
+        else:
+            note(self._common.say(WORDS["minutes"], n=seconds / 60.0))
 
     def begin(self, models: int, folds: int, rare: Sequence[object]) -> None:
         if rare:
@@ -158,8 +178,14 @@ def print_comparison(
         screen.print(say(WORDS["failed"], name=name, why=why))
     screen.print(f"\n{verdict(found)}", style="bold")
     screen.print(ceiling_text(found))
+    screen.print(rule_text(found))
+    screen.print(simpler_text(found))
     if found.uncounted_pairs is not None:
         screen.print(uncounted_text(found))
+    if found.cautions:
+        _section(screen, say(WORDS["warnings"], n=len(found.cautions)))
+    for each in found.cautions:
+        screen.print(f"! {each.text}")
     if written:
         screen.print(say(WORDS["written"], paths=common.listed(written)))
     screen.print(f"\n{say(WORDS['next'])}", style="bold")
@@ -258,10 +284,12 @@ class CompareRequest:
     save: str | None = None
     baselines: bool = True
     lang: str = "en"
+    full: bool = False
+    time_limit: float | None = None
 
 
 def reading_flags(reading: Reading) -> list[str]:
-    """Return the flags that a table was read with.
+    """Return the flags that a table was read with, apart from how many rows were drawn.
 
     Examples
     --------
@@ -269,7 +297,7 @@ def reading_flags(reading: Reading) -> list[str]:
     ['--sep', ';', '--missing', '?']
     """
     found = []
-    for name in ("sep", "encoding", "limit"):
+    for name in ("sep", "encoding"):
         value = getattr(reading, name)
         found += [f"--{name}", str(value)] if value is not None else []
     for name in ("missing", "categorical", "numeric"):
@@ -285,8 +313,11 @@ def typed(request: CompareRequest) -> str:
     for name in ("models", "test", "loss"):
         value = getattr(request, name)
         words += [f"--{name}", value] if value is not None else []
+    words += [] if request.reading.limit is None else ["--limit", str(request.reading.limit)]
     if request.test is None:
         words += ["--folds", str(request.folds)]
+    words += ["--full"] if request.full else []
+    words += [] if request.time_limit is None else ["--time-limit", f"{request.time_limit:g}"]
     words += ["--random-state", str(request.random_state), *([] if request.baselines else ["--no-baselines"])]
     words += ["--report", request.report] if request.report else []
     words += ["--save", request.save] if request.save else []

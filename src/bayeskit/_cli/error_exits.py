@@ -27,10 +27,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from bayeskit._cli.ctrl_c import Press
+from bayeskit._cli.help_text import help_in
 from bayeskit._cli.language import in_requested_language
 from bayeskit._cli.output import note
 from bayeskit._cli.start import INTERRUPTED, INTERRUPTION
-from bayeskit._messages import Joined, Message, Term
+from bayeskit._messages import Joined, Message, Term, language
 from bayeskit._visible import visible_lines
 from bayeskit.errors import UsageError
 
@@ -66,6 +67,9 @@ class Command(TyperCommand):
 
     allow_extra_args = True  # they are reported as errors here
 
+    def get_help(self, ctx: Any) -> str:
+        return _help(super().get_help, self, ctx)
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         rest = _parsed(super().parse_args, self, ctx, args)
         if rest and not ctx.resilient_parsing:
@@ -75,6 +79,9 @@ class Command(TyperCommand):
 
 class Group(TyperGroup):
     """A group of commands that reports typing errors with our messages."""
+
+    def get_help(self, ctx: Any) -> str:
+        return _help(super().get_help, self, ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return _parsed(super().parse_args, self, ctx, args)
@@ -105,6 +112,10 @@ class CommandGroup(Group):
 
         with in_requested_language(sys.argv[1:] if args is None else list(args)):
             return sys.exit(guarded(run)) if standalone_mode else run()
+
+
+def _help(in_english: Callable[[Any], str], command: Any, ctx: Any) -> str:
+    return in_english(ctx) if language() == "en" else help_in(language(), command, ctx)
 
 
 def _parsed(
@@ -165,10 +176,10 @@ def _no_such(what: Literal["command", "option"], name: str, near: Sequence[str])
     return Message(there[what][1], name=name, names=Joined(map(repr, near), " or "))
 
 
-def _called(param: Any) -> str:
+def _called(param: Any) -> str | Joined:
     if param.param_type_name != "option":
         return repr(param.metavar or param.name.upper())
-    names = " / ".join(map(repr, param.opts))
+    names = Joined(map(repr, param.opts), " / ")
     return f"{names} ({param.envvar})" if param.envvar else names
 
 

@@ -13,6 +13,7 @@ from bayeskit._cli.commands.demo import demo
 from bayeskit._cli.commands.discretize import discretize
 from bayeskit._cli.commands.doctor import doctor
 from bayeskit._cli.commands.explain import explain
+from bayeskit._cli.commands.explore import explore
 from bayeskit._cli.commands.export import export
 from bayeskit._cli.commands.fit import fit
 from bayeskit._cli.commands.inspect import inspect
@@ -31,7 +32,7 @@ from bayeskit._cli.commands.update import forget, update
 from bayeskit._cli.commands.warmup import warmup
 from bayeskit._cli.completion import mend_scripts
 from bayeskit._cli.error_exits import Command, CommandGroup, Group
-from bayeskit._cli.options import spread
+from bayeskit._cli.options import Lang, spread
 from bayeskit._version import __version__
 
 # In the order in which --help lists them: a new command is one line here and one file.
@@ -45,6 +46,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     forget,
     merge,
     inspect,
+    explore,
     export,
     serve,
     discretize,
@@ -81,8 +83,9 @@ network = typer.Typer(
     cls=Group,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Bayesian networks: learn them, ask them, draw them.",
 )
+# Before a command, too: it is read before any argument is parsed (`in_requested_language`).
+AnyLang = Annotated[Lang | None, typer.Option("--lang", help="The language of what is printed.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -91,16 +94,22 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def root(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
+    lang: AnyLang = None,
 ) -> None:
     """Bayesian classification, from naive Bayes to Bayesian networks."""
 
 
+def network_root(lang: AnyLang = None) -> None:
+    """Bayesian networks: learn them, ask them, draw them."""
+
+
+app.callback()(spread(root))
+network.callback()(spread(network_root))
 for command in COMMANDS:
     app.command(cls=Command)(spread(command))
 for command in NETWORK_COMMANDS:

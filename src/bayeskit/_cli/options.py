@@ -20,7 +20,7 @@ import typer
 from bayeskit._cli.completion import columns
 from bayeskit._cli.error_exits import STANDARD_OUTPUT, set_debugging
 from bayeskit._cli.output import noting_warnings
-from bayeskit._messages import VARIABLE, Message, text_in
+from bayeskit._messages import VARIABLE, Joined, Message, filled, text_in, translator
 from bayeskit.errors import UsageError
 
 
@@ -77,6 +77,15 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class SampledReading(Reading):
+    """How a table is read of which some rows may be enough."""
+
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Use LIMIT rows, drawn at random.")] = (
+        None
+    )
+
+
+@dataclass(frozen=True)
 class Common:
     """What every command takes."""
 
@@ -96,11 +105,11 @@ class Common:
         >>> Common(lang=Lang.zh).say("Written to {path}.", path="a.csv")
         '已写入 a.csv。'
         """
-        return text_in(self.lang.value, template).format(**values)
+        return filled(text_in(self.lang.value, template), values, translator(self.lang.value))
 
     def listed(self, names: Iterable[object]) -> str:
         """Return names as one text, separated by commas."""
-        return text_in(self.lang.value, ", ").join(map(str, names))
+        return str(Joined(names).render(translator(self.lang.value)))
 
 
 Data = Annotated[

@@ -10,11 +10,12 @@ from typing import Any
 
 import typer
 
+from bayeskit._display_table import terminal_width
 from bayeskit._messages import Message
 from bayeskit._visible import json_text, visible_lines
 
-# Wide enough for a page of fractions, and the same in a terminal, a pipe and a file.
-WIDTH = 100
+# Wide enough for a page of fractions, and the same in a pipe and a file. A terminal has its own width, up to the most.
+WIDTH, WIDEST = 100, 120
 
 
 def note(text: str | Message) -> None:
@@ -31,7 +32,10 @@ def console() -> Any:
             super().print(*(visible_lines(o) if isinstance(o, str) else o for o in objects), **how)
 
     _replace_unencodable()
-    return Screen(width=WIDTH, highlight=False, markup=False, emoji=False)
+    width = terminal_width()
+    return Screen(
+        width=WIDTH if width is None else min(width, WIDEST), highlight=False, markup=False, emoji=False
+    )
 
 
 def print_json(value: object) -> None:

@@ -34,7 +34,6 @@ def write_page(page: Any, title: str, form: Form, output: str | None) -> None:
     from bayeskit._cli.output import console
     from bayeskit._cli.row_writing import opened_text
     from bayeskit._display_table import as_rich
-    from bayeskit._markup import document
 
     if form is Form.text and output in (None, "-") and hasattr(page, "page"):
         console().print(as_rich(page.page()))
@@ -44,13 +43,20 @@ def write_page(page: Any, title: str, form: Form, output: str | None) -> None:
             text = str(page)
         case Form.html:
             whole = page.to_html() if hasattr(page, "to_html") else page._repr_html_()
-            text = document(title, whole, _STYLE, page.lang)
+            text = html_page(title, whole, page.lang)
         case Form.latex:
             text = page.to_latex()
         case Form.json:
             text = json_text(page.to_dict(), 2)
     with opened_text(output) as stream:
         stream.write(text + "\n")
+
+
+def html_page(title: str, body: str, lang: str) -> str:
+    """Return a self-contained page in the style of explanations and summaries."""
+    from bayeskit._markup import document
+
+    return document(title, body, _STYLE, lang)
 
 
 def read_prices(given: Sequence[str] | None, names: Collection[str]) -> dict[str, float]:
@@ -78,9 +84,9 @@ def refuse_strays(ask: bool, form: Form, cost: Sequence[str] | None, reject: flo
     from bayeskit.errors import UsageError
 
     if cost and not ask:
-        raise UsageError("--cost is what a question costs. Add --ask, or leave it out.")
+        raise UsageError("--cost is the price of a question, for --ask only. Add --ask, or leave it out.")
     if ask and reject is not None:
-        raise UsageError("--ask weighs answers by --loss alone. Leave --reject out.")
+        raise UsageError("--ask values an answer by --loss alone. Leave --reject out.")
     if ask and form is Form.latex:
         raise UsageError("--ask is written as text, html or json. Choose one of these for --format.")
 
@@ -89,6 +95,7 @@ _STYLE = (
     "body{font:16px/1.5 system-ui,'Noto Sans CJK SC','Microsoft YaHei','PingFang SC',sans-serif;margin:2rem auto;"
     "max-width:60rem;padding:0 1rem;color:#222;background:#fff}table{border-collapse:collapse;display:block;"
     "overflow-x:auto}caption,th,td{text-align:left;padding:.2rem .8rem .2rem 0}caption{font-weight:bold}"
-    "thead th{border-bottom:1px solid #888}p{margin:.3rem 0;color:#666;font-size:.9rem}"
-    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#111}p{color:#aaa}}"
+    "th,td{vertical-align:top}thead th{border-bottom:1px solid #888}p{margin:.3rem 0;color:#666;font-size:.9rem}"
+    "p strong{font-size:1.25rem;color:#222}div{margin:.6rem 0}"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#111}p{color:#aaa}p strong{color:#eee}}"
 )

@@ -19,6 +19,7 @@ from bayeskit._schema import Variable
 from bayeskit.errors import DataError, SettingError, UsageError
 
 if TYPE_CHECKING:
+    from bayeskit._classifiers.count_classifier import CountClassifier
     from bayeskit._networks.bayesian_network import BayesianNetwork
     from bayeskit._networks.markov_network import MarkovNetwork
 
@@ -72,6 +73,20 @@ def as_learned(
     return rows.fitting(names, kinds) if reading is None else read_like(rows, reading, names, kinds)
 
 
+def rows_as_learned(estimator: CountClassifier, rows: FileRows) -> FileRows:
+    """Return the columns of the model and its target, each read as in training."""
+    schema = estimator.schema_
+    target = str(schema.target.name)
+    rows.need(target)
+    if not hasattr(estimator, "feature_names_in_"):
+        return rows
+    names = [str(name) for name in estimator.feature_names_in_]
+    kinds = kinds_of((*learned_columns(estimator), schema.target))
+    # A new class may be a word even if the others are numbers, so only text is enforced.
+    kinds = {k: v for k, v in kinds.items() if k != target or v == "str"}
+    return as_learned(rows, estimator.reading_, [*names, target], kinds)
+
+
 def existing(path: str) -> Path:
     """Raise an error for a missing file, with the nearest name in its folder."""
     place = Path(path)
@@ -110,7 +125,7 @@ def open_classifier(path: str) -> Any:
 
     if is_store(path):
         return TallyStore[Any](path).model()
-    if not is_classifier(path) and _is_network(path):
+    if not is_classifier(path) and is_network(path):
         raise UsageError(
             "{path!r} is a network, not a model saved by 'bayeskit fit'. Ask it with 'bayeskit network query'.",
             path=path,
@@ -126,7 +141,7 @@ def open_classifier(path: str) -> Any:
 
 def open_model(path: str, target: str | None = None) -> SavedPredictor:
     """Open a saved classifier, or a network and the node to predict."""
-    if Path(path).is_dir() or is_classifier(path) or not _is_network(path):
+    if Path(path).is_dir() or is_classifier(path) or not is_network(path):
         model = open_classifier(path)
         if target is not None and target != str(model.schema_.target.name):
             raise SettingError(
@@ -180,7 +195,7 @@ def need_network_suffix(path: str) -> None:
     known = [end for form in FORMATS.values() if form.write is not None for end in form.suffixes]
     if _suffix(path) not in known:
         raise SettingError(
-            "{path!r} is to hold a network: let its name end in one of {names}.",
+            "{path!r} must name a network file: end it in one of {names}.",
             path=path,
             names=Joined(known),
         )
@@ -188,7 +203,7 @@ def need_network_suffix(path: str) -> None:
 
 def refuse_network_suffix(path: str) -> None:
     """Raise an error for a model with the suffix of a network file, which readers of networks would misread."""
-    if _has_network_suffix(path):
+    if has_network_suffix(path):
         model = f"{path.removesuffix(Path(path).suffix)}.bayes"
         raise SettingError(
             "{path!r} is the name of a network's file, and this is a model. Write it to {model!r}; then 'bayeskit "
@@ -198,14 +213,16 @@ def refuse_network_suffix(path: str) -> None:
         )
 
 
-def _is_network(path: str) -> bool:
+def is_network(path: str) -> bool:
+    """Whether a file looks like a network, by its suffix or its beginning."""
     from bayeskit._io.networks.raw import read_bytes
     from bayeskit._io.networks.registry import sniffed
 
-    return _has_network_suffix(path) or sniffed(read_bytes(path)) is not None
+    return has_network_suffix(path) or sniffed(read_bytes(path)) is not None
 
 
-def _has_network_suffix(path: str) -> bool:
+def has_network_suffix(path: str) -> bool:
+    """Whether a file is named as a network's."""
     from bayeskit._io.networks.registry import FORMATS
 
     return any(_suffix(path) in form.suffixes for form in FORMATS.values())

@@ -72,9 +72,7 @@ def screened(
     """Return the columns to learn from, and how they are read; what is left out is noted."""
     both = [name for name in keep or () if name in (drop or ())]
     if both:
-        raise UsageError(
-            "{name!r} is given with --drop and with --keep. Take one of them back.", name=both[0]
-        )
+        raise UsageError("{name!r} is given with --drop and with --keep. Leave it out of one.", name=both[0])
     if target is not None and target in (drop or ()):
         raise UsageError("{target!r} is the --target: it cannot be dropped.", target=target)
     return screen_file(rows.without(drop), target, tuple(keep or ()))

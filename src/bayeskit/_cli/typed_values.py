@@ -28,7 +28,7 @@ def open_network(path: str, format: str | None = None, normalize: bool = False) 
         model = load(path)
         if not hasattr(model, "network_"):
             raise SettingError(
-                "{path!r} holds a {kind}, which is no one network. Use TAN or NB.",
+                "{path!r} holds a {kind}, which is not a single network. Use TAN or NB.",
                 path=path,
                 kind=type(model).__name__,
             )
@@ -85,7 +85,7 @@ def read_given(network: BayesianNetwork | MarkovNetwork, given: Sequence[str] | 
         if variable.kind == "numeric":
             if not is_so:
                 raise SettingError(
-                    "--given {text!r}: {name!r} is a number, and no number is excluded. Use =.",
+                    "--given {text!r}: {name!r} is numeric, and a number cannot be excluded. Use =.",
                     text=text,
                     name=name,
                 )
@@ -105,7 +105,10 @@ def number_of(name: str, text: str, option: str) -> float:
         return float(text)
     except ValueError:
         raise SettingError(
-            "{option}: {name!r} is a number, and {text!r} is none.", option=option, name=name, text=text
+            "{option}: {name!r} is numeric, and {text!r} is not a number.",
+            option=option,
+            name=name,
+            text=text,
         ) from None
 
 
@@ -146,7 +149,7 @@ def _value(variable: Variable, text: str) -> Any:
     if text not in by_text:
         note(
             Message(
-                "{name!r} was never {text!r} when the model learned. {hint}",
+                "{text!r} is not among the values of {name!r} in the training rows. {hint}",
                 name=str(variable.name),
                 text=text,
                 hint=did_you_mean(text, by_text),

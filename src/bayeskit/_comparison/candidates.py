@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+from bayeskit._comparison.attribute_screening import (
+    INTERVALS,
+    bytes_of_counts,
+    counts_budget,
+    most_telling,
+)
 from bayeskit._comparison.trials import Contender
 from bayeskit._messages import Joined, did_you_mean
 from bayeskit._schema import Name
@@ -52,15 +59,15 @@ OURS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 ONLY_BY_NAME = ("spode", "net", "trees", "loglinear", "text")
 TEXT = "text"
 BASELINES = ("majority", "logistic", "forest", "boosting")
-# The maximum size in bytes of the counts of all pairs or triples of values. At 216 MB, TAN took six seconds for 2,400
-# rows.
-MOST_PAIRS, MOST_TRIPLES = 100e6, 100e6
 # Models that are one graph over the attributes.
 STRUCTURED = ("spode", "tan", "kdb", "skdb")
 NETWORK = "net"
 _COUNT_PAIRS = ("tan", "aode", "a2de", "kdb", "skdb")
-# The assumed number of intervals of a numeric attribute.
-INTERVALS = 10
+# From simple to complex: by how many attributes a probability depends on, then by how many models are averaged.
+BY_COMPLEXITY = (
+    "nb", "weighted", "kernel", "text", "spode", "tan", "kdb", "skdb", "aode", "a2de", "loglinear", "net", "trees",
+    "auto",
+)  # fmt: skip
 # HistGradientBoosting does not accept categories with more states, so such a column is treated as numeric.
 MOST_STATES = 255
 
@@ -95,16 +102,28 @@ class TableShape:
 
     def bytes_of(self, order: int) -> float:
         """Return the approximate size in bytes of the counts of all pairs (2) or triples (3) of values."""
-        values = float(sum(self.states) + INTERVALS * len(self.numeric))
-        return 8.0 * self.classes * values**order / (1 if order == 2 else 6)
+        return bytes_of_counts(sum(self.sizes), self.classes, order)
 
     @property
-    def pairs_fit(self) -> bool:
-        """Whether the counts of all pairs are small enough to be computed by default."""
-        return self.bytes_of(2) <= MOST_PAIRS
+    def sizes(self) -> tuple[int, ...]:
+        """The number of values, or intervals, of each attribute."""
+        return (*self.states, *(INTERVALS,) * len(self.numeric))
+
+    def fits(self, order: int) -> bool:
+        """Whether the counts of all pairs or triples are small enough to be computed by default."""
+        return self.bytes_of(order) <= counts_budget(order)
+
+    def fits_in_part(self, order: int) -> bool:
+        """Whether some attributes are small enough, at least as many as a pair or triple has."""
+        smallest = sorted(self.sizes)[:order]
+        return len(smallest) == order and (
+            bytes_of_counts(sum(smallest), self.classes, order) <= counts_budget(order)
+        )
 
     def uncounted_pairs(self, pick: str) -> int | None:
-        """Return the size of the counts of all pairs if it is too large to draw arcs for a model without any, or None.
+        """Return the size of the counts of all pairs if that is too large to look at them all, or None.
+
+        ``pick`` is the model that is to be drawn. A model with arcs of its own, which was asked for, has looked.
 
         Examples
         --------
@@ -112,7 +131,7 @@ class TableShape:
         >>> wide.uncounted_pairs("nb"), wide.uncounted_pairs("tan")
         (256000000, None)
         """
-        return None if pick in (*STRUCTURED, NETWORK) or self.pairs_fit else int(self.bytes_of(2))
+        return None if pick in (*STRUCTURED, NETWORK) or self.fits(2) else int(self.bytes_of(2))
 
 
 @dataclass(frozen=True)
@@ -199,8 +218,15 @@ def _is_fitted(estimator: object) -> bool:
     return any(name.endswith("_") and not name.startswith("__") for name in vars(estimator))
 
 
+def order_of(key: str) -> int:
+    """Return of how many values a model counts all combinations: 2 for pairs, 3 for triples, 1 for neither."""
+    return {"a2de": 3}.get(key, 2 if key in _COUNT_PAIRS else 1)
+
+
 def suitable(shape: TableShape) -> tuple[list[str], dict[str, str]]:
     """Return the keys of our models that suit a table, and the sizes of the counts that others would need.
+
+    A model whose counts do not fit looks at fewer attributes. It is left out only if not even a few of them fit.
 
     Examples
     --------
@@ -210,14 +236,13 @@ def suitable(shape: TableShape) -> tuple[list[str], dict[str, str]]:
     """
     keys, left = [], {}
     for key in OURS:
-        order = 3 if key == "a2de" else 2
-        size = shape.bytes_of(order) if key in _COUNT_PAIRS else 0.0
+        order = order_of(key)
         if key in ONLY_BY_NAME or (key == "kernel" and not shape.numeric):
             continue
-        if size > (MOST_PAIRS if order == 2 else MOST_TRIPLES):
-            left[key] = f"{size / 1e6:,.0f} MB"
-        else:
+        if order == 1 or shape.fits(order) or shape.fits_in_part(order):
             keys.append(key)
+        else:
+            left[key] = f"{shape.bytes_of(order) / 1e6:,.0f} MB"
     return keys, left
 
 
@@ -247,8 +272,10 @@ def make_model(name: str, parameters: Mapping[str, Any]) -> Any:
     return cls(**{**own, **parameters})
 
 
-def ours(key: str, states: Mapping[Name, Sequence[Any]] | None = None) -> Contender:
+def ours(key: str, states: Mapping[Name, Sequence[Any]] | None = None, screened: bool = False) -> Contender:
     """Return one of our models; ``states`` are the declared states of columns.
+
+    With ``screened`` it looks at the most telling attributes only, as many as fit into memory.
 
     Examples
     --------
@@ -259,13 +286,18 @@ def ours(key: str, states: Mapping[Name, Sequence[Any]] | None = None) -> Conten
     # The one name that would be too long for a line of the table.
     name = "kernel NaiveBayes" if key == "kernel" else repr(make_model(model, parameters))
     declared = {"states": dict(states)} if states else {}
-    return Contender(name, lambda: make_model(model, {**parameters, **declared}))
+    looked_at = partial(most_telling, order=order_of(key), states=states) if screened else None
+    return Contender(
+        name, lambda: make_model(model, {**parameters, **declared}), looked_at=looked_at, key=key
+    )
 
 
 def of_texts(texts: Sequence[Name]) -> Contender:
     """Return the model that learns the words of some columns, together with the other columns."""
     parameters = {"text": list(texts)} if texts else {}
-    return Contender(repr(make_model(TEXT, {})), lambda: make_model(TEXT, parameters), reads_texts=True)
+    return Contender(
+        repr(make_model(TEXT, {})), lambda: make_model(TEXT, parameters), reads_texts=True, key=TEXT
+    )
 
 
 def own(name: str, estimator: Estimator) -> Contender:
@@ -283,7 +315,7 @@ def baseline(key: str, shape: TableShape, seed: int) -> Contender:
         "forest": lambda: forest(seed),
         "boosting": lambda: boosting(shape.categorical, shape.states, seed),
     }[key]
-    return Contender(key, make, "baseline")
+    return Contender(key, make, "baseline", key=key)
 
 
 def majority() -> Any:

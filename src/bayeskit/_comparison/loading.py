@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from bayeskit._comparison.trials import Columns
 from bayeskit._data.class_labels import as_labels
 from bayeskit._data.file_reading import FileReading, note_columns, note_file, told_reasons
-from bayeskit._data.frames import as_frame
+from bayeskit._data.frames import as_frame, names_files
 from bayeskit._data.missing_marks import MarksLike, MissingMarks
-from bayeskit._data.source import names_files
+from bayeskit._data.source import name_of_labels
 from bayeskit._data.suspect_columns import ColumnScreening, hint, is_present, screen_columns
 from bayeskit._data.table import Table, open_table
 from bayeskit._messages import Joined, Message, did_you_mean
@@ -24,9 +24,10 @@ from bayeskit._schema import Label, Name
 from bayeskit.errors import ColumnError, DataError, DataTypeError, SettingError
 
 if TYPE_CHECKING:
-    from bayeskit._data.file_rows import FileRows
+    from bayeskit._data.file_rows import Batch, FileRows
     from bayeskit.typing import LabelsLike, RowSource
 
+Places = NDArray[np.intp]
 # A numeric column with more distinct values is a measurement, not a class.
 MOST_CLASSES = 100
 
@@ -44,6 +45,17 @@ class ComparisonSource(Protocol):
     @property
     def dates(self) -> Sequence[Name]:
         """Columns whose type is date or time, which cannot be read as anything else."""
+
+    @property
+    def places(self) -> Places | None:
+        """The rows that were drawn at random, from 0; None: all rows are used."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, whether drawn or not."""
+
+    def drawn(self, most: int, seed: int) -> ComparisonSource:
+        """Return a source of so many rows, drawn at random; all of them if there are no more."""
 
     def read(self, names: Sequence[Name], kinds: Mapping[Name, str]) -> Columns:
         """Read some columns, some as "str" or "float64". Missing cells are NaN in numbers and None in text."""
@@ -71,6 +83,17 @@ class ComparisonSource(Protocol):
         """Return how a file was read."""
 
 
+def draw(n: int, most: int, seed: int) -> Places | None:
+    """Return the places of rows drawn at random, in their order; None if all are taken.
+
+    >>> draw(10, 3, 0), draw(3, 3, 0)
+    (array([5, 6, 9]), None)
+    """
+    if most >= n:
+        return None
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
+
+
 @dataclass(frozen=True, eq=False)
 class MemorySource:
     """Rows in memory: a frame, an array, a mapping of columns; ``y`` holds the classes if no column does."""
@@ -78,10 +101,18 @@ class MemorySource:
     table: Table
     target: Name
     y: Any = None
+    places: Places | None = None
 
     @property
     def shown(self) -> Message:
         return Message("the table")
+
+    @property
+    def n_rows(self) -> int:
+        return self.table.n_rows
+
+    def drawn(self, most: int, seed: int) -> MemorySource:
+        return replace(self, places=draw(self.n_rows, most, seed))
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -95,6 +126,10 @@ class MemorySource:
         return [name for j, name in enumerate(self.table.names) if self.table.raw(j).dtype.kind in "Mm"]
 
     def read(self, names: Sequence[Name], kinds: Mapping[Name, str]) -> Columns:
+        found = self._all(names)
+        return found if self.places is None else {name: cells[self.places] for name, cells in found.items()}
+
+    def _all(self, names: Sequence[Name]) -> Columns:
         found: Columns = {}
         for name in names:
             whole, j = self._column(name)
@@ -141,7 +176,7 @@ class MemorySource:
         return ()
 
     def note(self, found: ColumnScreening, target: Name) -> None:
-        note_columns(self.shown, found)
+        note_columns(self.shown, found, stacklevel=5)
 
     def reading(self, left_out: Mapping[Name, str], target: Name) -> FileReading | None:
         return None
@@ -153,10 +188,18 @@ class FileTableSource:
 
     rows: FileRows
     called: str
+    places: Places | None = None
 
     @property
     def shown(self) -> str:
         return self.rows.shown
+
+    @property
+    def n_rows(self) -> int:
+        return self.rows.n_rows
+
+    def drawn(self, most: int, seed: int) -> FileTableSource:
+        return replace(self, places=draw(self.n_rows, most, seed))
 
     @cached_property
     def names(self) -> tuple[Name, ...]:
@@ -168,7 +211,8 @@ class FileTableSource:
 
     def read(self, names: Sequence[Name], kinds: Mapping[Name, str]) -> Columns:
         wanted = {str(name): kind for name, kind in kinds.items()}
-        return dict(self.rows.read_as(list(map(str, names)), wanted).columns().items())
+        rows = self.rows.read_as(list(map(str, names)), wanted)
+        return dict((rows.columns() if self.places is None else _picked(rows, self.places)).items())
 
     def as_given(self, columns: Columns, rows: NDArray[np.intp]) -> Any:
         return as_frame(columns)
@@ -185,10 +229,21 @@ class FileTableSource:
 
     def note(self, found: ColumnScreening, target: Name) -> None:
         used = [name for name in self.rows.names if name not in found.left_out]
-        note_file(self.rows.read_as(used), found, str(target), left_out=False)
+        note_file(self.rows.read_as(used), found, str(target), left_out=False, stacklevel=5)
 
     def reading(self, left_out: Mapping[Name, str], target: Name) -> FileReading | None:
         return FileReading.of(self.rows.source, str(target), ColumnScreening(left_out))
+
+
+def _picked(rows: FileRows, places: Places) -> Batch:
+    """Return some rows of a file, of which no more is held than a batch."""
+    parts, before = [], 0
+    for batch in rows.batches():
+        n = len(next(iter(batch.values())))
+        inside = places[np.searchsorted(places, before) : np.searchsorted(places, before + n)] - before
+        parts.append({name: batch[name][inside] for name in rows.names})
+        before += n
+    return {name: np.concatenate([part[name] for part in parts]) for name in rows.names}
 
 
 def open_rows(
@@ -225,13 +280,13 @@ def open_rows(
         raise DataTypeError(
             "A sparse matrix holds a block of counts, and a comparison looks at columns. Use X.toarray()."
         )
-    name = _free_name(table.names) if target is None else target
+    name = _free_name(table.names, name_of_labels(y, data)) if target is None else target
     return MemorySource(table, name, y), name
 
 
-def _free_name(names: Sequence[Name]) -> str:
-    """Return a name for a class without one: "y", or another name if a column is called "y"."""
-    return next(name for k in range(len(names) + 1) if (name := f"y{k or ''}") not in names)
+def _free_name(names: Sequence[Name], wanted: str) -> str:
+    """Return the name of the class, or one like it if a column has that name."""
+    return next(name for k in range(len(names) + 1) if (name := f"{wanted}{k or ''}") not in names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,6 +305,7 @@ class LabelledRows:
     hints : {column: (kind, cell)} of columns that look numeric but are read as categories
     states : {column: states} of columns with declared states
     texts : the attributes that are free text
+    telling : {column: share} of attributes each of which alone tells the class of this share of the rows
     """
 
     given: ComparisonSource
@@ -266,6 +322,21 @@ class LabelledRows:
     hints: dict[Name, tuple[str, str]]
     states: dict[Name, Sequence[Label]]
     texts: tuple[Name, ...] = ()
+    telling: Mapping[Name, float] = field(default_factory=dict)
+
+    def sampled(self, most: int, seed: int, least: int) -> LabelledRows:
+        """Return a random sample of at most about ``most`` rows for learning, and as many for the test.
+
+        Classes keep their shares, but none falls below ``least`` rows, if it has so many.
+        """
+        parts = [
+            begin + _stratified(self.y[begin:end], most, seed, least)
+            for begin, end in ((0, self.n_learned), (self.n_learned, len(self.y)))
+        ]
+        rows = np.concatenate(parts)
+        return replace(
+            self, columns=self.take(rows), y=self.y[rows], numbers=self.numbers[rows], n_learned=len(parts[0])
+        )
 
     @property
     def tabular(self) -> Columns:
@@ -281,6 +352,20 @@ class LabelledRows:
         of_test = self.given_test is not None and rows[0] >= self.n_learned
         given = self.given_test if of_test and self.given_test is not None else self.given
         return given.as_given(self.take(rows), self.numbers[rows] - 1)
+
+
+def _stratified(y: NDArray[Any], most: int, seed: int, least: int) -> Places:
+    """Return the places of rows drawn at random within each class, in their order."""
+    if len(y) <= most:
+        return np.arange(len(y))
+    rng = np.random.default_rng(seed)
+    _, codes = np.unique(y, return_inverse=True)
+    order = np.argsort(codes, kind="stable")
+    found = []
+    for rows in np.split(order, np.cumsum(np.bincount(codes))[:-1]):
+        n = min(len(rows), max(least, round(most * len(rows) / len(y))))
+        found.append(rng.choice(rows, n, replace=False))
+    return np.sort(np.concatenate(found))
 
 
 def load(
@@ -324,13 +409,13 @@ def load(
     if test is not None:
         columns, y, numbers, judged = _with_test(columns, y, numbers, test, target)
     return LabelledRows(
-        given, test, target, columns, y, numbers, n, table, judged, why, order, hints, states, texts
+        given, test, target, columns, y, numbers, n, table, judged, why, order, hints, states, texts, found.telling
     )  # fmt: skip
 
 
 def _nothing_left(why: Mapping[Name, str], target: Name) -> DataError:
     return DataError(
-        "No column is left to learn from: {told}. Name with keep= what should be used.",
+        "No column is left to learn from: {told}. Name the columns to use in keep=.",
         told=told_reasons(why, target),
     )
 
@@ -339,16 +424,14 @@ def _check(given: ComparisonSource, target: Name, drop: Sequence[Name], keep: Se
     need(given, target, *drop, *keep)
     both = [name for name in keep if name in drop]
     if both:
-        raise SettingError(
-            "{both!r} is given with exclude= and with keep=. Take one of them back.", both=both[0]
-        )
+        raise SettingError("{both!r} is given in exclude= and in keep=. Leave it out of one.", both=both[0])
     if target in drop:
         raise SettingError(
             "{target!r} is the target=: it cannot be dropped. Leave it out of exclude=.", target=target
         )
     if len(given.names) == 1:
         raise ColumnError(
-            "{shown} has no column beside {target!r}. Check separator=.", shown=given.shown, target=target
+            "{shown} has no column besides {target!r}. Check separator=.", shown=given.shown, target=target
         )
 
 
@@ -382,7 +465,7 @@ def _check_classes(y: NDArray[Any], target: Name, shown: str | Message) -> None:
             else Message("no value")
         )
         raise DataError(
-            "Column {target!r} of {shown} has {what}: there is nothing to tell apart. Choose another target=.",
+            "Column {target!r} of {shown} has {what}: there is nothing to classify. Choose another target=.",
             target=target,
             shown=shown,
             what=what,
@@ -390,8 +473,8 @@ def _check_classes(y: NDArray[Any], target: Name, shown: str | Message) -> None:
     # Integral floats were converted to integers before, so a column of floats has fractions.
     if y.dtype.kind == "f" or (len(labels) > MOST_CLASSES and len(labels) * 2 > len(y)):
         raise DataError(
-            "Column {target!r} of {shown} has {n:,} different values in {n_y:,} rows: it is measured, or "
-            "names the row, and these models predict classes. Choose another target=, or put it into classes first.",
+            "Column {target!r} of {shown} has {n:,} different values in {n_y:,} rows: it is a measurement or an "
+            "identifier, and these models predict classes. Choose another target=, or put it into classes first.",
             target=target,
             shown=shown,
             n=len(labels),
@@ -399,7 +482,7 @@ def _check_classes(y: NDArray[Any], target: Name, shown: str | Message) -> None:
         )
     if counts.max() < 2:
         raise DataError(
-            "Every row of {shown} has another value of {target!r}. Choose another target=, or give more rows.",
+            "Every row of {shown} has a different value of {target!r}. Choose another target=, or give more rows.",
             shown=shown,
             target=target,
         )
@@ -419,7 +502,8 @@ def _read(
         y = y.astype(np.int64)
     if y.dtype.kind == "O" and len(y) and not isinstance(y[0], str):  # true and false, with holes
         y = y.astype(type(y[0]))
-    return columns, y, np.flatnonzero(has_class) + 1, table
+    places = np.flatnonzero(has_class)
+    return columns, y, (places if given.places is None else given.places[places]) + 1, table
 
 
 def _refuse_infinite(columns: Columns, shown: str | Message) -> None:

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit._comparison import candidates
+from bayeskit._comparison.column_profiling import profiles
 from bayeskit._fitting.one_dependence import Tree
 from bayeskit._report.comparison_report.comparison import Comparison
 from bayeskit._report.comparison_report.comparison_page import Findings, RowShown
+from bayeskit._report.comparison_report.profiles import ColumnProfile, Relation
 from bayeskit._report.information_table import information_beyond_chance
 from bayeskit._schema import Name, Schema
 from bayeskit._version import __version__
 
 if TYPE_CHECKING:
-    from bayeskit._comparison.run import ComparisonRun
+    from bayeskit._comparison.comparison_run import ComparisonRun
 
 
 def findings_of(
@@ -30,9 +32,16 @@ def findings_of(
 ) -> Findings:
     """Collect the content of the report."""
     counts, structure, kind = _arcs(run, comparison)
+    # A model of fewer attributes tells nothing of the others.
+    told = run.first if comparison.uncounted_pairs is not None else counts
+    information = None if told is None else information_beyond_chance(told, lang=comparison.lang)
+    columns: tuple[ColumnProfile, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    if information is not None:
+        columns, relations = profiles(run, comparison.pick, [row.name for row in information.rows])
     return Findings(
         comparison,
-        None if counts is None else information_beyond_chance(counts, lang=comparison.lang),
+        information,
         structure,
         kind,
         () if kind == "network" or counts is None else _of_one_value(counts.schema_),
@@ -41,6 +50,8 @@ def findings_of(
         versions(run.settings.baselines),
         tuple(next_lines),
         loss_path,
+        columns,
+        relations,
     )
 
 
@@ -59,12 +70,13 @@ def _arcs(run: ComparisonRun, comparison: Comparison) -> tuple[Any, Mapping[Name
     if run.first is None:
         return None, {}, "tree"
     if pick in candidates.STRUCTURED:
-        model = run.fitted(pick)
+        model = run.fitted(pick, sample=True)
         return model, model.structure_, "own"
-    counts = run.fitted("tan") if run.shape.pairs_fit else run.first
+    # Where the counts of all pairs do not fit, TAN looks at the most telling attributes.
+    counts = run.fitted("tan", sample=True) if run.shape.fits(2) or run.shape.fits_in_part(2) else run.first
     if pick == candidates.NETWORK:
-        return counts, run.fitted(pick).network_._network.dag.as_mapping(), "network"
-    if comparison.uncounted_pairs is not None:
+        return counts, run.fitted(pick, sample=True).network_._network.dag.as_mapping(), "network"
+    if counts is run.first:
         return counts, {}, "tree"
     # Without a penalty every attribute would depend on the one with the most values.
     return counts, Tree(criterion="bic").graph(counts.statistics_).as_mapping(), "tree"

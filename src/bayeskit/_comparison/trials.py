@@ -33,13 +33,23 @@ class Contender:
     """A model of a comparison: its name, how to make it, and its origin.
 
     Our models get columns by name, a user's own model gets the rows as given, and a baseline gets a matrix of numbers.
-    Our models get columns of free text only if they can read them.
+    Our models get columns of free text only if they can read them. ``looked_at`` chooses the columns of a model that
+    cannot look at all of them, from the rows it learns from. ``key`` is empty for a user's own model.
     """
 
     name: str
     make: Callable[[], Any]
     kind: Literal["ours", "own", "baseline"] = "ours"
     reads_texts: bool = False
+    looked_at: Callable[[Any, NDArray[Any]], Sequence[Name]] | None = None
+    key: str = ""
+
+    def narrowed(self, learned: Any, y: NDArray[Any], *others: Any) -> tuple[Any, ...]:
+        """Return tables with the columns that the model looks at, chosen by the first of them."""
+        if self.looked_at is None:
+            return learned, *others
+        names = self.looked_at(learned, y)
+        return tuple({name: table[name] for name in names} for table in (learned, *others))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +94,7 @@ def try_model(
     for train, test in folds:
         learned, held_out = take(train), take(test)
         begin = time.process_time()
+        learned, held_out = contender.narrowed(learned, y[train], held_out)
         with nullcontext() if ours else _one_thread():
             if ours and target is not None:
                 model = contender.make().fit({**learned, target: y[train]}, target=target)
@@ -111,7 +122,8 @@ def _warm_up(
     if len(train) * len(take(train[:1])) > SMALL:
         train = train if most is None else train[:: max(1, len(train) // most)]
         with compiling():
-            contender.make().fit(take(train), y[train]).predict_proba(take(test[:most]))
+            learned, others = contender.narrowed(take(train), y[train], take(test[:most]))
+            contender.make().fit(learned, y[train]).predict_proba(others)
 
 
 def _check_answer(name: str, model: Any, answer: Any, classes: NDArray[Any], n: int) -> None:

@@ -7,28 +7,24 @@ added up. In exchange an estimate takes two microseconds instead of three hundre
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite, log, pi, sqrt
+from math import isfinite, log, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._conditionals.density import SMALLEST_DEVIATION
+from bayeskit._conditionals.kernels.gaussian_scores import HALF_LOG_TAU, variance_of
 from bayeskit._counting.running_sums import RunningSums
 from bayeskit._intrinsics import fma
 from bayeskit._numba import kernel
 from bayeskit._statistics.double import (
     FIRST,
-    FIRST_LOW,
     PIVOT,
     SECOND,
-    SECOND_LOW,
     WEIGHT,
-    WEIGHT_LOW,
-    add,
     add_exactly,
-    centre,
-    divide,
+    describe_cell,
 )
 from bayeskit._statistics.part import ONE_ROW
 from bayeskit.typing import Floats
@@ -37,8 +33,6 @@ if TYPE_CHECKING:
     from bayeskit._conditionals.categorical import TableConditional
     from bayeskit._conditionals.gaussian import Gaussian
 
-HALF_LOG_TWO_PI = 0.5 * log(2.0 * pi)
-ROOT_HALF = sqrt(0.5)
 # The share of its square mean below which the variance of an attribute may be rounding.
 ALMOST_CONSTANT = 1e-20
 # The share of a sum of squares about its pivot that may be due to the distance of the mean: three deviations.
@@ -76,12 +70,8 @@ def describe_plainly(cells: Any, tables: Any) -> None:
     for c in range(classes):
         for j in range(width):
             if tables[INVERSE, c, j] > NEAR * cells[SECOND, c, j]:
-                w, w_low = cells[WEIGHT, c, j], cells[WEIGHT_LOW, c, j]
-                f, f_low = cells[FIRST, c, j], cells[FIRST_LOW, c, j]
-                offset, offset_low = divide(f, f_low, w, w_low)
-                spread, _ = centre(w, w_low, f, f_low, cells[SECOND, c, j], cells[SECOND_LOW, c, j])
-                tables[MEAN, c, j], tables[MEAN_LOW, c, j] = add(cells[PIVOT, c, j], 0.0, offset, offset_low)
-                tables[NORM, c, j] = max(spread, 0.0)
+                mean, low, spread = describe_cell(cells, c, j)
+                tables[MEAN, c, j], tables[MEAN_LOW, c, j], tables[NORM, c, j] = mean, low, spread
 
 
 @kernel
@@ -121,22 +111,19 @@ def estimate_normals(
     for j in range(width):
         mean, spread, weight = pooled[0, j], pooled[1, j], pooled[2, j]
         overall = spread / weight if weight > 0.0 else 0.0
-        known = weight - 1.0 if unbiased else weight
-        alike = spread / known if known > 0.0 else 0.0
+        alike = max(variance_of(weight, spread, unbiased), 0.0)
         used[j] = share >= 0.0 or overall > 0.0
         for c in range(classes):
             w = cells[WEIGHT, c, j]
             if w <= 0.0:
                 tables[MEAN, c, j], tables[MEAN_LOW, c, j] = mean, 0.0
-            if w <= (ONE_ROW if unbiased else 0.0):
-                variance = alike
-            else:
-                variance = tables[NORM, c, j] / (w - 1.0 if unbiased else w)
+            few = w <= (ONE_ROW if unbiased else 0.0)
+            variance = alike if few else variance_of(w, tables[NORM, c, j], unbiased)
             variance = variance + share * largest if share >= 0.0 else max(variance, floor * overall)
             used[j] = used[j] and variance > 0.0
             deviation = max(sqrt(variance), SMALLEST_DEVIATION)
-            tables[INVERSE, c, j] = ROOT_HALF / deviation
-            tables[NORM, c, j] = -log(deviation) - HALF_LOG_TWO_PI
+            tables[INVERSE, c, j] = sqrt(0.5) / deviation
+            tables[NORM, c, j] = -log(deviation) - HALF_LOG_TAU
         if used[j]:
             for c in range(classes):
                 total[c] += tables[NORM, c, j]

@@ -32,7 +32,7 @@ Codes = NDArray[np.int32]
 Places = NDArray[np.int32]
 
 # Numbers of a block of terms that is made at a time, and those that stay in the second-level cache.
-_LARGEST_BLOCK, _CACHED = 2**22, 2**16
+_LARGEST_BLOCK, _CACHED, _COMPUTED = 2**22, 2**16, 2**13
 
 
 @kernel
@@ -173,10 +173,9 @@ class InteractionTerms:
     def of_codes(self, codes: Codes) -> Floats:
         """Return every term of rows by their codes on the axes: shape (terms, n, K)."""
         out, logs = np.zeros((self.n_terms, codes.shape[1], self.schema.n_classes)), LogTable.of(self)
-        for first, stop, cells in self.cells_of(codes):
+        for some, cells in self.cells_of(codes):
             logs.fill(cells)
-            for cell in np.moveaxis(cells, 1, 0):
-                out[first:stop] += (1.0 / cells.shape[1]) * np.take(logs.values, cell, axis=0)
+            out[some] = logs.means(cells)
         return out
 
     def steps(self, n_rows: int) -> Iterator[slice]:
@@ -185,17 +184,14 @@ class InteractionTerms:
         for begin in range(0, n_rows, step):
             yield slice(begin, min(begin + step, n_rows))
 
-    def cells_of(self, codes: Codes) -> Iterator[tuple[int, int, Ints]]:
-        """Yield runs of terms that have equally many tables, and the cells of rows: shape (terms, tables, n)."""
+    def cells_of(self, codes: Codes) -> Iterator[tuple[NDArray[np.intp], Ints]]:
+        """Yield terms that have equally many tables, and the cells of rows: shape (terms, tables, n)."""
         n_tables, n = np.diff(self.term_starts), codes.shape[1]
         absent = np.vstack([codes, np.zeros((1, n), codes.dtype)])  # the axis −1 of smaller tables
-        bounds = [0, *(1 + np.flatnonzero(np.diff(n_tables))).tolist(), self.n_terms]
-        for begin, end in pairwise(bounds):
-            m = int(n_tables[begin]) if begin < end else 1
-            step = max(1, _CACHED // max(m * n, 1))
-            for first in range(begin, end, step):
-                stop = min(first + step, end)
-                tables = slice(int(self.term_starts[first]), int(self.term_starts[stop]))
+        for m in np.unique(n_tables).tolist():
+            alike, step = np.flatnonzero(n_tables == m), max(1, _CACHED // max(m * n, 1))
+            for some in (alike[begin : begin + step] for begin in range(0, len(alike), step)):
+                tables = (self.term_starts[some][:, None] + np.arange(m)).reshape(-1)
                 a, b, e = self.counts.tables[tables].T
                 _, wb, we = self.counts.shapes[tables].T
                 cell = absent[a].astype(np.int64)
@@ -204,7 +200,7 @@ class InteractionTerms:
                 if (e >= 0).any():
                     cell = cell * we[:, None] + absent[e]
                 cell += self.counts.starts[tables][:, None]
-                yield first, stop, cell.reshape(stop - first, m, n)
+                yield some, cell.reshape(len(some), m, n)
 
     def tables_of_logs(self, which: Ints) -> Floats:
         """Return the logarithms of all cells of some tables, one after the other: shape (cells, K); 0 if unused."""
@@ -246,19 +242,25 @@ class InteractionTerms:
         tables = places.tables
         counts = self.counts.counts[self.counts.starts[tables.start] :]
 
+        c1, c2, c3 = self.strengths.tolist()
+        table, at = places.table[cells], places.margins[:, cells]
+        n_axes = {0: 1, 2: 2}.get(len(at), 3)
+        each = (c1 / np.append(self.used, 1)[self.counts.tables[tables]]).T
+        if classes is None:
+            # All of one shape: to spread a few numbers over an array takes NumPy longer than the arithmetic.
+            each = np.repeat(each[:, :, None], totals.shape[1], axis=2)
+            own = np.tile(own, (len(cells), 1)) if np.ndim(own) else own
+        uniform = [np.take(axis, table, axis=0) for axis in each[:n_axes]]
+
         def left(n: Floats, place: NDArray[Any]) -> Floats:
             of_place = np.take(n, place, axis=0) if classes is None else n[place, classes]
-            return np.maximum(of_place - own, 0.0)
+            of_place -= own
+            return np.maximum(of_place, 0.0, out=of_place)
 
-        table = places.table[cells]
-        n, total, at = left(counts, cells), left(totals[tables], table), places.margins[:, cells]
-        c1, c2, c3 = self.strengths.tolist()
-        uniform = c1 / np.append(self.used, 1)[self.counts.tables[tables]][table].T
-        if classes is None:
-            uniform = uniform[:, :, None]
-        if not len(at):
+        n, total = left(counts, cells), left(totals[tables], table)
+        if n_axes == 1:
             return np.asarray((n + uniform[0]) / (total + c1))
-        if len(at) == 2:
+        if n_axes == 2:
             of_both = (left(margins, at[0]) + uniform[0]) * (left(margins, at[1]) + uniform[1])
             base = of_both / ((total + c1) * (total + c1))
             return np.asarray((n + c2 * base) / ((total + c2) * base))
@@ -330,11 +332,22 @@ class LogTable(NamedTuple):
         needed[cells.reshape(-1) - low] = True
         needed &= ~self.is_done[low:high]
         new = low + np.flatnonzero(needed)
-        for begin in range(0, len(new), _CACHED):
-            some = new[begin : begin + _CACHED]
+        for begin in range(0, len(new), _COMPUTED):
+            some = new[begin : begin + _COMPUTED]
             self.values[some] = self.terms.logs_at(some, self.own)
         self.is_done[new] = True
         return new
+
+    def means(self, cells: Ints) -> Floats:
+        """Return the terms of rows with these cells, of shape (terms, tables, n): shape (terms, n, K)."""
+        out = np.zeros((cells.shape[0], cells.shape[2], self.values.shape[1]))
+        of_table, share = np.empty_like(out), 1.0 / cells.shape[1]
+        for t in range(cells.shape[1]):
+            # Cells are in range; without "clip" NumPy would make one more copy.
+            np.take(self.values, cells[:, t], axis=0, out=of_table, mode="clip")
+            of_table *= share
+            out += of_table
+        return out
 
 
 class LeftOutTerms(NamedTuple):
@@ -358,20 +371,28 @@ class LeftOutTerms(NamedTuple):
         out = np.zeros((terms.n_terms, len(target), k))
         counted = np.flatnonzero(own > 0.0)
         odd = np.flatnonzero(own[counted] != np.asarray(self.gaps.own)[target[counted]])
-        into, of_class = counted * k + target[counted], target[counted]
-        for first, stop, cells in terms.cells_of(terms.axes.codes(self.chunk, rows)):
+        for some, cells in terms.cells_of(terms.axes.codes(self.chunk, rows)):
             self.logs.fill(cells)
             new = self.gaps.fill(cells)
             self.gaps.values[new] -= self.logs.values[new]
-            share = 1.0 / cells.shape[1]
-            of_run = out[first:stop].reshape(stop - first, -1)
-            for cell in np.moveaxis(cells, 1, 0):
-                out[first:stop] += share * np.take(self.logs.values, cell, axis=0)
-                mine = cell if len(counted) == len(target) else cell[:, counted]
-                gaps = np.take(self.gaps.values.reshape(-1), mine * k + of_class)
-                if len(odd):
-                    gaps[:, odd] = self._singly(mine[:, odd], of_class[odd], own[counted[odd]])
-                of_run[:, into] += share * gaps
+            of_run = self.logs.means(cells)
+            mine = cells if len(counted) == len(target) else cells[:, :, counted]
+            of_run[:, counted, target[counted]] = self._of_own_class(mine, target[counted], own[counted], odd)
+            out[some] = of_run
+        return out
+
+    def _of_own_class(self, cells: Ints, target: Ints, own: Floats, odd: NDArray[np.intp]) -> Floats:
+        """Return the terms of rows in their own classes, without the rows themselves: shape (terms, n)."""
+        k, share = self.terms.schema.n_classes, 1.0 / cells.shape[1]
+        out = np.zeros((cells.shape[0], cells.shape[2]))
+        logs, gaps = self.logs.values.reshape(-1), self.gaps.values.reshape(-1)
+        for t in range(cells.shape[1]):
+            places = cells[:, t] * k + target
+            out += share * np.take(logs, places)
+            gap = np.take(gaps, places)
+            if len(odd):
+                gap[:, odd] = self._singly(cells[:, t, odd], target[odd], own[odd])
+            out += share * gap
         return out
 
     def _singly(self, cells: Ints, target: Ints, own: Floats) -> Floats:

@@ -18,7 +18,7 @@ from bayeskit._conditionals.class_prior import ClassPrior
 from bayeskit._conditionals.conditional import Conditional, refuse_infinite
 from bayeskit._counting.count_trees import binned, stops_of
 from bayeskit._data.encoded import Chunk
-from bayeskit._numba import kernel
+from bayeskit._numba import kernel, repeating
 from bayeskit._schema import Schema
 from bayeskit._statistics.part import never_counted
 from bayeskit._statistics.statistics import Statistics
@@ -184,16 +184,15 @@ class TreePosteriors(Conditional):
         sums, rests = np.zeros((chunk.n_rows, len(self.prior.log))), np.zeros(chunk.n_rows)
         evenly = np.full(chunk.n_rows, 1.0 / trees.n_trees)
         least = 0.0
-        for t in range(trees.n_trees):
-            share = evenly if shares is None else np.ascontiguousarray(shares[:, t])
-            stops_of(rows, trees, t, stops)
-            least = min(
-                least,
-                add_back_off(
+        with repeating(trees.n_trees):
+            for t in range(trees.n_trees):
+                share = evenly if shares is None else np.ascontiguousarray(shares[:, t])
+                stops_of(rows, trees, t, stops)
+                low = add_back_off(
                     stops, trees.parents, nodes.totals, nodes.bounds, nodes.classes, nodes.counts,
                     self.constant, target, own, share, sums, rests,
-                ),
-            )  # fmt: skip
+                )  # fmt: skip
+                least = min(least, low)
         if least < -1e-9 * max(1.0, float(own.max(initial=0.0))):
             raise never_counted(least)
         if shares is not None:

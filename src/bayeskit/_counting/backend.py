@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from operator import index
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from bayeskit._counting.backend_protocol import Backend
 from bayeskit._counting.count_families import count_families, count_regressions
 from bayeskit._counting.count_grids import count_grids
 from bayeskit._counting.count_interactions import count_interactions, take_sample
@@ -27,82 +28,15 @@ from bayeskit._data.encode import encode, match_columns
 from bayeskit._data.encoded import CHUNK_ROWS, Chunk, EncodedTable
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Rows, Source
-from bayeskit._schema import Name, Schema, Variable
+from bayeskit._schema import Schema, Variable
 from bayeskit._statistics.statistics import Statistics, memory_of
 from bayeskit._statistics.term import Pattern, Plan
 from bayeskit.errors import DataError, SettingError, UnseenState
 
 
-class Backend(Protocol):
-    """Counts a source in place. Rows never leave the source and are never all held in memory.
-
-    All backends follow the same rules (``tests/conformance/test_backends.py``): missing cells are counted
-    under the code after the last state, a row without a class is an error, a row of weight 0 is ignored, and
-    integer weights give bit-identical counts to those of the kernels.
-    """
-
-    def takes(self, source: Source) -> bool:
-        """Return whether this backend can count a source."""
-        ...
-
-    def schema(self, source: Source, reading: Reading, target: Variable) -> Schema:
-        """Find the attributes, their states and the classes, in one pass.
-
-        Declared states stay and keep their order. The others are those of rows with positive weight, sorted.
-        Schemas of parts can therefore be united, in any order, to the schema of the whole. Without
-        ``source.target``, every row has the one class that the target declares.
-        """
-        ...
-
-    def count(self, source: Source, schema: Schema, plan: Plan) -> Statistics:
-        """Count the terms of a plan (:meth:`~bayeskit.statistics.Plan.terms`) by the codes of a schema.
-
-        Columns that the schema does not name are ignored. A term that the backend cannot count raises
-        :class:`~bayeskit.errors.CannotCount` before anything is counted. Values of a block above
-        ``source.threshold`` are read as 1, the others as 0.
-        """
-        ...
-
-
 def backend_of(source: Source) -> Backend | None:
     """Return the backend that counts a source in place; None if its rows are read and counted here."""
     return next((backend for backend in BACKENDS if backend.takes(source)), None)
-
-
-def rows_for_choices(source: Source) -> Source | None:
-    """Return the source whose rows choices are made from; None if no rows of it can be read.
-
-    A backend with a method ``sample`` gives some rows of what it counts: a source that it still counts as a whole, and
-    that is a sample if iterated.
-    """
-    backend = backend_of(source)
-    if backend is None:
-        return source
-    sample: Callable[[Source], Source] | None = getattr(backend, "sample", None)
-    return None if sample is None else sample(source)
-
-
-def skeleton_of(backend: Backend, source: Source, reading: Reading, target: Variable) -> Schema:
-    """Return the columns of a source and their kinds. Some backends know these without reading a row."""
-    find: Callable[..., Schema] = getattr(backend, "skeleton", backend.schema)
-    return find(source, reading, target)
-
-
-def found_and_counted(
-    backend: Backend,
-    source: Source,
-    reading: Reading,
-    target: Variable,
-    names: Iterable[Name],
-    plan_of: Callable[[Schema], Plan],
-) -> Statistics:
-    """Find the states of some attributes and count them: in one look at the source, if a backend has such a look."""
-    look = getattr(backend, "found_and_counted", None)
-    if look is not None:
-        found: Statistics = look(source, reading, target, names, plan_of)
-        return found
-    schema = backend.schema(source, reading, target).restricted(names)
-    return backend.count(source, schema, plan_of(schema))
 
 
 COUNTERS: dict[str, Callable[..., Any]] = {
@@ -200,7 +134,7 @@ def count_rows(encoded: EncodedTable, plan: Plan, n_jobs: int | None = None) -> 
     return total
 
 
-class Threads:
+class Threads(Backend):
     """Counts rows that are read here (tables in memory, batches, files), chunk by chunk on threads."""
 
     def __init__(self, n_jobs: int | None = None) -> None:

@@ -20,37 +20,6 @@ _U = np.uintp
 
 
 @kernel
-def lay_axes(
-    codes: Any, values: Any, is_number: Any, places: Any, widths: Any, cuts: Any, cut_starts: Any, out: Any
-) -> None:
-    """Write the code of every row on every axis: shape (axes, rows).
-
-    A numeric value has the number of its interval (cut − 1, cut]; missing comes last. An unseen state counts
-    as missing.
-    """
-    n = _U(out.shape[1])
-    for a in range(_U(out.shape[0])):
-        place, last = _U(places[a]), widths[a] - 1
-        if is_number[a]:
-            for i in range(n):
-                x = values[i, place]
-                low, high = cut_starts[a], cut_starts[a + _U(1)]
-                if x == x:
-                    while low < high:
-                        middle = (low + high) // 2
-                        if cuts[middle] < x:
-                            low = middle + 1
-                        else:
-                            high = middle
-                    out[a, i] = low - cut_starts[a]
-                else:
-                    out[a, i] = last
-        else:
-            for i in range(n):
-                out[a, i] = min(codes[i, place], last)
-
-
-@kernel
 def count_tables_of_axes(
     axes: Any, target: Any, weights: Any, tables: Any, widths: Any, starts: Any, counts: Any
 ) -> None:
@@ -84,7 +53,7 @@ _BLOCK = 4096
 
 
 class Axes(NamedTuple):
-    """The axes of the tables, in the order of the kernel's arguments."""
+    """The axes of the tables: whether each is a number, its column among its kind, its codes and its cut points."""
 
     is_number: NDArray[np.bool_]
     places: NDArray[np.int64]
@@ -103,10 +72,20 @@ class Axes(NamedTuple):
         )
 
     def codes(self, chunk: Chunk, rows: slice) -> NDArray[np.int32]:
-        """Return the codes of some rows on every axis: shape (axes, rows)."""
-        values = chunk.values[rows]
-        out = np.empty((len(self.widths), len(values)), dtype=np.int32)
-        lay_axes(chunk.codes[rows], values, *self, out)
+        """Return the codes of some rows on every axis: shape (axes, rows).
+
+        A numeric value has the number of its interval (cut − 1, cut]; missing comes last. An unseen state counts as
+        missing.
+        """
+        numbers, states = np.ascontiguousarray(chunk.values[rows].T), chunk.codes[rows]
+        out = np.empty((len(self.widths), states.shape[0]), dtype=np.int32)
+        last = self.widths - 1
+        for a, place in enumerate(self.places.tolist()):
+            if self.is_number[a]:
+                x, cuts = numbers[place], self.cuts[self.cut_starts[a] : self.cut_starts[a + 1]]
+                out[a] = np.where(np.isnan(x), last[a], np.searchsorted(cuts, x))
+            else:
+                out[a] = np.minimum(states[:, place], last[a])
         return out
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._data.encoded import Chunk
-from bayeskit._numba import kernel
+from bayeskit._numba import kernel, repeating
 from bayeskit._schema import Schema
 from bayeskit._statistics.families import Cells, summed_cells
 from bayeskit._statistics.tree_counts import LEFT, MISSING, STAYS, UNKNOWN, TreeCounts, Trees, trees_of
@@ -121,11 +121,12 @@ def count_trees(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> Tr
     for forest in attributes:
         trees = trees_of(forest)
         rows = binned(chunk, schema, trees)
-        for t in range(trees.n_trees):
-            stops_of(rows, trees, t, stops)
-            start, stop = int(trees.starts[t]), int(trees.starts[t + 1])
-            keys, counts = _cells((stops - start) * k + target, chunk.row_weights, (stop - start) * k)
-            cells.append((keys + (first + start) * k, counts))
+        with repeating(trees.n_trees):
+            for t in range(trees.n_trees):
+                stops_of(rows, trees, t, stops)
+                start, stop = int(trees.starts[t]), int(trees.starts[t + 1])
+                keys, counts = _cells((stops - start) * k + target, chunk.row_weights, (stop - start) * k)
+                cells.append((keys + (first + start) * k, counts))
         first += len(trees.ways)
     keys, counts = (np.concatenate([some[i] for some in cells]) for i in (0, 1))
     return zero.with_cells((keys, counts), margin)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit._counting.backend_protocol import Backend
 from bayeskit._data.database_url import DatabaseColumn, DatabaseColumns, DatabaseTable, Dialect, quoted
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source, is_live, place_of
@@ -27,7 +28,7 @@ _LABELS = Variable("class", "categorical")
 PlanOf = Callable[[Schema], Plan]
 
 
-class Database:
+class Database(Backend):
     """Counts tables of DuckDB, SQLite and PostgreSQL that are named by a URL."""
 
     takes = staticmethod(is_live)
@@ -128,8 +129,8 @@ class _Table:
         for term in terms:
             if len(term.values) > 1 or term.order != (2 if term.values else 0):
                 raise CannotCount(
-                    "A database counts categories, and adds up numbers and their squares, each alone; of {names} more "
-                    'is wanted. Use numeric="gaussian" without a covariance, or fit.',
+                    "A database counts categories, and adds up numbers and their squares, each alone; {names} need "
+                    'more than that. Use numeric="gaussian" without a covariance, or fit.',
                     names=", ".join(map(repr, term.values)) or repr(term.cells[-1]),
                 )
         found: _Cells = {term: [] for term in terms}
@@ -250,8 +251,8 @@ class _Table:
             texts = checks.get(_TEXTS - j, (0,))[0]
             if texts:
                 raise ColumnError(
-                    "Column {name!r} is to be numeric, and {found} rows hold text in it. Correct them, or declare the "
-                    "column as TEXT.",
+                    "Column {name!r} should be numeric, but {found} rows hold text in it. Correct them, or declare "
+                    "the column as TEXT.",
                     name=column,
                     found=int(texts),
                 )

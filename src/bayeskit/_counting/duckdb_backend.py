@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._data.frames import is_relation
+from bayeskit._counting.backend_protocol import Backend
 from bayeskit._data.reading import Reading
 from bayeskit._data.relation import Relation, python_label
-from bayeskit._data.source import Source, place_of
+from bayeskit._data.source import Source, is_in_duckdb, place_of
 from bayeskit._schema import Label, Name, Schema, Variable
 from bayeskit._statistics.moments import exponent_for
 from bayeskit._statistics.part import CellTable
@@ -37,11 +37,10 @@ Columns = tuple[str, ...]
 Cell = tuple[tuple[Any, ...], tuple[Any, ...]]
 
 
-class DuckDB:
+class DuckDB(Backend):
     """Counts a DuckDB relation by SQL: categories, and the moments of single numeric attributes."""
 
-    def takes(self, source: Source) -> bool:
-        return is_relation(source.data)
+    takes = staticmethod(is_in_duckdb)
 
     def schema(self, source: Source, reading: Reading, target: Variable) -> Schema:
         rows = _Rows.of(source, target)

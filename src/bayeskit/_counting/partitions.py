@@ -15,18 +15,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from bayeskit._counting.backend_protocol import Backend
+from bayeskit._data.class_labels import batch_weights, check_total
 from bayeskit._data.frames import join_rows, take_rows
 from bayeskit._data.reading import Reading
-from bayeskit._data.source import (
-    Batches,
-    ClusterFrame,
-    Rows,
-    Source,
-    batch_weights,
-    check_total,
-    is_on,
-    place_of,
-)
+from bayeskit._data.source import Batches, ClusterFrame, Rows, Source, is_on, place_of
 from bayeskit._messages import Message
 from bayeskit._schema import Name, Schema, Variable, first_twice
 from bayeskit._statistics.statistics import Statistics
@@ -279,7 +272,7 @@ class SampledFrame(ClusterFrame):
 
 
 @dataclass(frozen=True)
-class Partitions:
+class Partitions(Backend):
     """Counts a frame in partitions, by the kernels on the workers of one engine.
 
     Parameters

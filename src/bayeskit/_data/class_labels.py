@@ -11,7 +11,8 @@ from bayeskit._data.columns import CodedColumn, factorize_array
 from bayeskit._data.frames import factorize_series, readable
 from bayeskit._messages import Message, RowNumber
 from bayeskit._schema import Variable
-from bayeskit.errors import DataError, DataTypeError, UnseenClass
+from bayeskit.errors import DataError, DataTypeError, UnseenClass, WeightError
+from bayeskit.typing import WeightsLike
 
 _WAY_OUT = "leave rows without one out, or let a classifier learn from them too with semi_supervised=True"
 
@@ -161,3 +162,77 @@ def encode_labels(
             else "",
         )
     return target, found.astype(np.uint32)
+
+
+# -- row weights ---------------------------------------------------------------------------------
+
+# Sums of weights are multiplied by squares and fourth powers of values; these limits leave room for that.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
+
+
+def as_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float64] | None:
+    """Check the weights of all rows: finite, nonnegative, not all zero; None if all are one."""
+    array = batch_weights(weights, n_rows)
+    if array is not None:
+        check_total(weight_of(array))
+    return array
+
+
+def batch_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float64] | None:
+    """Check the weights of some rows of a source; the total is checked at the end."""
+    if weights is None:
+        return None
+    try:
+        array = np.asarray(weights.to_pylist() if hasattr(weights, "to_pylist") else weights)
+        if array.dtype.kind == "c":
+            raise TypeError
+        array = array.astype(np.float64)
+    except (TypeError, ValueError, ArithmeticError):
+        raise WeightError("The row weights are not numbers.") from None
+    if array.ndim == 0:
+        array = np.full(n_rows, float(array))
+    if array.ndim != 1:
+        raise WeightError(
+            "Sample weights must be 1D array or scalar, not of shape {shape}.", shape=array.shape
+        )
+    if len(array) != n_rows:
+        raise WeightError(
+            "There are {n} row weights for {n_rows} rows: sample_weight.shape == {shape}.",
+            n=len(array),
+            n_rows=n_rows,
+            shape=array.shape,
+        )
+    least, largest = (array.min(), array.max()) if n_rows else (1.0, 1.0)
+    if not (np.isfinite(least) and np.isfinite(largest)):
+        row = int((~np.isfinite(array)).argmax())
+        raise WeightError(
+            "The weight of row {row} is {array}. Weights must be finite; use 0 to leave a row out.",
+            row=row,
+            array=array[row],
+        )
+    if least < 0:
+        row = int((array < 0).argmax())
+        raise WeightError(
+            "The weight of row {row} is {array}. Weights cannot be negative; use forget to take rows away.",
+            row=row,
+            array=array[row],
+        )
+    return None if least == largest == 1.0 else np.ascontiguousarray(array)
+
+
+def weight_of(weights: NDArray[np.float64]) -> float:
+    """Return the total weight; infinity if it overflows."""
+    with np.errstate(over="ignore"):
+        return float(weights.sum())
+
+
+def check_total(total: float) -> None:
+    """Raise an error if the total weight is zero, or too large or too small to be squared."""
+    if total == 0.0:
+        raise WeightError("All row weights are zero, so nothing is there to learn from.")
+    if not LEAST_WEIGHT <= total <= LARGEST_WEIGHT:
+        raise WeightError(
+            "The row weights add up to {total:g}, too far from one to be squared safely. "
+            "Multiply them all by a constant.",
+            total=total,
+        )

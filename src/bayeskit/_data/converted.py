@@ -14,25 +14,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, unquote
 
+from bayeskit._data.database_url import DatabaseTable, parse_url
 from bayeskit._data.formats import quoted
-from bayeskit._messages import Joined, Term
 from bayeskit.errors import ColumnError, DataError, SettingError, UsageError
 
-ADDRESS = "duckdb://"
+
+def is_address(path: str) -> bool:
+    """Tell whether a text is the address of a table or query in a DuckDB file, and not a path."""
+    return path.startswith("duckdb://")
 
 
 def path_in(address: str) -> Path:
-    """Return the path of a file, or of the file in the address of a database.
-
-    ``duckdb:///shop.db`` is in the working folder, and absolute where there is no such file there.
-    """
-    if not address.startswith(ADDRESS):
-        return Path(address)
-    path = Path(unquote(address[len(ADDRESS) :].partition("?")[0]))
-    near = Path(*path.parts[1:]) if path.is_absolute() else path
-    return near if near.exists() or not path.exists() else path
+    """Return the path of a file, or of the file in the address of a database."""
+    return Path(parse_url(address).place if is_address(address) else address)
 
 
 class Spool:
@@ -48,9 +43,11 @@ def converted(path: str, shown: str) -> tuple[Path, Spool] | None:
 
     Memory does not depend on the rows; the disk must have room for the copy.
     """
-    if path.startswith(ADDRESS):
+    if is_address(path):
         spool = Spool()
-        return _from_database(path, shown, spool.folder), spool
+        target = spool.folder / "rows.parquet"
+        DatabaseTable(path).copy_to(target)
+        return target, spool
     packing = Path(path).suffix.lower() if Path(path).suffix.lower() in _PACKINGS else ""
     ending = Path(path[: len(path) - len(packing)]).suffix.lower()
     convert = _CONVERTERS.get(ending)
@@ -79,7 +76,7 @@ def _explained(shown: str) -> Iterator[None]:
     except (duckdb.Error, OSError, ValueError) as error:
         what = " | ".join(line for line in str(error).splitlines()[:2] if line.strip())[:300].rstrip(".")
         raise DataError(
-            "{shown} cannot be read: {what}. Mend the file there.", shown=shown, what=what
+            "{shown} cannot be read: {what}. Correct the file there.", shown=shown, what=what
         ) from error
 
 
@@ -201,56 +198,6 @@ def _cells(line: str) -> list[str]:
 
 def _bare(name: str) -> str:
     return re.sub(r"\\(.)", r"\1", name[1:-1]) if name[0] in "'\"" and name[-1] == name[0] else name
-
-
-def _from_database(address: str, shown: str, folder: Path) -> Path:
-    """A table or query of a DuckDB file: ``duckdb:///path?table=name`` or ``?query=SELECT …``."""
-    import duckdb
-
-    path, question = str(path_in(address)), address.partition("?")[2]
-    asked = parse_qs(question, keep_blank_values=True)
-    if set(asked) not in ({"table"}, {"query"}):
-        raise SettingError(
-            "{shown} must name a table or a query: duckdb:///path?table=NAME or duckdb:///path?query=SELECT …",
-            shown=shown,
-        )
-    if not os.path.exists(path):
-        raise DataError("There is no database {path!r}. Check the path in {shown}.", path=path, shown=shown)
-    try:
-        with duckdb.connect(path, read_only=True) as connection:
-            select = (
-                asked["query"][0] if "query" in asked else "FROM " + _known_table(connection, asked, shown)
-            )
-            target = folder / "rows.parquet"
-            connection.execute(
-                f"COPY ({select.rstrip().rstrip(';')}) TO {quoted(str(target))} (FORMAT parquet)"
-            )
-    except duckdb.Error as error:
-        said = str(error).splitlines()[0]
-        if "lock" in said.lower():
-            raise DataError(
-                "{path!r} is locked by another process. Close it there, or read a copy of the file.",
-                path=path,
-            ) from error
-        raise DataError(
-            "{shown} cannot be read: {what}.", shown=shown, what=Term(said.rstrip("."))
-        ) from error
-    return target
-
-
-def _known_table(connection: Any, asked: dict[str, list[str]], shown: str) -> str:
-    tables = [
-        name for (name,) in connection.execute("SELECT table_name FROM information_schema.tables").fetchall()
-    ]
-    name = asked["table"][0]
-    if name not in tables:
-        raise DataError(
-            "{shown}: there is no table {name!r}. The tables are {tables}.",
-            shown=shown,
-            name=name,
-            tables=Joined(map(repr, tables[:12])),
-        )
-    return '"' + name.replace('"', '""') + '"'
 
 
 _PACKINGS = (".gz", ".zst")

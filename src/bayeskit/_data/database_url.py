@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeGuard
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
@@ -50,6 +51,7 @@ class DatabaseUrl:
     place : the path of a file, or the URL that PostgreSQL's client takes
     table, schema : the names of the table and of the schema it is in, if one was given
     shown : the URL without a password, for messages
+    query : a query of DuckDB in place of a table
     """
 
     engine: str
@@ -57,10 +59,13 @@ class DatabaseUrl:
     table: str
     schema: str | None
     shown: str
+    query: str | None = None
 
 
 def parse_url(url: str) -> DatabaseUrl:
     """Read a URL. A path of a file is relative after three slashes, absolute after four.
+
+    After three slashes it is absolute, too, where there is no such file in the working folder.
 
     >>> parse_url("duckdb:///shop.db?table=orders").place, parse_url("sqlite:////var/shop.db?table=t").place
     ('shop.db', '/var/shop.db')
@@ -71,8 +76,9 @@ def parse_url(url: str) -> DatabaseUrl:
     host = parts.netloc.rpartition("@")[2]
     user = parts.username or ""
     shown = urlunsplit((parts.scheme, f"{user}@{host}" if user else host, parts.path, parts.query, ""))
+    query = said.pop("query", None) if engine == "duckdb" and "table" not in said else None
     table, schema = said.pop("table", ""), said.pop("schema", None)
-    if not table:
+    if not table and not query:
         raise SettingError("{url!r} names no table. Write {url}?table=NAME.", url=shown)
     if engine == "postgres":
         rest = "&".join(f"{name}={value}" for name, value in said.items())
@@ -89,7 +95,9 @@ def parse_url(url: str) -> DatabaseUrl:
             url=shown,
             engine=engine,
         )
-    return DatabaseUrl(engine, unquote(parts.path[1:]), table, schema, shown)
+    near, far = unquote(parts.path[1:]), unquote(parts.path)
+    place = near if os.path.exists(near) or not os.path.exists(far) else far
+    return DatabaseUrl(engine, place, table, schema, shown, query)
 
 
 @dataclass(frozen=True)
@@ -168,8 +176,10 @@ class DatabaseTable:
 
     @property
     def place(self) -> str:
-        """The table as SQL names it."""
+        """The table, or query, as SQL names it."""
         url = self.url
+        if url.query is not None:
+            return f"({url.query.rstrip().rstrip(';')})"
         return quoted(url.table) if url.schema is None else f"{quoted(url.schema)}.{quoted(url.table)}"
 
     def columns(self) -> DatabaseColumns:
@@ -186,6 +196,15 @@ class DatabaseTable:
                     hint=did_you_mean(self.url.table, _tables(base, self.engine)),
                 )
         return DatabaseColumns(tuple(found))
+
+    def copy_to(self, path: Path) -> None:
+        """Write the rows of a table or query of DuckDB to a Parquet file."""
+        if self.url.query is None:
+            self.columns()  # a table that is not there is told with the names of the others
+        with self._connected() as base:
+            base.execute("SET enable_progress_bar = false")
+            target = str(path).replace("'", "''")
+            base.execute(f"COPY (FROM {self.place}) TO '{target}' (FORMAT parquet)")
 
     def run(self, statement: str) -> list[tuple[Any, ...]]:
         """Run one statement, and return its rows."""
@@ -285,7 +304,7 @@ def _explained(url: DatabaseUrl, error: Exception) -> DataError:
             reason=first,
         )
     return DataError(
-        "{url} could not be counted: {reason}. Check that it can be queried.", url=url.shown, reason=first
+        "{url} could not be read: {reason}. Check that it can be queried.", url=url.shown, reason=first
     )
 
 
@@ -295,7 +314,7 @@ def _duckdb_columns(base: Any, table: DatabaseTable) -> list[DatabaseColumn]:
         "SELECT 1 FROM information_schema.tables WHERE table_name = ? AND table_schema = coalesce(?, current_schema())",
         [table.url.table, schema],
     ).fetchall()
-    if not known:
+    if not known and table.url.query is None:
         return []
     found = base.sql(f"SELECT * FROM {table.place} LIMIT 0")
     return [

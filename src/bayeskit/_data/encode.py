@@ -8,10 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from bayeskit._data.class_labels import as_labels, encode_labels
+from bayeskit._data.class_labels import as_labels, batch_weights, encode_labels
 from bayeskit._data.columns import LARGEST_SPAN, CodedColumn, factorize_codes
 from bayeskit._data.encoded import CodeColumn, Columns, EncodedTable
-from bayeskit._data.source import batch_weights
 from bayeskit._data.table import Table
 from bayeskit._data.texts import block_of_texts, without_texts
 from bayeskit._messages import Joined, Message, RowNumber
@@ -149,7 +148,7 @@ def check_names(columns: tuple[Name, ...], names: tuple[Name, ...]) -> None:
         said = [Message("missing: {names}", names=Joined(map(repr, missing[:5])))] if missing else []
         said += [Message("not known: {names}", names=Joined(map(repr, extra[:5])))] if extra else []
         raise ColumnError(
-            "The columns are not those learned ({names}). Rename them, or leave out extra ones.",
+            "The columns are not those of the training rows ({names}). Rename them, or leave out extra ones.",
             names=Joined(said, "; "),
         )
 

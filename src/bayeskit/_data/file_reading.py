@@ -4,9 +4,12 @@ found: which are left out, and what should be noted."""
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
+
+import numpy as np
 
 from bayeskit._data.file_rows import FileRows
 from bayeskit._data.file_set import TableFiles
@@ -16,6 +19,7 @@ from bayeskit._data.missing_marks import MissingMarks
 from bayeskit._data.suspect_columns import (
     FEWEST,
     ColumnScreening,
+    is_crowd,
     is_present,
     is_settled,
     may_name_rows,
@@ -29,6 +33,9 @@ from bayeskit.errors import BayeskitError, DataError, ModelFormatError, SourceNo
 
 # So many rows, at equal distances over the file, are looked at; what they suggest is confirmed on more of them.
 ROWS_LOOKED_AT, ROWS_CONFIRMED = 20_000, 1_000_000
+# Where a file can be read in parts, so many blocks of rows are looked at in their place, unless its rows are sorted: a
+# class of more than the rare share is in each block, and all blocks have at most so many times the words of one.
+BLOCKS_LOOKED_AT, RARE, ALIKE = 8, 0.01, 1.5
 # So many columns are named in a note.
 MOST_NAMED = 8
 
@@ -112,7 +119,7 @@ class FileReading:
             return None
         names = {each.name for each in fields(cls)}
         if not isinstance(value, dict) or set(value) != names:
-            raise ModelFormatError(Message("it does not tell how its table was read. Save the model again."))
+            raise ModelFormatError(Message("it does not say how its table was read. Save the model again."))
         made = dict(value)
         if made["missing"] is not None:
             made["missing"] = _texts(made["missing"])
@@ -128,7 +135,7 @@ class FileReading:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ModelFormatError(Message("it does not tell how its table was read. Save the model again."))
+        raise ModelFormatError(Message("it does not say how its table was read. Save the model again."))
     return value
 
 
@@ -213,7 +220,7 @@ def _is_unremarkable(rows: FileRows, target: str | None, keep: Collection[str], 
 def _need_some(names: Sequence[str], left_out: Mapping[Any, str], target: str | None) -> None:
     if not names and left_out:
         raise DataError(
-            "No column is left to learn from: {told}. Name with keep= what should be used.",
+            "No column is left to learn from: {told}. Name the columns to use in keep=.",
             told=told_reasons(left_out, target),
         )
 
@@ -232,23 +239,79 @@ def told_reasons(left_out: Mapping[Any, str], target: Any) -> Joined:
 def _screened(
     rows: FileRows, target: str | None, keep: Collection[str], but: Collection[str]
 ) -> ColumnScreening:
-    sample = rows.sample(ROWS_LOOKED_AT)
-    columns, y = _labelled({name: cells for name, cells in sample.items() if name not in but}, target)
+    rows = rows.read_as([name for name in rows.names if name not in but]) if but else rows
+    blocks = _mixed_blocks(rows, target)
+    sample = rows.sample(ROWS_LOOKED_AT) if blocks is None else blocks
+    found, doubtful = _looked_at(sample, target, keep)
+    if blocks is not None and doubtful:
+        # A column may be constant in all blocks, and differ between them.
+        elsewhere = _only(rows, doubtful, target).sample(ROWS_LOOKED_AT)
+        again, doubtful = _looked_at(elsewhere, target, keep)
+        found = _corrected(found, again)
+    if not doubtful or len(next(iter(sample.values()))) == rows.n_rows:
+        return found
+    all_rows = _only(replace(rows, limit=min(rows.n_rows, ROWS_CONFIRMED)), doubtful, target)
+    return _corrected(found, screen_columns(*_labelled(all_rows.columns(), target), keep))
+
+
+def _corrected(found: ColumnScreening, seen: ColumnScreening) -> ColumnScreening:
+    """Return what was found, with the reasons to leave out that more rows give, and their notes on cleared columns."""
+    cleared = [name for name in found.left_out if name not in seen.left_out]
+
+    def joined(known: Mapping[Name, Any], more: Mapping[Name, Any]) -> dict[Name, Any]:
+        used = {name: value for name, value in known.items() if name not in seen.left_out}
+        return used | {name: more[name] for name in cleared if name in more}
+
+    telling, crowded = joined(found.telling, seen.telling), joined(found.crowded, seen.crowded)
+    return ColumnScreening(seen.left_out, telling, found.texts, crowded)
+
+
+def _only(rows: FileRows, names: Sequence[str], target: str | None) -> FileRows:
+    return rows.read_as([*names, *([] if target is None else [target])])
+
+
+def _looked_at(
+    sample: Mapping[str, Any], target: str | None, keep: Collection[str]
+) -> tuple[ColumnScreening, list[str]]:
+    """Return what some rows show, and the columns of which more rows must be seen before they are left out."""
+    columns, y = _labelled(sample, target)
     n = len(next(iter(columns.values()), ()))
     if n < FEWEST or (y is not None and len(set(y.tolist())) < 2):
-        return ColumnScreening()
+        return ColumnScreening(), []
     found = screen_columns(columns, y, keep)
-    if len(next(iter(sample.values()))) == rows.n_rows:
-        return found
-    doubtful = [name for name, cells in columns.items() if name not in keep and may_name_rows(cells)]
-    more = [*dict.fromkeys([*found.left_out, *doubtful])]
-    if not more:
-        return found
-    all_rows = replace(rows, limit=min(rows.n_rows, ROWS_CONFIRMED)).read_as(
-        [str(name) for name in more] + ([] if target is None else [target])
-    )
-    confirmed = screen_columns(*_labelled(all_rows.columns(), target), keep)
-    return replace(found, left_out=confirmed.left_out)
+    numbered = [name for name, cells in columns.items() if name not in keep and may_name_rows(cells)]
+    return found, [str(name) for name in dict.fromkeys([*found.left_out, *numbered])]
+
+
+def _mixed_blocks(rows: FileRows, target: str | None) -> Mapping[str, Any] | None:
+    """Return some blocks of rows if they may stand for all; None where the order of the rows matters.
+
+    A file that is sorted, by the class or by words, has to be looked at everywhere.
+    """
+    blocks = rows.blocks(BLOCKS_LOOKED_AT, ROWS_LOOKED_AT)
+    if not blocks or (target is not None and not _shares_words([block[target] for block in blocks], RARE)):
+        return None
+    for name in rows.names:
+        cells = [block[name] for block in blocks]
+        if name != target and cells[0].dtype.kind == "O" and not _shares_words(cells):
+            return None
+    return {name: np.concatenate([block[name] for block in blocks]) for name in rows.names}
+
+
+def _shares_words(blocks: Sequence[Any], rare: float | None = None) -> bool:
+    """Whether blocks of a column have the same words.
+
+    With ``rare``, whether there are several words, and those of a larger share of all cells are in each block.
+    Without, whether the blocks have together hardly more words than one of them. If there are so many that the column
+    is crowded, that shows in the blocks anyway.
+    """
+    counts = [Counter(block[is_present(block)].tolist()) for block in blocks]
+    every = sum(counts, Counter())
+    if rare is not None:
+        frequent = [word for word, n in every.items() if n >= rare * every.total()]
+        return len(every) > 1 and all(word in count for count in counts for word in frequent if count)
+    most = max(map(len, counts))
+    return len(every) <= ALIKE * most or is_crowd(len(every), every.total())
 
 
 def _labelled(columns: Mapping[str, Any], target: str | None) -> tuple[dict[Any, Any], Any]:
@@ -278,7 +341,7 @@ def note_file(
 def _left_out_notes(shown: str, left_out: Mapping[Any, str], target: str | None) -> Iterable[SourceNote]:
     if left_out:
         yield SourceNote(
-            "{shown}: left out are {told}. Name with keep= what should be used all the same.",
+            "{shown}: left out: {told}. Name in keep= what should be used anyway.",
             shown=shown,
             told=told_reasons(left_out, target),
         )
@@ -292,21 +355,21 @@ def mark_notes(rows: FileRows) -> Iterable[SourceNote]:
     others = {name: [m for m in marks if m not in files.taken.get(name, ())] for name, marks in seen.items()}
     if any(taken.values()):
         yield SourceNote(
-            "{shown}: taken as missing are {told}. If that is not so, say with missing= what means missing.",
+            "{shown}: taken as missing: {told}. If that is wrong, say with missing= what means missing.",
             shown=shown,
             told=_told_marks(taken),
         )
     if any(others.values()):
         yield SourceNote(
-            "{shown}: read as values, though they may mean missing, are {told}. If they do, name them with missing=.",
+            "{shown}: read as values, though they may mean missing: {told}. If they do, name them with missing=.",
             shown=shown,
             told=_told_marks(others),
         )
     for name, (share, words) in files.mostly_numbers.items():
         if name in rows.names:
             yield SourceNote(
-                "{shown}: column {name!r} is read as words because of {words}; {share:.1%} of its cells are numbers. "
-                "If these mean missing, name them with missing=; if not, mend the file.",
+                "{shown}: column {name!r} is read as words because of {words}; {share:.1%} of its cells are "
+                "numbers. If these mean missing, name them with missing=; if not, correct the file.",
                 shown=shown,
                 name=name,
                 words=Joined(map(repr, words)),
@@ -328,7 +391,7 @@ def _told_marks(marks: Mapping[str, Sequence[str]]) -> Joined:
 def _column_notes(shown: str | Message, found: ColumnScreening) -> Iterable[SourceNote]:
     for name, share in list(found.telling.items())[:MOST_NAMED]:
         yield SourceNote(
-            "{shown}: column {name!r} alone tells the class of {share:.1%} of the rows. Was it known before the "
+            "{shown}: column {name!r} alone predicts the class of {share:.1%} of the rows. Was it known before the "
             "outcome? If not, leave it out with exclude=[{name!r}].",
             shown=shown,
             name=name,
@@ -336,8 +399,8 @@ def _column_notes(shown: str | Message, found: ColumnScreening) -> Iterable[Sour
         )
     for name, n in list(found.crowded.items())[:MOST_NAMED]:
         yield SourceNote(
-            "{shown}: column {name!r} has {n:,} different words, most of them in few rows, which tell little about new "
-            "rows. Leave it out with exclude=[{name!r}], or join the rare ones.",
+            "{shown}: column {name!r} has {n:,} different words, most of them in few rows, which say little about "
+            "new rows. Leave it out with exclude=[{name!r}], or join the rare ones.",
             shown=shown,
             name=name,
             n=n,
@@ -354,8 +417,8 @@ def _pair_notes(rows: FileRows) -> Iterable[SourceNote]:
     columns: dict[Name, Any] = dict(rows.sample(ROWS_LOOKED_AT // 4).items())
     for one, other, share in telling_pairs(columns)[:MOST_NAMED]:
         yield SourceNote(
-            "{shown}: column {one!r} alone tells {other!r} in {share:.1%} of the rows. If it is a copy, or was not "
-            "known before, leave it out with exclude=[{one!r}].",
+            "{shown}: column {one!r} alone predicts {other!r} in {share:.1%} of the rows. If it is a copy, or was "
+            "not known before, leave it out with exclude=[{one!r}].",
             shown=rows.shown,
             one=one,
             other=other,
@@ -382,14 +445,14 @@ def read_like(
 def _remembered(shown: str, reading: FileReading) -> Iterable[SourceNote]:
     if reading.left_out:
         yield SourceNote(
-            "{shown}: {told} are not used, as when the model learned.",
+            "{shown}: {told} are not used, as in training.",
             shown=shown,
             told=told_reasons(reading.left_out, reading.target),
         )
     for name, share in list(reading.telling.items())[:MOST_NAMED]:
         yield SourceNote(
-            "{shown}: column {name!r} alone told the class of {share:.1%} of the rows when the model learned. Was it "
-            "known before the outcome?",
+            "{shown}: column {name!r} alone predicted the class of {share:.1%} of the training rows. Was it known "
+            "before the outcome?",
             shown=shown,
             name=name,
             share=share,

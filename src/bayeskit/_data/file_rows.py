@@ -19,6 +19,8 @@ from bayeskit._schema import Variable
 from bayeskit.errors import ColumnError, DataError
 
 Batch = dict[str, NDArray[Any]]
+# A file of so many times the rows that are looked at is not read whole for that, if it can be read in blocks.
+_WORTH_SKIPPING = 10
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,18 @@ class FileRows:
             return self.source.sample(most)
         step = -(-self.n_rows // most)
         return {name: cells[::step] for name, cells in self.columns().items()}
+
+    def blocks(self, number: int, most: int) -> list[ColumnBatch]:
+        """Return so many blocks of rows at equal distances, together at most so many rows.
+
+        The first block is at the beginning, the last one at the end. The rows between them are not read; where that is
+        not possible, or saves nothing, there are no blocks.
+        """
+        size = most // number
+        if self.limit is not None or self.n_rows < _WORTH_SKIPPING * most:
+            return []
+        starts = [k * (self.n_rows - size) // (number - 1) for k in range(number)]
+        return self.source.blocks(starts, size)
 
     def batches(self) -> Iterator[ColumnBatch]:
         """Read the rows from the beginning, up to the limit."""
@@ -109,7 +123,7 @@ class FileRows:
         self.need(*(names or ()))
         left = [name for name in self.names if name not in set(names or ())]
         if not left:
-            raise ColumnError("No column of {shown} is left. Take back an exclude=.", shown=self.shown)
+            raise ColumnError("No column of {shown} is left. Exclude fewer columns.", shown=self.shown)
         return self.read_as(left) if names else self
 
     def need_two_classes(self, target: str) -> None:
@@ -122,7 +136,7 @@ class FileRows:
                 return
         what = Message("only one value, {value!r}", value=next(iter(seen))) if seen else Message("no value")
         raise DataError(
-            "Column {target!r} of {shown} has {what}: there is nothing to tell apart. Choose another target=.",
+            "Column {target!r} of {shown} has {what}: there is nothing to classify. Choose another target=.",
             target=target,
             shown=self.shown,
             what=what,

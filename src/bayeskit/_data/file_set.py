@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from bayeskit._data.converted import ADDRESS, path_in
+from bayeskit._data.converted import is_address, path_in
 from bayeskit._data.database_url import names_database
 from bayeskit._data.files import FileSource, file_stamp
 from bayeskit._data.formats import Field
@@ -32,7 +32,7 @@ def paths_of(data: Any) -> list[str]:
     if isinstance(data, (list, tuple)):
         return [path for one in data for path in paths_of(one)]
     path = os.fspath(data)
-    if path.startswith(ADDRESS):
+    if is_address(path):
         return [path]
     if names_database(path):
         raise DataError(
@@ -144,6 +144,20 @@ class FileSet:
         """Return rows at equal distances over all files, at most about so many."""
         share = min(1.0, most / self.rows)
         return self._joined([file.sample(max(1, math.ceil(share * file.rows))) for file in self.files])
+
+    def blocks(self, starts: Sequence[int], size: int) -> list[ColumnBatch]:
+        """Return as many rows from each of some row numbers on, fewer where a file has fewer; see FileSource."""
+        found, before = [], 0
+        for file in self.files:
+            # A block that would reach into the next file is taken from the end of this one.
+            last = max(0, file.rows - size)
+            mine = [min(start - before, last) for start in starts if before <= start < before + file.rows]
+            blocks = file.blocks(mine, size) if mine else []
+            if len(blocks) < len(mine):
+                return []
+            found += blocks
+            before += file.rows
+        return found
 
     def first(self, most: int) -> ColumnBatch:
         """Return the first rows, at most so many."""

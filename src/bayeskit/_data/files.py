@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,105 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayeskit._data.columns import CodedColumn, joined_columns
+from bayeskit._data.columns import CodedColumn
 from bayeskit._data.converted import converted
-from bayeskit._data.formats import LOOKS, Column, Field, Parquet, Text, Unsure, arrow_column
+from bayeskit._data.formats import Column, Field, Parquet, Text, Unsure
 from bayeskit._data.missing_marks import MissingMarks
-from bayeskit._data.spelling import SPELLINGS, note_spellings
+from bayeskit._data.pieces import Arrays, pieces, rebatched
+from bayeskit._data.spelling import note_spellings
+from bayeskit._data.survey import count_cells, count_first, seen_marks, tests_left, words_among_numbers
 from bayeskit._data.suspect_columns import is_crowd
 from bayeskit._data.table import ColumnBatch
 from bayeskit._messages import Joined, Message, Term
 from bayeskit.errors import ColumnError, DataError, SettingError
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
-Arrays = list[Column]
-# Small: a long list of tuples keeps the garbage collector busy (122,880 at a time took 2.3 times as long).
-_ROWS_AT_ONCE = 2048
-
-
-def pieces(
-    connection: DuckDBPyConnection, query: str, fields: Sequence[Field], size: int
-) -> Iterator[Arrays]:
-    """Run a query and yield its columns piece by piece; DuckDB determines the length of a piece."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        return _by_rows(connection, query, fields)
-    return _by_arrow(connection, query, fields, size)
-
-
-def _by_arrow(
-    connection: DuckDBPyConnection, query: str, fields: Sequence[Field], size: int
-) -> Iterator[Arrays]:
-    # From a relation, not from execute(), which would first hold all rows.
-    relation = connection.sql(query)
-    # The second name is the older one; DuckDB 2.0 warns that it is deprecated.
-    open_reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-    with open_reader(size) as reader:
-        for batch in reader:
-            yield [arrow_column(field, column) for field, column in zip(fields, batch.columns, strict=True)]
-
-
-def _by_rows(connection: DuckDBPyConnection, query: str, fields: Sequence[Field]) -> Iterator[Arrays]:
-    result = connection.execute(query)
-    while rows := result.fetchmany(_ROWS_AT_ONCE):
-        yield [
-            np.array(column, dtype=field.dtype)
-            for field, column in zip(fields, zip(*rows, strict=True), strict=True)
-        ]
-
-
-def rebatched(parts: Iterable[Arrays], size: int) -> Iterator[Arrays]:
-    """Split and join pieces into batches of exactly `size` rows, the last one shorter.
-
-    Examples
-    --------
-    >>> [batch[0].tolist() for batch in rebatched([[np.arange(3)], [np.arange(3, 5)]], 2)]
-    [[0, 1], [2, 3], [4]]
-    """
-    held: list[Arrays] = []
-    count = 0
-    for part in parts:
-        held.append(part)
-        count += _length(part[0])
-        if count < size:
-            continue
-        joined = [_joined(column) for column in zip(*held, strict=True)]
-        whole = count - count % size
-        for start in range(0, whole, size):
-            yield [_cut(column, start, start + size) for column in joined]
-        held, count = [[_cut(column, whole, count) for column in joined]], count - whole
-    if count:
-        yield [_joined(column) for column in zip(*held, strict=True)]
-
-
-def _length(column: Column) -> int:
-    return len(column.codes if isinstance(column, CodedColumn) else column)
-
-
-def _joined(columns: Sequence[Any]) -> Column:
-    columns = [column for column in columns if _length(column)] or columns[:1]
-    if isinstance(columns[0], CodedColumn):
-        return joined_columns(columns)
-    return np.concatenate(columns) if len(columns) > 1 else columns[0]
-
-
-def _words_in(column: Column) -> tuple[Collection[str], int]:
-    """Return the different words of a column, perhaps some more, and the number of its cells that are not missing."""
-    if isinstance(column, CodedColumn):
-        labels: Any = column.labels
-        return labels, int((column.codes >= 0).sum())
-    known = [cell for cell in column.tolist() if cell is not None]
-    return set(known), len(known)
-
-
-def _cut(column: Column, start: int, stop: int) -> Column:
-    if start == 0 and stop == _length(column):
-        return column
-    return column.part(slice(start, stop)) if isinstance(column, CodedColumn) else column[start:stop]
-
+    pass
 
 # Smaller text files are surveyed whole: it takes a moment, and nothing has to be read again.
 _LARGE = 4 << 20
@@ -124,13 +39,16 @@ FIRST_ROWS = 20_000
 _BYTES_A_CELL = 64
 # DuckDB cannot open a text file with less.
 _LEAST_MEMORY = 64 << 20
-# A column of at least so many cells, of which so large a share are numbers, is said to hold words beside them.
-# Where less than the last share of the first cells are numbers, no cell is tested for that any more.
-FEWEST_CELLS, MOSTLY_NUMBERS, PARTLY_NUMBERS = 10, 0.9, 0.5
-NUMBER_TESTS = ("float64", *SPELLINGS)
 _USABLE = ("int64", "float64", "bool", "str")
-# The time to plan a query in DuckDB grows with the square of its size.
-_COLUMNS_AT_ONCE = 128
+
+
+def _words_in(column: Column) -> tuple[Collection[str], int]:
+    """Return the different words of a column, perhaps some more, and the number of its cells that are not missing."""
+    if isinstance(column, CodedColumn):
+        labels: Any = column.labels
+        return labels, int((column.codes >= 0).sum())
+    known = [cell for cell in column.tolist() if cell is not None]
+    return set(known), len(known)
 
 
 class FileSource:
@@ -359,11 +277,24 @@ class FileSource:
     def sample(self, most: int) -> ColumnBatch:
         """Return all rows if they are so few; else rows at equal distances over the whole file, at most so many."""
         step = -(-self.rows // most)
-        return self._some(most, partial(self._format.every, step) if step > 1 else str)
+        return self._some(most, self._where(f"({{row}} + 1) % {step} = 0") if step > 1 else str)
+
+    def blocks(self, starts: Sequence[int], size: int) -> list[ColumnBatch]:
+        """Return as many rows from each of some row numbers on; none if the other rows would have to be read, too."""
+        if not self._format.seekable:
+            return []
+        spans = [(start, min(start + size, self.rows)) for start in starts]
+        within = " OR ".join(f"{{row}} BETWEEN {start} AND {stop - 1}" for start, stop in spans)
+        found = self._some(size, self._where(within))
+        stops = np.cumsum([stop - start for start, stop in spans]).tolist()
+        return [found.part(slice(a, b)) for a, b in zip([0, *stops], stops, strict=False)]
 
     def first(self, most: int) -> ColumnBatch:
         """Return the first rows, at most so many."""
         return self._some(most, lambda table: f"{table} LIMIT {most}")
+
+    def _where(self, condition: str) -> Callable[[str], str]:
+        return partial(self._format.where, condition)
 
     def _some(self, most: int, which: Callable[[str], str]) -> ColumnBatch:
         parts = list(self._queried(most, which))
@@ -448,7 +379,7 @@ class FileSource:
                 tests = [list(self._format.tests) for _ in fields]
                 if self._format.tests:
                     # Most text columns are recognised at once, and need no test over the whole file.
-                    seen, counts = _count_first(connection, table, fields, tests)
+                    seen, counts = count_first(connection, table, fields, tests)
                     expected = [
                         self._format.expected(field, seen, count)
                         for field, count in zip(fields, counts, strict=True)
@@ -458,14 +389,14 @@ class FileSource:
                     if len(known) == len(fields):
                         return known, None
                     self._quick = False
-                    tests = [_tests_left(count) for count in counts]
-                rows, counts = _count(connection, table, fields, tests)
-                found = _seen(connection, table, fields, counts)
+                    tests = [tests_left(count) for count in counts]
+                rows, counts = count_cells(connection, table, fields, tests)
+                found = seen_marks(connection, table, fields, counts)
                 typed = [
                     self._format.typed_by(field, rows, count, found.get(field.name, ()))
                     for field, count in zip(fields, counts, strict=True)
                 ]
-                self._note_words(connection, table, typed, counts)
+                self.mostly_numbers |= words_among_numbers(connection, table, typed, counts)
         except ColumnError:
             raise
         except Unsure:
@@ -476,19 +407,6 @@ class FileSource:
                 raise
             return self._survey(columns, exclude)
         return typed, rows
-
-    def _note_words(
-        self, connection: DuckDBPyConnection, table: str, fields: list[Field], counts: list[CellCounts]
-    ) -> None:
-        """Find the words in columns that hold almost only numbers."""
-        for field, count in zip(fields, counts, strict=True):
-            share, looks = count.numbers
-            if field.kind == "str" and count.filled >= FEWEST_CELLS and share >= MOSTLY_NUMBERS:
-                cell = field.cell
-                query = f"SELECT DISTINCT trim({cell}) FROM {table} WHERE NOT ({LOOKS[looks].format(cell)}) LIMIT 4"
-                words = sorted(word for (word,) in connection.execute(query).fetchall() if word is not None)
-                if words:
-                    self.mostly_numbers[field.name] = share, tuple(words)
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Any, str]]:
@@ -620,89 +538,3 @@ def _chosen(
             by_name=list(by_name)[:12],
         )
     return kept
-
-
-@dataclass(frozen=True)
-class CellCounts:
-    """Of a column: how many cells are not empty, how many of these are no mark of a missing cell, and how many of the
-    latter pass each test."""
-
-    written: int
-    filled: int
-    passed: dict[str, int]
-
-    @property
-    def numbers(self) -> tuple[float, str]:
-        """The largest share of cells that one way to write numbers explains, and this way."""
-        ways = [
-            (n / self.filled, way) for way, n in self.passed.items() if way in NUMBER_TESTS and self.filled
-        ]
-        return max(ways, default=(0.0, ""))
-
-    @property
-    def partly_numbers(self) -> bool:
-        """Whether so many cells are numbers that all cells are tested for that."""
-        return self.numbers[0] >= PARTLY_NUMBERS
-
-
-def _tests_left(count: CellCounts) -> list[str]:
-    """Return the tests that all first cells pass, and those of numbers that most of them do."""
-    return [
-        kind
-        for kind, n in count.passed.items()
-        if n == count.filled or (kind in NUMBER_TESTS and n >= PARTLY_NUMBERS * count.filled)
-    ]
-
-
-def _count(
-    connection: DuckDBPyConnection, table: str, fields: list[Field], tests: list[list[str]]
-) -> tuple[int, list[CellCounts]]:
-    """Return the number of rows, and what is counted in each column."""
-    rows, counts = 0, []
-    for first in range(0, len(fields), _COLUMNS_AT_ONCE):
-        some, kept = fields[first : first + _COLUMNS_AT_ONCE], tests[first : first + _COLUMNS_AT_ONCE]
-        counted = ["count(*)"]
-        for field, kinds in zip(some, kept, strict=True):
-            counted += [f"count({field.column})", f"count({field.cell})"]
-            # Not FILTER: each such aggregate holds a buffer for all columns (500 of them took 5 GB).
-            counted += [f"count(CASE WHEN {LOOKS[kind].format(field.cell)} THEN 1 END)" for kind in kinds]
-        [(rows, *answers)] = connection.execute(f"SELECT {', '.join(counted)} FROM {table}").fetchall()
-        answer = iter(answers)
-        counts += [CellCounts(next(answer), next(answer), {k: next(answer) for k in kinds}) for kinds in kept]
-    return rows, counts
-
-
-def _count_first(
-    connection: DuckDBPyConnection, table: str, fields: list[Field], tests: list[list[str]]
-) -> tuple[int, list[CellCounts]]:
-    """Return the number of the first rows, and what is counted in each column of them."""
-    rows = 0
-    counts: list[CellCounts] = []
-    for first in range(0, len(fields), _COLUMNS_AT_ONCE):
-        some = fields[first : first + _COLUMNS_AT_ONCE]
-        # A table of cells without marks: a query with all tests of all marks would take minutes to plan.
-        cells = ", ".join(f"{field.cell} AS f{i}" for i, field in enumerate(some))
-        connection.execute(
-            f"CREATE OR REPLACE TEMP TABLE first_rows AS SELECT {cells} FROM {table} LIMIT 2048"
-        )
-        plain = [Field(field.name, f"f{i}") for i, field in enumerate(some)]
-        rows, found = _count(connection, "first_rows", plain, tests[first : first + _COLUMNS_AT_ONCE])
-        counts += found
-    return rows, counts
-
-
-def _seen(
-    connection: DuckDBPyConnection, table: str, fields: list[Field], counts: list[CellCounts]
-) -> dict[str, tuple[tuple[str, int], ...]]:
-    """Count the marks of missing cells in the columns that have some."""
-    having = [f for f, count in zip(fields, counts, strict=True) if count.filled < count.written]
-    found: dict[str, tuple[tuple[str, int], ...]] = {}
-    for first in range(0, len(having), _COLUMNS_AT_ONCE):
-        some = having[first : first + _COLUMNS_AT_ONCE]
-        each = ", ".join(
-            f"histogram(CASE WHEN {field.cell} IS NULL THEN trim({field.column}) END)" for field in some
-        )
-        [answers] = connection.execute(f"SELECT {each} FROM {table}").fetchall()
-        for field, answer in zip(some, answers, strict=True):
-            found[field.name] = tuple(sorted(answer.items(), key=lambda pair: (-pair[1], pair[0])))
-    return found

@@ -30,7 +30,7 @@ from bayeskit.errors import ColumnError, DataError, SettingError, SourceNote
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from bayeskit._data.files import CellCounts
+    from bayeskit._data.survey import CellCounts
 
 SEPARATORS = (",", "\t", ";", "|")
 _HEAD = 1 << 20
@@ -256,13 +256,20 @@ def literal(path: Path, shown: str) -> str:
     """Return a path as an SQL literal, in which ``*``, ``?`` and ``[`` have no special meaning."""
     text = os.fspath(path)
     if any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise DataError("{shown} has a name that is no UTF-8; DuckDB cannot name it. Rename it.", shown=shown)
+        raise DataError(
+            "{shown} has a name that is not UTF-8; DuckDB cannot name it. Rename it.", shown=shown
+        )
     if os.sep == "/" and "\\" in text and re.search(r"[*?\[]", text):
         raise DataError(
             "{shown} has a backslash and one of * ? [ in its path; DuckDB cannot name it. Rename it.",
             shown=shown,
         )
     return quoted(re.sub(r"([*?\[])", r"[\1]", text))
+
+
+# DuckDB holds several such buffers of a text file; of its own, twice as large, it holds 30 MB more. A line of 2 MB, the
+# longest that is read, has room in it many times.
+_BUFFER = 16 << 20
 
 
 class Text:
@@ -314,12 +321,15 @@ class Text:
             yield (
                 f"read_csv({literal(readable, self.shown)}, auto_detect = false, header = true, "
                 f"columns = {{{columns}}}, quote = '\"', escape = '\"', delim = {quoted(self.separator)}, "
-                f"nullstr = [{nulls}], compression = '{packed}', hive_partitioning = false)"
+                f"nullstr = [{nulls}], compression = '{packed}', buffer_size = {_BUFFER}, hive_partitioning = false)"
             )
 
-    def every(self, step: int, table: str) -> str:
-        """Some rows of the file as a FROM clause: those whose number is a multiple of the step."""
-        return _every(step, table)
+    # The number of a row does not lead to its place in the file: all rows before it are read.
+    seekable = False
+
+    def where(self, condition: str, table: str) -> str:
+        """Some rows of the file as a FROM clause: those whose number, "{row}", which begins with 0, is as it says."""
+        return _where(condition, table)
 
     @contextmanager
     def _readable(self) -> Iterator[Path]:
@@ -449,13 +459,18 @@ class Parquet:
         """The file as a FROM clause."""
         yield f"read_parquet({literal(self.path, self.shown)}, hive_partitioning = false)"
 
-    def every(self, step: int, table: str) -> str:
-        """Some rows of the file as a FROM clause: those whose number is a multiple of the step."""
-        if "file_row_number" in self._lower_names:
-            return _every(step, table)
+    @property
+    def seekable(self) -> bool:
+        """Whether rows are found by their numbers; not where a column has the name of these."""
+        return "file_row_number" not in self._lower_names
+
+    def where(self, condition: str, table: str) -> str:
+        """Some rows of the file as a FROM clause: those whose number, "{row}", which begins with 0, is as it says."""
+        if not self.seekable:
+            return _where(condition, table)
         # The reader numbers rows itself, and does not decode what the condition rules out.
         numbered = table.removesuffix(")") + ", file_row_number = true)"
-        return f"(SELECT * FROM {numbered} WHERE (file_row_number + 1) % {step} = 0)"
+        return f"(SELECT * FROM {numbered} WHERE {condition.format(row='file_row_number')})"
 
     def fields(self, connection: DuckDBPyConnection, table: str) -> list[Field]:
         tree = f"SELECT name, num_children FROM parquet_schema({literal(self.path, self.shown)})"
@@ -516,8 +531,11 @@ class Parquet:
             return None
         texts = [field.name for field in fields if field.kind == "str"]
         try:
-            # Part of a column is held at a time, however long the row groups are.
-            file = pyarrow.parquet.ParquetFile(self.path, read_dictionary=texts, buffer_size=1 << 20)
+            # Part of a column is held at a time, however long the row groups are. What PyArrow buffers before, which
+            # newer versions do unless told not to, is held until the end: in all, the size of the file.
+            file = pyarrow.parquet.ParquetFile(
+                self.path, read_dictionary=texts, buffer_size=1 << 20, pre_buffer=False
+            )
         except (OSError, ValueError, NotImplementedError):
             return None
         types = {each.name: each.type for each in file.schema_arrow}
@@ -562,9 +580,10 @@ def _cast(field: Field) -> Field:
     return replace(field, expression=field.cell)
 
 
-def _every(step: int, table: str) -> str:
+def _where(condition: str, table: str) -> str:
     number = f'"{_NEVER}"'  # a Parquet file may have a column of any usual name
-    return f"(SELECT * FROM (SELECT *, row_number() OVER () AS {number} FROM {table}) WHERE {number} % {step} = 0)"
+    numbered = f"SELECT *, row_number() OVER () - 1 AS {number} FROM {table}"
+    return f"(SELECT * FROM ({numbered}) WHERE {condition.format(row=number)})"
 
 
 def _number(text: str) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -326,4 +328,29 @@ def as_frame(columns: Mapping[Name, NDArray[Any]]) -> Any:
     raise UsageError(
         "An estimator of your own takes a data frame, and there is none of pandas, Polars and PyArrow. Install one: "
         "pip install pandas; or pass the rows as an array."
+    )
+
+
+# How the names of tables end; a list of texts does not look so by chance.
+_LIKE_A_PATH = re.compile(
+    r"\.(csv|tsv|txt|tab|data|parquet|pq|jsonl|ndjson|arrow|arrows|feather|ipc|arff)(\.gz|\.zst)?$|^duckdb://",
+    re.IGNORECASE,
+)
+
+
+def names_files(data: object) -> bool:
+    """Tell whether rows are given by the path of a file, a pattern, or a list of these.
+
+    >>> names_files("melons.csv"), names_files(["a.parquet", "b.parquet"]), names_files(["sweet", "ripe"])
+    (True, True, False)
+    """
+    if isinstance(data, (str, os.PathLike)):
+        return True
+    return (
+        isinstance(data, (list, tuple))
+        and len(data) > 0
+        and all(
+            isinstance(one, os.PathLike) or (isinstance(one, str) and _LIKE_A_PATH.search(one))
+            for one in data
+        )
     )

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._data.class_labels import batch_weights
 from bayeskit._data.columns import refuse_beyond
 from bayeskit._data.encode import code_column, match_columns
 from bayeskit._data.encoded import CodeColumn, EncodedTable, code_moves
+from bayeskit._data.frames import names_files
 from bayeskit._data.reading import Reading
-from bayeskit._data.source import Source, batch_weights, names_files
+from bayeskit._data.source import Source
 from bayeskit._data.table import Table
 from bayeskit._schema import Name, Schema, Variable
 from bayeskit.errors import ColumnError, DataError, TooLarge

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bayeskit._data.class_labels import batch_weights, check_total, weight_of
 from bayeskit._data.database_url import DatabaseTable
-from bayeskit._data.frames import cluster_of, lazy_pieces
-from bayeskit._data.missing_marks import MarksLike, MissingMarks
+from bayeskit._data.file_options import FileOptions
+from bayeskit._data.frames import cluster_of, is_relation, lazy_pieces, names_files
 from bayeskit._data.table import Table, open_table
 from bayeskit._messages import Joined
-from bayeskit._schema import Name
+from bayeskit._schema import UNNAMED, Name
 from bayeskit.errors import (
     ColumnError,
     DataError,
@@ -46,6 +47,18 @@ class Rows:
         """The total weight of the rows; each weight is checked."""
         weights = batch_weights(self.weights, self.table.n_rows)
         return float(self.table.n_rows) if weights is None else weight_of(weights)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Where a model comes from: what it learned last and when, or the file that it was loaded from.
+
+    A saved model does not hold it, so that the same rows give the same file.
+    """
+
+    source: str
+    when: datetime
+    loaded: bool = False
 
 
 class Batches:
@@ -100,34 +113,21 @@ class ClusterFrame(Batches):
         return tuple(self.frame.columns)
 
 
-# How the names of tables end; a list of texts does not look so by chance.
-_LIKE_A_PATH = re.compile(
-    r"\.(csv|tsv|txt|tab|data|parquet|pq|jsonl|ndjson|arrow|arrows|feather|ipc|arff)(\.gz|\.zst)?$|^duckdb://",
-    re.IGNORECASE,
-)
+def name_of_labels(y: object, data: object) -> str:
+    """Return the name of labels that are a Series, or a frame of one column; "y" for any others.
 
+    Labels that have the name of an attribute are called "y", too: they were taken from the rows beside them.
 
-def is_address(path: str) -> bool:
-    """Tell whether a text is the address of a table or query in a database, and not a path."""
-    return path.startswith("duckdb://")
-
-
-def names_files(data: object) -> bool:
-    """Tell whether rows are given by the path of a file, a pattern, or a list of these.
-
-    >>> names_files("melons.csv"), names_files(["a.parquet", "b.parquet"]), names_files(["sweet", "ripe"])
-    (True, True, False)
+    >>> from types import SimpleNamespace
+    >>> name_of_labels(SimpleNamespace(name="class"), {"a": [1, 2]}), name_of_labels(["no"], None)
+    ('class', 'y')
     """
-    if isinstance(data, (str, os.PathLike)):
-        return True
-    return (
-        isinstance(data, (list, tuple))
-        and len(data) > 0
-        and all(
-            isinstance(one, os.PathLike) or (isinstance(one, str) and _LIKE_A_PATH.search(one))
-            for one in data
-        )
-    )
+    names = list(getattr(y, "columns", ()))
+    name = names[0] if len(names) == 1 else getattr(y, "name", None)
+    if not (isinstance(name, str) and name):
+        return UNNAMED
+    columns = data if isinstance(data, Mapping) else getattr(data, "columns", ())
+    return UNNAMED if name in list(columns) else name
 
 
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
@@ -162,10 +162,8 @@ class Source:
     ``target`` the labels are a column of the rows; ``weights`` may then name another. ``keep`` says which rows of a
     batch are given out: it returns them, or None where there are none. With ``once`` rows in memory are opened and
     their text is coded once for all passes: they must not change between them. Without ``has_class`` rows have no
-    label, and a batch is a table. ``opener`` opens rows in memory. ``quick``: see :meth:`surveyed`.
-    ``threads`` and ``max_memory`` limit what reading a file takes. Values of a block above ``threshold`` are read as 1
-    by a backend, the others as 0. ``separator`` and ``missing`` (texts that mean a missing cell) are for files. With
-    ``reading`` a file is read as another was; its ``left_out`` are no attributes.
+    label, and a batch is a table. ``opener`` opens rows in memory. Values of a block above ``threshold`` are read as 1
+    by a backend, the others as 0. ``options`` say how files are read.
     """
 
     data: Any
@@ -174,18 +172,40 @@ class Source:
     target: Name | None = None
     columns: Sequence[Name] | None = None
     exclude: Sequence[Name] | None = None
-    encoding: str | None = None
     keep: Callable[[Rows], Rows | None] | None = None
     once: bool = False
     has_class: bool = True
     opener: Callable[[Any], Table] = open_table
-    quick: bool = False
-    threads: int | None = None
-    max_memory: int | None = None
     threshold: float | None = None
-    separator: str | None = None
-    missing: MarksLike | None = None
-    reading: FileReading | None = None
+    options: FileOptions = field(default_factory=FileOptions)
+
+    @classmethod
+    def given(
+        cls,
+        data: Any,
+        y: Any = None,
+        weights: Any = None,
+        target: Name | None = None,
+        columns: Sequence[Name] | None = None,
+        exclude: Sequence[Name] | None = None,
+        encoding: str | None = None,
+        *,
+        once: bool = False,
+        **options: Any,
+    ) -> Source:
+        """Return what the arguments of a verb name; ``options`` are those of :class:`FileOptions`."""
+        return cls(
+            data, y, weights, target, columns, exclude, once=once, options=FileOptions(encoding, **options)
+        )
+
+    @property
+    def reading(self) -> FileReading | None:
+        """How a file is read; None where there is no file, or it was not looked at."""
+        return self.options.reading
+
+    def with_options(self, **changes: Any) -> Source:
+        """Return the same rows, read in another way."""
+        return replace(self, options=replace(self.options, **changes))
 
     def __post_init__(self) -> None:
         cluster = cluster_of(self.data)
@@ -212,6 +232,18 @@ class Source:
                 name=name,
                 kind=type(self.weights).__name__,
             )
+
+    @property
+    def class_name(self) -> Name:
+        """The name of the class: that of the target column, of a Series of labels, or "y"."""
+        return self.target if self.target is not None else name_of_labels(self.y, self.data)
+
+    def learned_now(self) -> Learned:
+        """Return a note for the model: these rows, by the name of their file or the kind of what holds them, now."""
+        called = type(self.data).__name__
+        if names_files(self.data):
+            called = os.path.basename(self.data) if isinstance(self.data, str) else self._called
+        return Learned(called, datetime.now())
 
     @property
     def one_shot(self) -> bool:
@@ -306,30 +338,16 @@ class Source:
         if self.columns is not None:
             named = (self.target, self.weights if isinstance(self.weights, str) else None)
             columns = [*self.columns, *(n for n in named if n is not None and n not in self.columns)]
-        if self.reading is None:
-            marks = MissingMarks.of(self.missing, None if self.target is None else str(self.target))
-        else:
-            marks = self.reading.next_marks
         from bayeskit._data.file_set import open_files
 
-        return open_files(
-            self.data,
-            columns=columns,
-            exclude=self.exclude,
-            encoding=self.encoding,
-            separator=self.separator,
-            missing=marks,
-            spellings=None if self.reading is None else self.reading.spellings,
-            quick=self.quick,
-            threads=self.threads,
-            max_memory=self.max_memory,
-        )
+        settings = self.options.settings(self.target)
+        return open_files(self.data, columns=columns, exclude=self.exclude, **settings)
 
     @property
     def sure(self) -> bool:
         """Whether nothing is read on the promise of the first rows alone."""
         known = "_files" in self.__dict__ and self._files.sure
-        return known or not (self.quick and names_files(self.data))
+        return known or not (self.options.quick and names_files(self.data))
 
     def surveyed(self) -> Source:
         """Return the same rows, read with care.
@@ -337,7 +355,7 @@ class Source:
         With ``quick``, one pass over a large text file is spared: its kinds are those of its first rows, and a cell
         that is not as they promise raises :class:`~bayeskit._data.formats.Unsure`. Then this source must be read.
         """
-        source = replace(self, quick=False)
+        source = self.with_options(quick=False)
         if "_files" in self.__dict__:
             source.__dict__["_files"] = self._files.surveyed()
         return source
@@ -360,7 +378,7 @@ class Source:
             [self.weights] if isinstance(self.weights, str) else (),
             with_texts,
         )
-        source = replace(self, reading=reading, quick=not rows.source.sure)
+        source = self.with_options(reading=reading, quick=not rows.source.sure)
         source.__dict__["file"] = rows.source
         return source
 
@@ -431,8 +449,13 @@ class Source:
         if not kept:
             if not self.has_class:
                 raise ColumnError("No column is left: there are no columns to read beside the weights.")
-            raise ColumnError("No attribute is left beside the target. Check columns= and exclude=.")
+            raise ColumnError("No attribute is left besides the target. Check columns= and exclude=.")
         return kept
+
+
+def is_in_duckdb(source: Source) -> bool:
+    """Return whether the rows are those of a DuckDB relation."""
+    return is_relation(source.data)
 
 
 def is_live(source: Source) -> bool:
@@ -471,75 +494,3 @@ def _column(table: Table, name: Name, role: str) -> Any:
     if table.frame is not None:
         return table.frame.get_column(name)
     return table.factorize(j) if table.is_coded(j) else table.raw(j)
-
-
-# Sums of weights are multiplied by squares and fourth powers of values; these limits leave room for that.
-LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
-
-
-def as_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float64] | None:
-    """Check the weights of all rows: finite, nonnegative, not all zero; None if all are one."""
-    array = batch_weights(weights, n_rows)
-    if array is not None:
-        check_total(weight_of(array))
-    return array
-
-
-def batch_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float64] | None:
-    """Check the weights of some rows of a source; the total is checked at the end."""
-    if weights is None:
-        return None
-    try:
-        array = np.asarray(weights.to_pylist() if hasattr(weights, "to_pylist") else weights)
-        if array.dtype.kind == "c":
-            raise TypeError
-        array = array.astype(np.float64)
-    except (TypeError, ValueError, ArithmeticError):
-        raise WeightError("The row weights are not numbers.") from None
-    if array.ndim == 0:
-        array = np.full(n_rows, float(array))
-    if array.ndim != 1:
-        raise WeightError(
-            "Sample weights must be 1D array or scalar, not of shape {shape}.", shape=array.shape
-        )
-    if len(array) != n_rows:
-        raise WeightError(
-            "There are {n} row weights for {n_rows} rows: sample_weight.shape == {shape}.",
-            n=len(array),
-            n_rows=n_rows,
-            shape=array.shape,
-        )
-    least, largest = (array.min(), array.max()) if n_rows else (1.0, 1.0)
-    if not (np.isfinite(least) and np.isfinite(largest)):
-        row = int((~np.isfinite(array)).argmax())
-        raise WeightError(
-            "The weight of row {row} is {array}. Weights must be finite; use 0 to leave a row out.",
-            row=row,
-            array=array[row],
-        )
-    if least < 0:
-        row = int((array < 0).argmax())
-        raise WeightError(
-            "The weight of row {row} is {array}. Weights cannot be negative; use forget to take rows away.",
-            row=row,
-            array=array[row],
-        )
-    return None if least == largest == 1.0 else np.ascontiguousarray(array)
-
-
-def weight_of(weights: NDArray[np.float64]) -> float:
-    """Return the total weight; infinity if it overflows."""
-    with np.errstate(over="ignore"):
-        return float(weights.sum())
-
-
-def check_total(total: float) -> None:
-    """Raise an error if the total weight is zero, or too large or too small to be squared."""
-    if total == 0.0:
-        raise WeightError("All row weights are zero, so nothing is there to learn from.")
-    if not LEAST_WEIGHT <= total <= LARGEST_WEIGHT:
-        raise WeightError(
-            "The row weights add up to {total:g}, too far from one to be squared safely. "
-            "Multiply them all by a constant.",
-            total=total,
-        )

@@ -20,7 +20,14 @@ from bayeskit._data.columns import (
     numbers_of_array,
     objects,
 )
-from bayeskit._data.frames import factorize_series, is_frame, numbers_of_series, open_frame, series_kind
+from bayeskit._data.frames import (
+    factorize_series,
+    is_frame,
+    names_files,
+    numbers_of_series,
+    open_frame,
+    series_kind,
+)
 from bayeskit._schema import Kind, Name, column_name, first_twice
 from bayeskit.errors import ColumnError, DataError, DataTypeError
 from bayeskit.typing import RowSource, TableLike
@@ -59,7 +66,10 @@ class ColumnBatch(Mapping[str, NDArray[Any]]):
 
     def first(self, n: int) -> ColumnBatch:
         """Return the first rows."""
-        some = slice(n)
+        return self.part(slice(n))
+
+    def part(self, some: slice) -> ColumnBatch:
+        """Return some of the rows."""
         return ColumnBatch(
             (
                 (name, column.part(some) if isinstance(column, CodedColumn) else column[some])
@@ -225,6 +235,14 @@ def open_table(data: RowSource | None) -> Table:
         return _open_array(_filled(data))
     if hasattr(data, "collect") or hasattr(data, "compute"):
         open_frame(data)  # raises an error with advice for a frame that is not in memory
+    if names_files(data):
+        raise DataTypeError(
+            "Rows in memory were expected, not the {kind} {data!r}. If that is a file: "
+            'predict(file, sink="answers.csv") writes its predictions, and '
+            "fit(file, target=...) learns from it; to get its rows, read it first.",
+            kind=type(data).__name__,
+            data=str(data[0] if isinstance(data, (list, tuple)) else data),
+        )
     if isinstance(data, (str, bytes)) or not (hasattr(data, "__array__") or hasattr(data, "__len__")):
         raise DataTypeError(
             "Rows were expected, not {kind}. Pass a 2-dimensional array, a data frame, "

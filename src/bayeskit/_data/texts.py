@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._data.class_labels import batch_weights
 from bayeskit._data.columns import is_missing, objects
-from bayeskit._data.source import Rows, Source, batch_weights, place_of
+from bayeskit._data.source import Rows, Source, place_of
 from bayeskit._data.table import Table, open_table
 from bayeskit._messages import Joined
 from bayeskit._schema import Name

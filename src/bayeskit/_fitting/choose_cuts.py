@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._counting.backend import backend_of
-from bayeskit._data.class_labels import as_labels, encode_labels
+from bayeskit._data.class_labels import as_labels, batch_weights, encode_labels
 from bayeskit._data.encode import match_columns
 from bayeskit._data.reading import Reading, cut_variable
-from bayeskit._data.source import Rows, Source, batch_weights
+from bayeskit._data.source import Rows, Source
 from bayeskit._fitting.cut_points import frequency_cut_points, mdl_cut_points
 from bayeskit._messages import Joined, Message
 from bayeskit._schema import Name, Schema, Variable

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayeskit._data.source import as_weights
+from bayeskit._data.class_labels import as_weights
 from bayeskit._numba import kernel
 from bayeskit._schema import Name
 from bayeskit.errors import DataError, InfiniteValue, SettingError, UnseenClass

@@ -204,7 +204,7 @@ class _EmRun(Generic[P, S]):
 def run_em(
     problem: Problem[P, Any],
     start: P,
-    how: StoppingRule = StoppingRule(),  # noqa: B008  (a frozen value)
+    how: StoppingRule = StoppingRule(),
     on_step: Callable[[int, float], None] | None = None,
 ) -> EmResult[P]:
     """Run EM from one start until convergence.
@@ -293,7 +293,7 @@ def _step(ascent: _EmRun[P, Any], how: StoppingRule, accelerator: Accelerator | 
 def run_em_from_starts(
     problem: Problem[P, Any],
     starts: Iterable[Callable[[], P]],
-    how: StoppingRule = StoppingRule(),  # noqa: B008  (a frozen value)
+    how: StoppingRule = StoppingRule(),
     on_step: Callable[[int, float], None] | None = None,
     *,
     short: int = 10,

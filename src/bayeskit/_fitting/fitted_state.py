@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from bayeskit._conditionals.class_prior import class_factors, given_class_prior
 from bayeskit._conditionals.density import Shape, hinted_families, shapes_of
-from bayeskit._counting.backend import Backend, Tally, backend_of, count_rows
+from bayeskit._counting.backend import Tally, backend_of, count_rows
+from bayeskit._counting.backend_protocol import Backend
 from bayeskit._data.encode import Policy, check_names, encode, match_columns
 from bayeskit._data.encoded import EncodedTable
 from bayeskit._data.reading import Reading, warn_of_identifiers, warn_of_names

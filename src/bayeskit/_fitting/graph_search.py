@@ -85,7 +85,7 @@ class GraphSearch:
         """Raise an error for an unknown method, or one that cannot use prior knowledge of arcs."""
         if self.method not in METHODS:
             raise SettingError(
-                "method is {method!r}; use one of {names}.",
+                "method is {method!r}; choose from {names}.",
                 method=self.method,
                 names=Joined(map(repr, METHODS)),
             )

@@ -65,8 +65,8 @@ class Graphical(ModelForm):
         parts = _Parts(self.dag, schema)
         if parts.of_class and spec.class_prior is not None:
             raise SettingError(
-                "class_prior is given, and in this graph the class has the parents {of_class!r}: there is "
-                "no P(c) to put it in the place of. Leave class_prior out, or reverse these arcs.",
+                "class_prior is given, but in this graph the class has the parents {of_class!r}, so there is no "
+                "P(c) to replace. Leave class_prior out, or reverse these arcs.",
                 of_class=list(parts.of_class),
             )
         patterns = [*Plan.naive(schema).patterns]

@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayeskit._counting.backend import Tally, backend_of, found_and_counted, skeleton_of
+from bayeskit._counting.backend import Tally, backend_of
 from bayeskit._data.database_url import DatabaseTable
 from bayeskit._data.encode import Policy, encode, match_columns
-from bayeskit._data.source import Rows, Source, names_files
+from bayeskit._data.frames import names_files
+from bayeskit._data.source import Rows, Source
 from bayeskit._data.table import Table
 from bayeskit._fitting.fitted_state import FittedState, without_idle_states
 from bayeskit._fitting.model import Model, estimate, plan_for
@@ -56,7 +57,8 @@ class LazyState:
             )
         if refresh == "version" and _version_of(source) is None:
             raise SettingError(
-                'refresh="version": nothing tells when {kind} changes. Use "always", or a number of seconds.',
+                'refresh="version": {kind} has no marker that shows when it changes. Use "always", or a number of '
+                "seconds.",
                 kind=repr(source.data)
                 if isinstance(source.data, DatabaseTable)
                 else type(source.data).__name__,
@@ -136,7 +138,7 @@ class LazyState:
         if self._skeleton is None:
             backend = backend_of(self.source)
             if backend is not None:
-                found = skeleton_of(backend, self.source, self.fitted.reading, self.fitted.target)
+                found = backend.skeleton(self.source, self.fitted.reading, self.fitted.target)
                 self.fitted.named, self.fitted.names = True, tuple(v.name for v in found.attributes)
                 self._skeleton = found
             else:
@@ -195,8 +197,7 @@ class LazyState:
         if backend is not None:
             spec = self.fitted.spec
             # The states are read again: there may be others by now.
-            counted = found_and_counted(
-                backend,
+            counted = backend.found_and_counted(
                 self.source,
                 self.fitted.reading,
                 self.fitted.target,

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from bayeskit._conditionals.class_prior import class_factors, log_normalise
 from bayeskit._counting.backend import count, in_order
-from bayeskit._data.class_labels import as_labels, encode_labels
+from bayeskit._data.class_labels import as_labels, batch_weights, encode_labels
 from bayeskit._data.encoded import Chunk, EncodedTable
-from bayeskit._data.source import Rows, batch_weights
+from bayeskit._data.source import Rows
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import Model, ModelSpec, class_prior_of, estimate, weighted_classes
 from bayeskit._messages import Joined

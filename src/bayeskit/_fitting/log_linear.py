@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from math import log
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from bayeskit._conditionals.class_prior import ClassPrior, class_factors, log_normalise
 from bayeskit._conditionals.conditional import Conditional
-from bayeskit._conditionals.interaction_terms import InteractionTerms, used_codes
+from bayeskit._conditionals.interaction_terms import InteractionTerms, take_logs, used_codes
 from bayeskit._conditionals.log_linear import LogLinearScore
 from bayeskit._conditionals.log_linear_weights import (
     FEW_ROWS,
@@ -32,15 +31,13 @@ from bayeskit._data.encoded import Chunk
 from bayeskit._fitting.long_runs import never
 from bayeskit._fitting.model import ModelForm, ModelSpec, class_prior_of, estimate, weighted_classes
 from bayeskit._fitting.views import Views, coarse_kinds, draw_views, kinds_of
-from bayeskit._numba import kernel
+from bayeskit._numba import repeating
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.interactions import Interactions, axis_width
 from bayeskit._statistics.row_sample import RowSample, content_numbers
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.term import Pattern, Plan
 from bayeskit.typing import Floats
-
-_U = np.uintp
 
 Names = tuple[Name, ...]
 
@@ -58,6 +55,8 @@ MOST_ATTRIBUTES = 300
 _TRIPLES_AMONG, _TRIPLE_CODES = 14, 13
 # If a table of two attributes has more cells, its rows are too few to be informative.
 _LARGEST_TABLE = 2**20
+# Cells that are counted at once where sets are ranked, and about how often rows are counted for one choice.
+_COUNTED_AT_ONCE, _COUNTS_OF_A_CHOICE = 2**20, 10
 # Bytes that all tables may take.
 BUDGET = 2**28
 COARSE_VIEWS = 8
@@ -329,10 +328,11 @@ def choose_interactions(
     kept = ranking.attributes(views)
     k = max(schema.n_classes, 1)
     pairs = ranking.pairs(views, kept, max_pairs)
-    room = _Room(schema, BUDGET - sum(_bytes_of((name,), views, schema) for name in kept))
-    chosen = tuple(itertools.islice((pair for pair in pairs if room.takes(pair, views)), max_pairs))
+    fine, rough = _Widths(views, schema), _Widths(coarse, schema)
+    room = _Room(BUDGET - sum(fine.bytes_of((name,)) for name in kept))
+    chosen = tuple(itertools.islice((pair for pair in pairs if room.takes(pair, fine)), max_pairs))
     triples = ranking.triples(coarse, kept, max_triples)
-    threes = tuple(itertools.islice((three for three in triples if room.takes(three, coarse)), max_triples))
+    threes = tuple(itertools.islice((three for three in triples if room.takes(three, rough)), max_triples))
     n_terms = max(len(kept) + len(chosen) + len(threes), 1)
     n_rows = min(max(MOST_TERMS // (n_terms * max(k - 1, 1)), LEAST_ROWS), MOST_ROWS)
     n_numbers = (n_terms + (k if k <= MOST_BIASED else 0)) * max(k - 1, 1)
@@ -369,50 +369,38 @@ def _axes_of(names: Iterable[Name], views: Views, schema: Schema) -> Iterator[tu
         yield tuple((name, *cuts.get(name, ())) for name in names)
 
 
-def _bytes_of(names: Iterable[Name], views: Views, schema: Schema) -> float:
-    widths = [[axis_width(schema, axis) for axis in axes] for axes in _axes_of(names, views, schema)]
-    return 8.0 * max(schema.n_classes, 1) * sum(float(np.prod(w, dtype=np.float64)) for w in widths)
+class _Widths:
+    """How many codes each attribute has in each view."""
+
+    def __init__(self, views: Views, schema: Schema) -> None:
+        self.n_classes = max(schema.n_classes, 1)
+        self.of = {
+            v.name: np.array(
+                [axis_width(schema, (v.name, *cuts.get(v.name, ()))) for cuts in views.cuts], np.float64
+            )[: None if v.kind == "numeric" else 1]
+            for v in schema.attributes
+        }
+
+    def bytes_of(self, names: Names) -> float:
+        """Return what the tables of a term take; it has a single one where none of its attributes is cut."""
+        cells = self.of[names[0]]
+        for name in names[1:]:
+            cells = cells * self.of[name]
+        return 8.0 * self.n_classes * float(cells.sum())
 
 
 class _Room:
     """Bytes that tables may still take."""
 
-    def __init__(self, schema: Schema, left: float) -> None:
-        self.schema = schema
+    def __init__(self, left: float) -> None:
         self.left = left
 
-    def takes(self, names: Names, views: Views) -> bool:
+    def takes(self, names: Names, widths: _Widths) -> bool:
         """Take the room of a term's tables, where there is enough."""
-        needed = _bytes_of(names, views, self.schema)
+        needed = widths.bytes_of(names)
         fits = needed <= self.left
         self.left -= needed if fits else 0.0
         return fits
-
-
-@kernel
-def sum_n_log_n(axes: Any, target: Any, weights: Any, sets: Any, widths: Any, scratch: Any, out: Any) -> None:
-    """Write Σ n log n over the cells of each set of axes with the class; ``scratch`` of shape (cells, K) holds one."""
-    n, k = _U(target.shape[0]), _U(scratch.shape[1])
-    for t in range(sets.shape[0]):
-        a, b, e = sets[t, 0], sets[t, 1], sets[t, 2]
-        wb, we = 1 if b < 0 else widths[b], 1 if e < 0 else widths[e]
-        cells = widths[a] * wb * we
-        for cell in range(cells):
-            for c in range(k):
-                scratch[cell, c] = 0.0
-        for i in range(n):
-            cell = axes[a, i]
-            if b >= 0:
-                cell = cell * wb + axes[b, i]
-            if e >= 0:
-                cell = cell * we + axes[e, i]
-            scratch[cell, _U(target[i])] += weights[i]
-        found = 0.0
-        for cell in range(cells):
-            for c in range(k):
-                if scratch[cell, c] > 0.0:
-                    found += scratch[cell, c] * log(scratch[cell, c])
-        out[t] = found
 
 
 class _Ranking:
@@ -500,8 +488,8 @@ class _View:
         rows = slice(0, min(most, ranking.chunk.n_rows))
         assert ranking.chunk.target is not None
         self.axes = Axes.of(layout, ranking.schema).codes(ranking.chunk, rows)
-        self.widths = layout.widths
-        self.target = ranking.chunk.target[rows].astype(np.int64)
+        self.layout, self.widths = layout, layout.widths
+        self.target = ranking.chunk.target[rows]
         self.weights = ranking.weights[rows]
         self.n_classes = max(ranking.schema.n_classes, 1)
         self.total = max(float(self.weights.sum()), 1e-300)
@@ -539,9 +527,28 @@ class _View:
         """Return Σ n log n of sets of axes, with the class or without."""
         padded = np.full((len(sets), 3), -1, dtype=np.int64)
         padded[:, : sets.shape[1]] = sets
-        wide = np.append(self.widths, 1)[padded].prod(axis=1)
-        out = np.zeros(len(sets))
-        scratch = np.zeros((int(wide.max(initial=1)), self.n_classes if classes else 1))
+        k, out = self.n_classes if classes else 1, np.zeros(len(sets))
         target = self.target if classes else np.zeros_like(self.target)
-        sum_n_log_n(self.axes, target, self.weights, padded, self.widths, scratch, out)
+        cells = np.append(self.widths, 1)[padded].prod(axis=1)
+        for some in _runs(cells * k, _COUNTED_AT_ONCE):
+            layout = replace(self.layout, tables=padded[some])
+            counts = np.zeros((int(layout.starts[-1]), k))
+            with repeating(_COUNTS_OF_A_CHOICE):
+                add_counts(self.axes, target, self.weights, layout, counts)
+            there = counts > 0.0
+            n = counts[there]
+            logs = n.copy()
+            take_logs(logs)
+            of_set = np.repeat(np.arange(len(padded[some])), cells[some] * k)[there.reshape(-1)]
+            out[some] = np.bincount(of_set, n * logs, len(padded[some]))
         return out
+
+
+def _runs(sizes: NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Part things into runs that take no more room together, or are one alone."""
+    ends, first = np.cumsum(sizes), 0
+    while first < len(sizes):
+        before = int(ends[first - 1]) if first else 0
+        stop = max(int(np.searchsorted(ends, before + most, side="right")), first + 1)
+        yield slice(first, stop)
+        first = stop

@@ -194,9 +194,7 @@ def estimate(statistics: Statistics, spec: ModelSpec) -> Model:
     """Estimate a model from statistics. The statistics do not change."""
     schema = statistics.schema
     if not schema.n_classes:
-        raise UsageError(
-            "Nothing is left of what was learned: every row was forgotten. Learn some rows first."
-        )
+        raise UsageError("The model holds no rows: all were forgotten. Learn some rows first.")
     statistics = weighted_classes(statistics, spec)
     prior = class_prior_of(statistics, spec)
     return Model(schema, prior.log, spec.form.conditionals(statistics, spec, prior))

@@ -271,7 +271,7 @@ def select(
     """
     if criterion not in get_args(Criterion):
         raise SettingError(
-            "criterion is {criterion!r}; use one of {names}.",
+            "criterion is {criterion!r}; choose from {names}.",
             criterion=criterion,
             names=Joined(get_args(Criterion)),
         )

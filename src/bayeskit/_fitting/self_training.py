@@ -25,8 +25,8 @@ import numpy as np
 
 from bayeskit._conditionals.class_prior import log_normalise
 from bayeskit._counting.count_shares import count_soft, share_rows
+from bayeskit._data.class_labels import LEAST_WEIGHT
 from bayeskit._data.encoded import Chunk
-from bayeskit._data.source import LEAST_WEIGHT
 from bayeskit._fitting.calibration import spread_left_out
 from bayeskit._fitting.em import ROUNDING, EmResult
 from bayeskit._fitting.leave_one_out import LeaveOneOut, mean_loss

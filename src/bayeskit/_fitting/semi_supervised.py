@@ -25,8 +25,9 @@ from bayeskit._conditionals.poisson import total_of
 from bayeskit._counting.backend import count_rows, in_order
 from bayeskit._counting.count_shares import count_soft, share_rows
 from bayeskit._counting.count_totals import refuse_unusable
+from bayeskit._data.class_labels import LEAST_WEIGHT, batch_weights
 from bayeskit._data.encoded import CHUNK_ROWS, Chunk, EncodedTable
-from bayeskit._data.source import LEAST_WEIGHT, Rows, batch_weights
+from bayeskit._data.source import Rows
 from bayeskit._fitting.em import ROUNDING, EmResult, StoppingRule, run_em
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import Model, ModelSpec, estimate

@@ -98,7 +98,7 @@ class Dag:
     >>> Dag.of({"a": ["b"], "b": ["a"]}, ["a", "b"])
     Traceback (most recent call last):
     ...
-    bayeskit.errors.CyclicGraph: The graph has a cycle: 'a' → 'b' → 'a'. Take one of these arcs away.
+    bayeskit.errors.CyclicGraph: The graph has a cycle: 'a' → 'b' → 'a'. Remove one of these arcs.
     """
 
     nodes: tuple[Name, ...]

@@ -10,6 +10,8 @@ be used without one, because a rule with few parameters may have a table too lar
 ``log_prob(codes)``       log P(child | parents) of each complete row, the child's code last
 ``is_positive(codes)``    whether no cell that agrees with the codes is zero
 ``n_numbers``             how many numbers the distribution itself holds
+``pieces(codes, order)``  small factors that give the table when their hidden variables are summed out. Optional:
+                          only kinds with such a structure have it
 ========================  ==========================================================================================
 """
 
@@ -62,6 +64,33 @@ def _logs(values: Floats) -> Floats:
         return np.asarray(np.log(values))
 
 
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A factor over some axes of a distribution (parents, then the child) and over hidden variables.
+
+    Axis k < number of axes of the distribution is that one; larger numbers are hidden variables. ``is_conditional``
+    means that it is a table of its last axis given the others.
+    """
+
+    axes: tuple[int, ...]
+    values: Floats
+    is_conditional: bool = True
+
+
+def _chain(tables: Sequence[Floats], parents: Sequence[int], child: int) -> list[Piece]:
+    """Return a chain of hidden variables: the first table is over (parent, next), others over (before, parent, next).
+
+    The last hidden variable of the chain is the child itself.
+    """
+    pieces: list[Piece] = []
+    before: tuple[int, ...] = ()
+    for k, (table, parent) in enumerate(zip(tables, parents, strict=True)):
+        following = child if k == len(tables) - 1 else child + 1 + k
+        pieces.append(Piece((*before, parent, following), table))
+        before = (following,)
+    return pieces
+
+
 def place_of(codes: Sequence[int]) -> tuple[int | slice, ...]:
     """Return the index of the cells that agree with some codes (−1: free)."""
     return tuple(slice(None) if code < 0 else int(code) for code in codes)
@@ -104,6 +133,10 @@ class Table:
     __hash__ = None  # type: ignore[assignment]
 
 
+# A function with more cells is not searched for a structure.
+LARGEST_FUNCTION = 2**20
+
+
 @dataclass(frozen=True, eq=False)
 class Deterministic:
     """A deterministic child: the code of its state for each parent configuration."""
@@ -139,6 +172,32 @@ class Deterministic:
     def is_positive(self, codes: Sequence[int]) -> bool:
         child = int(codes[-1])
         return self.size == 1 or (child >= 0 and bool((self.outcome[place_of(codes[:-1])] == child).all()))
+
+    def pieces(self, codes: Sequence[int], order: Sequence[int]) -> list[Piece]:
+        """Read the parents in the given order: a hidden state is what those read so far leave to be said.
+
+        These are the states of the smallest automaton that computes the function: two for a parity or an OR of
+        any number of parents, k + 1 for a count of k. There are no pieces if the automaton is as large as the table.
+        """
+        child = self.outcome.ndim
+        free = [k for k in order if codes[k] < 0]
+        rest = self.outcome[place_of(codes[:-1])].transpose(np.argsort(np.argsort(free)))
+        if not free:
+            return [Piece((child,), np.eye(self.size)[int(rest)])]
+        most, cells = rest.size * self.size, 0
+        if most > LARGEST_FUNCTION:
+            return []
+        tables: list[Floats] = []
+        n_states = self.size
+        for size in reversed(rest.shape):
+            rows, named = np.unique(rest.reshape(-1, size), axis=0, return_inverse=True)
+            cells += rows.size * n_states
+            if cells > most:
+                return []
+            tables.append(np.eye(n_states)[rows])
+            n_states, rest = len(rows), named.ravel()
+        tables[-1] = tables[-1][0]  # before the first parent there is one state
+        return _chain(tables[::-1], free, child)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -249,6 +308,36 @@ class NoisyMax:
             for k in wanted
         )
 
+    def pieces(self, codes: Sequence[int], order: Sequence[int]) -> list[Piece]:
+        r"""Take the causes one after the other, in the given order: a hidden state is the largest effect so far.
+
+        .. math:: P(h_i = k \mid h_{i-1} = j, x_i) = [k = j] \, F_i(j \mid x_i) + [k > j] \, p_i(k \mid x_i)
+
+        No number is the difference of others, so nothing cancels. If the child shows no effect, every cause had
+        none: one number for each state of each cause, without any hidden variable.
+        """
+        *parents, child = codes
+        last, size = len(self.causes), len(self.leak)
+        turn = slice(None) if self.rising else slice(None, None, -1)
+        if child >= 0 and child == (0 if self.rising else size - 1):
+            alone = [Piece((k,), cause[:, child], False) for k, cause in enumerate(self.causes)]
+            return [*alone, Piece((last,), np.eye(size)[child] * self.leak[child], False)]
+        steps = [_larger(cause[:, turn]) for cause in self.causes]
+        start = self.leak[turn]
+        free = [k for k in order if parents[k] < 0]
+        for k in (k for k in order if parents[k] >= 0):
+            after = start @ steps[k][:, parents[k], :]
+            if after[after > 0.0].min() < SMALLEST:
+                free.append(k)  # it stays a variable, so that the engine can scale
+            else:
+                start = after
+        if not free:
+            return [Piece((last,), start[turn])]
+        tables = [steps[k] for k in free]
+        tables[0] = np.tensordot(start, tables[0], axes=1)
+        tables[-1] = tables[-1][..., turn]
+        return _chain(tables, free, last)
+
     def _log_below(self) -> list[Floats]:
         """Return log P(effect ≤ k), counted from no effect, of the leak and of each state of each cause."""
         effects = np.concatenate([self.leak[None, :], *self.causes])
@@ -279,6 +368,21 @@ class NoisyMax:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+# Observed causes are multiplied together while no product is smaller than this.
+SMALLEST = 1e-200
+
+
+def _larger(effect: Floats) -> Floats:
+    """Return P(larger of the two = k | before = j, cause = x) with the axes j, x, k, from P(effect = k | x)."""
+    effect = effect / effect.sum(axis=1, keepdims=True)
+    size = effect.shape[1]
+    found = np.repeat(effect[None], size, axis=0)
+    found[np.tri(size, k=-1, dtype=bool)[:, None, :].repeat(len(effect), axis=1)] = 0.0
+    states = np.arange(size)
+    found[states, :, states] = np.cumsum(effect, axis=1).T
+    return found
 
 
 @dataclass(frozen=True, eq=False)

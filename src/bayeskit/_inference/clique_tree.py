@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bayeskit._inference.kernels.fill import fill
 from bayeskit._inference.kernels.tree_layout import (
+    CELLS,
     N_COLUMNS,
     find_homes,
     grow_tree,
@@ -22,12 +23,17 @@ from bayeskit._inference.kernels.tree_layout import (
     hang_tree,
     index_members,
     lay_out,
+    stack_messages,
     write_maps,
 )
 from bayeskit._inference.potentials import Potentials
 from bayeskit._inference.triangulation import BEYOND, Problem, Triangulation
+from bayeskit._messages import Message
 from bayeskit.errors import TooLarge
 from bayeskit.typing import Floats, Ints
+
+# The bytes of a plan itself, for each clique: negligible, except where few messages wait at the same time.
+RECORDS = 2**11
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +41,8 @@ class TreeShape:
     """The cliques and the tree they form, before the tables are allocated.
 
     ``cells`` is the size of all tables, including separators; ``entries`` is the length of the maps;
-    ``widest`` is the size of the largest separator.
+    ``widest`` is the size of the largest separator, ``top`` the root that was asked for (−1: none). ``is_one_way``:
+    messages go to the roots only, and need no maps.
     """
 
     problem: Problem
@@ -54,6 +61,8 @@ class TreeShape:
     cells: int
     entries: int
     widest: int
+    top: int
+    is_one_way: bool = False
 
     @property
     def between(self) -> int:
@@ -71,11 +80,53 @@ class TreeShape:
 
     @property
     def bytes_one_way(self) -> int:
-        """The additional memory of one-way messages: the largest clique and all separators."""
-        return 8 * (int(self.table_cells.max(initial=1)) + self.between)
+        """The memory of one-way messages: the largest clique, and the messages that wait at the same time."""
+        return 8 * (int(self.table_cells.max(initial=1)) + self.one_way.cells) + RECORDS * self.n_cliques
+
+    @cached_property
+    def one_way(self) -> OneWay:
+        """The order of the cliques for one-way messages, and where each message is stored."""
+        n = self.n_cliques
+        children, child_start = grouped(self.parent, n)
+        order, begin, peak = (np.empty(n, np.int64) for _ in range(3))
+        cells = stack_messages(
+            self.parent,
+            self.sequence,
+            self.edge[:, CELLS].copy(),
+            children,
+            child_start,
+            peak,
+            order,
+            begin,
+            self.top,
+        )
+        return OneWay(order, children, child_start, begin, int(cells))
 
 
-def shape_tree(problem: Problem, triangulation: Triangulation, root: int = -1) -> TreeShape:
+@dataclass(frozen=True, eq=False)
+class OneWay:
+    """How messages are sent towards the roots so that few of them wait at the same time.
+
+    Every clique follows its descendants at once, as on a stack: its message takes the place of those it absorbed.
+
+    Attributes
+    ----------
+    order : the cliques; the root ``top`` comes last
+    children, child_start : the children of each clique, in the order in which they are visited
+    begin : where the message of each clique starts
+    cells : the cells of all messages that wait, at most
+    """
+
+    order: Ints
+    children: Ints
+    child_start: Ints
+    begin: Ints
+    cells: int
+
+
+def shape_tree(
+    problem: Problem, triangulation: Triangulation, root: int = -1, *, one_way: bool = False
+) -> TreeShape:
     """Build the cliques and connect them; the clique in which variable ``root`` is eliminated becomes the root."""
     m = len(triangulation.order)
     order, cliques = triangulation.order, triangulation.cliques
@@ -128,6 +179,8 @@ def shape_tree(problem: Problem, triangulation: Triangulation, root: int = -1) -
         int(cells),
         int(entries),
         int(widest),
+        top,
+        one_way,
     )
 
 
@@ -223,22 +276,23 @@ class Tree:
 
 
 def make_tree(shape: TreeShape) -> Tree:
-    """Fill the maps and find the table from which each variable is read."""
+    """Fill the maps, unless messages go one way, and find the table from which each variable is read."""
     m, n = len(shape.problem.sizes), shape.n_cliques
-    maps = np.empty(shape.entries, np.int32)
+    maps = np.empty(0 if shape.is_one_way else shape.entries, np.int32)
     most = int(shape.length.max(initial=1))
-    write_maps(
-        n,
-        shape.problem.sizes,
-        shape.parent,
-        shape.axes,
-        shape.axis_start,
-        shape.separated,
-        shape.edge,
-        np.empty(most, np.int64),
-        np.empty(most, np.int64),
-        maps,
-    )
+    if not shape.is_one_way:
+        write_maps(
+            n,
+            shape.problem.sizes,
+            shape.parent,
+            shape.axes,
+            shape.axis_start,
+            shape.separated,
+            shape.edge,
+            np.empty(most, np.int64),
+            np.empty(most, np.int64),
+            maps,
+        )
     seat, home, seat_clique = np.empty((m, 4), np.int64), np.empty((m, 4), np.int64), np.empty(m, np.int64)
     find_homes(
         n,
@@ -289,8 +343,8 @@ def guarded_shape(
     # Far above any limit, the number of cells may overflow the integers of the layout.
     if triangulation.cells > BEYOND:
         raise _refusal(potentials, problem, triangulation, 8.0 * triangulation.cells * rows, max_memory)
-    shape = shape_tree(problem, triangulation, root)
-    needed = shape.bytes_of_maps + (shape.bytes_one_way if one_way else shape.bytes_used(rows))
+    shape = shape_tree(problem, triangulation, root, one_way=one_way)
+    needed = shape.bytes_one_way if one_way else shape.bytes_of_maps + shape.bytes_used(rows)
     needed += _bytes_of_rules(potentials, problem)
     if needed > max_memory:
         raise _refusal(potentials, problem, triangulation, needed, max_memory)
@@ -311,8 +365,13 @@ def require(potentials: Potentials, needed: float, max_memory: float, shape: Tre
     if needed > max_memory:
         c = int(shape.table_cells.argmax())
         members = shape.axes[shape.axis_start[c] : shape.axis_start[c] + shape.length[c]]
-        names = [potentials.names[int(shape.problem.variables[v])] for v in members]
+        names = _names(potentials, shape.problem, members.tolist())
         raise TooLarge(needed, max_memory, names, int(shape.table_cells[c]))
+
+
+def _names(potentials: Potentials, problem: Problem, members: Sequence[int]) -> list[object]:
+    """Return the names of the variables of a table; hidden ones have the name of the node they belong to, once."""
+    return list(dict.fromkeys(potentials.names[int(problem.variables[v])] for v in members))
 
 
 def _bytes_of_rules(potentials: Potentials, problem: Problem) -> int:
@@ -328,7 +387,16 @@ def _refusal(
     potentials: Potentials, problem: Problem, triangulation: Triangulation, needed: float, max_memory: float
 ) -> TooLarge:
     members, cells = triangulation.largest(problem.sizes)
-    names = [potentials.names[int(problem.variables[v])] for v in members]
+    names = _names(potentials, problem, members)
     if math.isinf(needed):
         needed = 8 * cells  # a Python integer, which cannot overflow
-    return TooLarge(needed, max_memory, names, cells)
+    on_chains = np.flatnonzero(problem.sweep % 2 == 1)
+    effects = {potentials.names[int(v)] for v in problem.variables[on_chains]}
+    if not effects:
+        return TooLarge(needed, max_memory, names, cells)
+    way_out = Message(
+        "It is so large because {n} effects with common causes are present or not known. Give fewer of them at a "
+        "time, raise max_memory=, or sample: approximate(...).",
+        n=len(effects),
+    )
+    return TooLarge(needed, max_memory, names, cells, way_out)

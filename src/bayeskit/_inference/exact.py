@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +24,12 @@ from bayeskit._inference.filled_tree import FilledTree
 from bayeskit._inference.most_probable import Assignment, first_of_best, most_probable, most_probable_targets
 from bayeskit._inference.one_way import top_margin
 from bayeskit._inference.potentials import Evidence, Potentials
-from bayeskit._inference.relevant import is_directed
+from bayeskit._inference.relevant import ancestral, is_directed
 from bayeskit._inference.row_posteriors import answer_patterns, answer_whole
 from bayeskit._inference.sampling.estimate import Cells
 from bayeskit._inference.sampling.forward import Forward
 from bayeskit._inference.sampling.likelihood_weighting import weighted_cells
-from bayeskit._inference.triangulation import Problem, make_problem, numbered, triangulate
+from bayeskit._inference.triangulation import Problem, Triangulation, make_problem, numbered, triangulate
 from bayeskit.errors import SettingError, TooLarge
 from bayeskit.typing import Floats, Ints
 
@@ -118,6 +119,8 @@ SMALL_TREE = 1e5
 WORTH_SLICING = 0.5
 # Above this size, filled tables are not cached but computed again for each query.
 LARGEST_CACHED = 2e7
+# With more hidden variables than this, a network is not split as a whole, but for each query.
+MOST_HIDDEN = 4096
 _NOTHING = np.empty(0, np.int64)
 
 
@@ -127,16 +130,63 @@ class Exact:
     Safe to share between threads: cached objects are immutable, and each query owns its buffers.
     """
 
-    def __init__(self, potentials: Potentials) -> None:
+    def __init__(self, potentials: Potentials, *, for_one_query: bool = False) -> None:
+        """Prepare for any query, or, for one query, without a look at the complete network."""
         self.potentials = potentials
         self.plans = Plans()
         self._lock = threading.RLock()
         self._filled: dict[int, FilledTree] = {}
-        free = np.full(potentials.n_variables, -1, np.int64)
-        self._problem = make_problem(potentials, free, None)
-        self._free = free
-        self._triangulation = triangulate(self._problem)
-        self.is_small = self._triangulation.cells <= SMALL_TREE
+        self._free = np.full(potentials.n_variables, -1, np.int64)
+        self._for_one_query = for_one_query
+        # Whether one tree of the complete network answers every query.
+        self.is_small = not for_one_query and self._fits_one_tree()
+
+    def _fits_one_tree(self) -> bool:
+        p = self.potentials
+        if any(p.cells_given(f, self._free) > SMALL_TREE for f in p.rules):
+            return False
+        return self._triangulation.cells <= SMALL_TREE
+
+    @cached_property
+    def _problem(self) -> Problem:
+        return make_problem(self.potentials, self._free, None)
+
+    @cached_property
+    def _triangulation(self) -> Triangulation:
+        return triangulate(self._problem)
+
+    @cached_property
+    def _has_many_chains(self) -> bool:
+        return sum(map(self.potentials.width, self.potentials.structures)) > MOST_HIDDEN
+
+    @cached_property
+    def _split(self) -> Exact | None:
+        """The engine of the network with every structured factor split, if one small tree is enough for all of it."""
+        p = self.potentials
+        if self._has_many_chains:
+            return None
+        made = Exact(p.split(self._free, p.structures))
+        return made if made.is_small else None
+
+    def _summing(self, targets: Sequence[int] | None, evidence: Evidence) -> tuple[Exact, Evidence] | None:
+        """Return an engine with the structured factors that matter to the targets (None: all) split, and its evidence.
+
+        None if they are tables that are good enough. Its hidden variables may be summed out, never maximised over.
+        """
+        p, codes = self.potentials, evidence.codes
+        if not p.structures or self.is_small:
+            return None
+        if self._split is not None:
+            return self._split, evidence.padded(self._split.potentials.n_variables)
+        free = range(p.n_variables) if targets is None else targets
+        problem = self._problem_for(tuple(v for v in free if codes[v] < 0), evidence)
+        factors = [f for f in p.structures if problem.kept[f]]
+        if p.rules.keys().isdisjoint(factors) and (
+            not factors or triangulate(problem).cells <= LARGEST_CACHED
+        ):
+            return None
+        made = Exact(p.split(codes, factors), for_one_query=True)
+        return made, evidence.padded(made.potentials.n_variables)
 
     def marginals(self, evidence: Evidence, max_memory: float = MAX_MEMORY) -> tuple[Floats, float]:
         """Return P(x_v | e) of every variable, one after the other (potentials.offsets), and log P(e).
@@ -146,16 +196,64 @@ class Exact:
         if self.is_small:
             log_p, found, _ = self._whole(max_memory).ask(evidence.codes, evidence.likelihoods)
             return found, log_p
-        p, codes = self.potentials, evidence.codes
+        if self.potentials.structures and self._has_many_chains:
+            return self._marginals_in_parts(evidence, max_memory)
+        if (summing := self._summing(None, evidence)) is not None:
+            engine, padded = summing
+            try:
+                found, log_p = engine.marginals(padded, max_memory)
+                return found[: int(self.potentials.offsets[-1])], log_p
+            except TooLarge:
+                return self._marginals_in_parts(evidence, max_memory)
         tree, log_p, found, _ = self._propagate(evidence, max_memory, take_max=False)
-        if log_p == -np.inf or len(found) == p.offsets[-1]:
+        if log_p == -np.inf or len(found) == self.potentials.offsets[-1]:
             return found, log_p
+        return self._in_place(tree, found, evidence.codes), log_p
+
+    def _in_place(self, tree: Tree, found: Floats, codes: Ints) -> Floats:
+        """Return the marginals of a tree in the layout of all variables, with those that are observed."""
+        p = self.potentials
         out = np.zeros(int(p.offsets[-1]))
         seen = np.flatnonzero(codes >= 0)
         out[p.offsets[seen] + codes[seen]] = 1.0
         free = tree.shape.problem.variables
         out[np.repeat(p.offsets[free] - tree.start[:-1], p.sizes[free]) + np.arange(len(found))] = found
+        return out
+
+    def _marginals_in_parts(self, evidence: Evidence, max_memory: float) -> tuple[Floats, float]:
+        """Return what ``marginals`` does: the ancestors of the evidence from one tree, all others one by one.
+
+        A node without observed descendants would only widen the tree of the others.
+        """
+        p, codes = self.potentials, evidence.codes
+        seeds = [*np.flatnonzero(codes >= 0).tolist(), *evidence.likelihoods]
+        near = ancestral(p, seeds) & (codes < 0)
+        out, log_p = np.zeros(int(p.offsets[-1])), 0.0
+        try:
+            if seeds:
+                out, log_p = self._near(seeds, evidence, max_memory)
+        except TooLarge:
+            near[:] = False
+            out[p.offsets[seeds] + np.maximum(codes[seeds], 0)] = 1.0
+        for v in np.flatnonzero((codes < 0) & ~near).tolist():
+            if log_p == -np.inf:
+                break
+            out[p.offsets[v] : p.offsets[v + 1]], log_p = self.joint((v,), evidence, max_memory)
         return out, log_p
+
+    def _near(self, seeds: Sequence[int], evidence: Evidence, max_memory: float) -> tuple[Floats, float]:
+        """Return the marginals of the ancestors of the evidence, zeros for others, and log P(e)."""
+        engine, padded = self._summing((), evidence) or (self, evidence)
+        p = engine.potentials
+        required = np.zeros(p.n_variables, np.bool_)
+        required[list(seeds)] = True
+        problem = make_problem(p, padded.codes, required)
+        tree = make_tree(guarded_shape(p, problem, triangulate(problem), max_memory))
+        filled = FilledTree.of(tree, p, padded.codes)
+        log_p, found, _ = filled.ask(_NOTHING, evidence.likelihoods, keep=False)
+        if log_p == -np.inf:
+            return np.zeros(int(self.potentials.offsets[-1])), log_p
+        return engine._in_place(tree, found, padded.codes)[: int(self.potentials.offsets[-1])], log_p
 
     def joint(
         self, targets: tuple[int, ...], evidence: Evidence, max_memory: float = MAX_MEMORY
@@ -166,6 +264,8 @@ class Exact:
             found, log_p = self.marginals(evidence, max_memory)
             start, end = p.offsets[targets[0] : targets[0] + 2].tolist()
             return found[start:end] if log_p > -np.inf else np.zeros(end - start), log_p
+        if (summing := self._summing(targets, evidence)) is not None:
+            return summing[0].joint(targets, summing[1], max_memory)
         # Variables with one state are alone in their cliques.
         free = [v for v in targets if evidence.codes[v] < 0 and p.sizes[v] > 1]
         require_table(p, free, max_memory)
@@ -180,6 +280,8 @@ class Exact:
         It also works if log P(e) would need too much memory, as long as the part of the network that is
         connected with the targets does not.
         """
+        if (summing := self._summing(targets, evidence)) is not None:
+            return summing[0].posterior(targets, summing[1], max_memory)
         try:
             found, log_p = self.joint(targets, evidence, max_memory)
         except TooLarge:
@@ -198,6 +300,8 @@ class Exact:
         """Return log P(e); of a Markov network, log of the sum over all states that agree with e."""
         if self.is_small:
             return self._whole(max_memory).ask(evidence.codes, evidence.likelihoods, marginals=False)[0]
+        if (summing := self._summing((), evidence)) is not None:
+            return summing[0].log_probability(summing[1], max_memory)
         return self.joint((), evidence, max_memory)[1]
 
     def family_margins(
@@ -225,7 +329,11 @@ class Exact:
 
     def mpe(self, evidence: Evidence, max_memory: float = MAX_MEMORY) -> Assignment:
         """Return the most probable state of every variable; ties go to the lowest states, first variables first."""
-        return most_probable(self, evidence, max_memory)
+        p, engine = self.potentials, self
+        if p.structures and not self.is_small:
+            # What was observed may leave factors without hidden variables, which may be maximised over.
+            engine = Exact(p.split(evidence.codes, p.structures, with_hidden=False), for_one_query=True)
+        return most_probable(engine, evidence, max_memory)
 
     def map(self, targets: tuple[int, ...], evidence: Evidence, max_memory: float = MAX_MEMORY) -> Assignment:
         """Return the most probable states of the targets, in their order, with all other variables summed out."""
@@ -233,7 +341,8 @@ class Exact:
         try:
             joint, log_p = self.joint(several, evidence, max_memory)
         except TooLarge:
-            return most_probable_targets(self.potentials, targets, evidence, max_memory)
+            engine, evidence = self._summing(targets, evidence) or (self, evidence)
+            return most_probable_targets(engine.potentials, targets, evidence, max_memory)
         best = dict(zip(several, (found := first_of_best(joint, several, log_p)).codes, strict=True))
         return Assignment(np.array([best.get(v, 0) for v in targets], np.int64), found.log_probability)
 
@@ -244,6 +353,10 @@ class Exact:
         """
         if self.is_small:
             return answer_whole(self, self._whole(max_memory, target), rows, target, max_memory)
+        if self.potentials.structures and self._split is not None:
+            hidden = self._split.potentials.sizes[self.potentials.n_variables :]
+            missing = np.broadcast_to(hidden, (len(rows), len(hidden)))
+            return self._split.batch(np.hstack([rows, missing]), target, max_memory)
         return answer_patterns(self, rows, target, max_memory)
 
     def expected(
@@ -283,8 +396,8 @@ class Exact:
     def with_values(self, values: Floats) -> Exact:
         """Return an engine with other numbers in the same tables. Trees are shared, since they depend on sizes only."""
         made = object.__new__(Exact)
-        made.__dict__.update(self.__dict__)
-        made.potentials = replace(self.potentials, values=values)
+        made.__dict__.update(self.__dict__, _triangulation=self._triangulation, _split=None)
+        made.potentials = replace(self.potentials, values=values, structures={})
         made._lock = threading.RLock()
         with self._lock:
             trees = {target: filled.tree for target, filled in self._filled.items()}
@@ -357,13 +470,13 @@ class Exact:
         tree = self.plans.get(key)
         if tree is not None:
             shape = tree.shape
-            needed = shape.bytes_of_maps + (shape.bytes_one_way if one_way else shape.bytes_used())
+            needed = shape.bytes_one_way if one_way else shape.bytes_of_maps + shape.bytes_used()
             require(self.potentials, needed, max_memory, tree.shape)
         return tree
 
-    @property
+    @cached_property
     def _keeps_tables(self) -> bool:
-        return self._triangulation.cells <= LARGEST_CACHED
+        return not self._for_one_query and self._triangulation.cells <= LARGEST_CACHED
 
     def _whole(self, max_memory: float, target: int = -1) -> FilledTree:
         """Return the filled tree of the complete network, with the target's clique as root."""

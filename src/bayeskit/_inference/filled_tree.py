@@ -357,26 +357,41 @@ class FilledTree:
             )
         )
         if math.isnan(log_total):
-            return self._in_logs(pot, codes, likelihoods, extra, take_max, marginals)
+            log_total, out = answer_in_logs(
+                tree,
+                self.potentials,
+                self.seen,
+                pot,
+                codes,
+                likelihoods,
+                take_max=take_max,
+                marginals=marginals,
+            )
+            return log_total + extra, out, pot
         return log_total + self.taken + extra, out, pot
 
-    def _in_logs(
-        self,
-        pot: Floats,
-        codes: Ints,
-        likelihoods: Mapping[int, Floats],
-        extra: float,
-        take_max: bool,
-        marginals: bool,
-    ) -> tuple[float, Floats, Floats]:
-        tree, place = self.tree, self.tree.shape.problem.place
-        taken = log_tables(tree, self.potentials, self.seen, pot)
-        log_evidence(tree, pot, codes, {int(place[v]): w for v, w in likelihoods.items() if place[v] >= 0})
-        log_total = log_propagate(tree, pot, take_max=take_max, down=marginals) + taken
-        if log_total == -math.inf:
-            return log_total, _NO_NUMBERS, _NO_NUMBERS
+
+def answer_in_logs(
+    tree: Tree,
+    potentials: Potentials,
+    seen: Ints,
+    pot: Floats,
+    codes: Ints,
+    likelihoods: Mapping[int, Floats],
+    *,
+    take_max: bool,
+    marginals: bool,
+) -> tuple[float, Floats]:
+    """Return the log of the total and the marginals, and leave the tables in ``pot``: slow, but for any numbers."""
+    place = tree.shape.problem.place
+    taken = log_tables(tree, potentials, seen, pot)
+    log_evidence(tree, pot, codes, {int(place[v]): w for v, w in likelihoods.items() if place[v] >= 0})
+    log_total = log_propagate(tree, pot, take_max=take_max, down=marginals) + taken
+    if log_total > -math.inf:
         out = log_marginals(tree, pot, take_max=take_max) if marginals else _NO_NUMBERS
-        return log_total + extra, out, np.exp(pot, out=pot)
+        np.exp(pot, out=pot)
+        return log_total, out
+    return log_total, _NO_NUMBERS
 
 
 def soft_evidence(

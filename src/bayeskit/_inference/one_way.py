@@ -7,40 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit._inference.clique_tree import Tree, grouped, require
-from bayeskit._inference.filled_tree import FilledTree, soft_evidence
-from bayeskit._inference.kernels.fill import LOWEST, assign_factors, fill_clique, rescale, weigh_one
-from bayeskit._inference.kernels.tree_layout import BLOCK, CELLS, EACH, MAP, RUN, RUNS, SEPARATOR, WALKS
+from bayeskit._inference.clique_tree import Tree, require
+from bayeskit._inference.filled_tree import answer_in_logs, soft_evidence
+from bayeskit._inference.kernels.fill import LOWEST, assign_factors, fill_clique, multiply, rescale, weigh_one
+from bayeskit._inference.kernels.tree_layout import CELLS, EACH
 from bayeskit._inference.potentials import Evidence, Potentials
 from bayeskit._numba import kernel
 from bayeskit.typing import Floats
 
 _U = np.uintp
-
-
-@kernel
-def _absorb(pot: Any, between: Any, begin: int, edge: Any, maps: Any, e: int) -> None:
-    """Multiply the message of edge e, which starts at ``begin``, into the table of its parent at 0."""
-    runs = _U(edge[e, RUNS])
-    block = _U(edge[e, BLOCK])
-    run = _U(edge[e, RUN])
-    first = _U(edge[e, MAP])
-    at = _U(0)
-    if edge[e, WALKS] == 0:
-        for r in range(runs):
-            here = _U(begin) + _U(maps[first + r])
-            for b in range(block):
-                x = between[here + b]
-                for u in range(at, at + run):
-                    pot[u] *= x
-                at += run
-    else:
-        for r in range(runs):
-            here = _U(begin) + _U(maps[first + r])
-            for _ in range(block):
-                for u in range(run):
-                    pot[at + u] *= between[here + u]
-                at += run
 
 
 @kernel
@@ -85,18 +60,18 @@ def answer_top(
     length: Any,
     offset: Any,
     table_cells: Any,
+    separated: Any,
     edge: Any,
-    maps: Any,
     order: Any,
     parent: Any,
     children: Any,
     child_start: Any,
+    begin: Any,
     seat: Any,
     seat_clique: Any,
     soft: Any,
     likelihood: Any,
     soft_start: Any,
-    low: int,
     bound: Any,
     reach: Any,
     stride_of: Any,
@@ -108,8 +83,8 @@ def answer_top(
 ) -> Any:
     """Leave the normalised table of the last clique of ``order`` in ``pot``; return the log of the total.
 
-    In ``order``, every clique follows its descendants. ``low`` is the start of the messages in the layout of
-    the tree. −inf if nothing is left, NaN if the numbers of some table differ too much.
+    In ``order``, every clique follows its descendants; its message starts at ``begin``, where the messages that it
+    absorbed are no longer needed. −inf if nothing is left, NaN if the numbers of some table differ too much.
     """
     taken = assign_factors(
         codes,
@@ -177,9 +152,15 @@ def answer_top(
                 if bound[c] + reach[e] < LOWEST:
                     return np.nan
             bound[c] += reach[e]
-            _absorb(pot, between, edge[e, SEPARATOR] - low, edge, maps, e)
+            stride = 1
+            for a in range(axis_start[e] + separated[e] - 1, axis_start[e] - 1, -1):
+                stride_of[axes[a]] = stride
+                stride *= sizes[axes[a]]
+            multiply(pot, 0, between, begin[e], 1.0, axis_start[c], length[c], axes, sizes, stride_of, digits)
+            for a in range(axis_start[e], axis_start[e] + separated[e]):
+                stride_of[axes[a]] = 0
         if parent[c] >= 0:
-            scale, reach[c] = _send(pot, between, edge[c, SEPARATOR] - low, edge[c, CELLS], edge[c, EACH])
+            scale, reach[c] = _send(pot, between, begin[c], edge[c, CELLS], edge[c, EACH])
             if scale == -np.inf:
                 return scale
             taken += scale
@@ -230,11 +211,7 @@ def _top_table(
     laid, divided = p.given(evidence.codes, problem.kept)
     least, most = laid.log_bounds
     pot = np.empty(int(shape.table_cells.max(initial=1)))
-    order = shape.sequence[::-1].copy()
-    if free:
-        top = tree.top_of(free)
-        order = np.append(order[order != top], top)
-    children, child_start = grouped(shape.parent, shape.n_cliques)
+    way = shape.one_way
     log_p = answer_top(
         evidence.codes,
         problem.place,
@@ -254,37 +231,37 @@ def _top_table(
         shape.length,
         shape.offset,
         shape.table_cells,
+        shape.separated,
         shape.edge,
-        tree.maps,
-        order,
+        way.order,
         shape.parent,
-        children,
-        child_start,
+        way.children,
+        way.child_start,
+        way.begin,
         tree.seat,
         tree.seat_clique,
         soft,
         weights,
         starts,
-        shape.cells - shape.between,
         np.empty(shape.n_cliques),
         np.empty(shape.n_cliques),
         np.zeros(len(problem.sizes), np.int64),
         np.empty(tree.most_axes, np.int64),
         np.empty((3, p.n_factors), np.int64),
         np.empty(shape.n_cliques, np.int64),
-        np.empty(shape.between),
+        np.empty(way.cells),
         pot,
     )
     if math.isnan(log_p):
         # The numbers differ too much: use logs and all tables, which is slower.
-        require(p, shape.bytes_of_maps + shape.bytes_used(), max_memory, shape)
-        log_p, _, pot = FilledTree.of(tree, p, evidence.codes).ask(
-            _NOTHING, evidence.likelihoods, marginals=False, keep=False
+        require(p, shape.bytes_used(), max_memory, shape)
+        pot = np.empty(shape.cells)
+        log_p, _ = answer_in_logs(
+            tree, p, evidence.codes, pot, _NOTHING, evidence.likelihoods, take_max=False, marginals=False
         )
         if free and log_p > -math.inf:
-            top = tree.top_of(free)
-            pot = pot[int(shape.offset[top]) :]
-        return log_p, pot
+            pot = pot[int(shape.offset[tree.top_of(free)]) :]
+        return log_p + extra, pot
     return log_p + extra + divided, pot
 
 

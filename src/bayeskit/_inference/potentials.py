@@ -1,21 +1,22 @@
 """The input of inference: factors over numbered variables, and evidence in codes.
 
 Tables are stored flat. A node whose rule has few parameters but too many cells stays a rule. It is evaluated
-for single configurations, or for the table that remains when most of its variables are observed.
+for single configurations, for the table that remains when most of its variables are observed, or split into
+small factors with hidden variables between them (`Potentials.split`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._graphs.distributions import Discrete, LinearGaussian, place_of
+from bayeskit._graphs.distributions import SMALLEST, Discrete, LinearGaussian, Piece, place_of
 from bayeskit._graphs.network import FactorGraph, Network
 from bayeskit.typing import Floats, Ints
 
@@ -23,6 +24,19 @@ from bayeskit.typing import Floats, Ints
 LARGEST_TABLE = 2**27
 # A rule with more cells stays a rule: the tree of the complete network would be large anyway.
 LARGEST_LAID_OUT = 2**16
+
+
+# All rules together are laid out up to this many cells: thousands of small ones are no small table.
+MOST_LAID_OUT = 2**22
+# With fewer parents there is nothing to split. Two matter: an effect that is absent does not join its causes.
+FEWEST_PARENTS = 2
+
+
+@runtime_checkable
+class Structure(Protocol):
+    """A distribution that can be split into small factors with hidden variables between them."""
+
+    def pieces(self, codes: Sequence[int], order: Sequence[int]) -> list[Piece]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +64,11 @@ class Evidence:
         known = np.asarray(codes, np.int64)
         return cls(np.where(known < sizes, known, -1))
 
+    def padded(self, n_variables: int) -> Evidence:
+        """Return the same evidence about a larger set of variables; the additional ones are free."""
+        free = np.full(n_variables - len(self.codes), -1, np.int64)
+        return Evidence(np.concatenate([self.codes, free]), self.likelihoods)
+
     @property
     def is_empty(self) -> bool:
         return not self.likelihoods and bool((self.codes < 0).all())
@@ -72,6 +91,8 @@ class Potentials:
     names : the names of the variables, for messages
     rules : the factors without cells in ``values``, by number. Code that reads ``values`` must call ``given``
     first, or leave these factors out.
+    structures : the factors that can be split into small ones, by number; they are tables or rules as well
+    sweep : after a split, an elimination order of the variables along the chains (0: not on a chain); else empty
     """
 
     sizes: Ints
@@ -82,11 +103,14 @@ class Potentials:
     child: Ints
     names: tuple[object, ...]
     rules: Mapping[int, Discrete] = field(default_factory=dict)
+    structures: Mapping[int, Structure] = field(default_factory=dict)
+    sweep: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     @classmethod
     def of(cls, network: Network | FactorGraph) -> Potentials:
         """Lay out the tables of a discrete network, or the factors of a Markov network."""
         rules: dict[int, Discrete] = {}
+        structures: dict[int, Structure] = {}
         if isinstance(network, FactorGraph):
             scopes = [[network.position[n] for n in f.names] for f in network.factors]
             tables = [f.values for f in network.factors]
@@ -96,21 +120,26 @@ class Potentials:
             position = network.dag.position
             scopes = [[*(position[p] for p in node.parents), k] for k, node in enumerate(network.nodes)]
             tables = []
+            left = MOST_LAID_OUT
             for k, node in enumerate(network.nodes):
                 assert node.distribution is not None
                 assert not isinstance(node.distribution, LinearGaussian)
                 cells = math.prod(network.shape_of(node.name))
                 held = cells <= node.distribution.n_numbers  # already a list of cells
-                if cells <= LARGEST_LAID_OUT or (held and cells <= LARGEST_TABLE):
+                if cells <= min(LARGEST_LAID_OUT, left) or (held and cells <= LARGEST_TABLE):
                     tables.append(node.distribution.table())
+                    left -= 0 if held else cells
                 else:
                     tables.append(np.empty(0))
                     rules[k] = node.distribution
+                if len(node.parents) >= FEWEST_PARENTS and isinstance(node.distribution, Structure):
+                    structures[k] = node.distribution
             variables = tuple(node.variable for node in network.nodes)
             children = list(range(len(scopes)))
-        return cls.laid_out(
+        made = cls.laid_out(
             [v.size for v in variables], scopes, tables, children, tuple(v.name for v in variables), rules
         )
+        return replace(made, structures=structures) if structures else made
 
     @classmethod
     def laid_out(
@@ -140,9 +169,16 @@ class Potentials:
 
     def beside(self, scopes: Sequence[Sequence[int]], tables: Sequence[Floats]) -> Potentials:
         """Return the same potentials with more factors, which are not conditional tables."""
-        more = Potentials.laid_out(self.sizes.tolist(), scopes, tables, [-1] * len(scopes), self.names)
+        return self.followed_by(
+            Potentials.laid_out(self.sizes.tolist(), scopes, tables, [-1] * len(scopes), self.names)
+        )
+
+    def followed_by(self, more: Potentials) -> Potentials:
+        """Return the factors of both, over the variables of the second, which begin with those of the first."""
         return replace(
             self,
+            sizes=more.sizes,
+            names=more.names,
             scope=np.concatenate([self.scope, more.scope]),
             scope_start=np.concatenate([self.scope_start, self.scope_start[-1] + more.scope_start[1:]]),
             values=np.concatenate([self.values, more.values]),
@@ -175,8 +211,20 @@ class Potentials:
     def log_bounds(self) -> tuple[Floats, Floats]:
         """The logs of the smallest positive and of the largest number of each factor (0 and −inf if all are zero)."""
         bounds = np.zeros((2, self.n_factors))
-        for f in range(self.n_factors):
-            bounds[:, f] = _log_bounds(self.values[self.value_start[f] : self.value_start[f + 1]])
+        bounds[1] = -math.inf
+        held = np.flatnonzero(np.diff(self.value_start))
+        first = 0
+        while first < len(held):
+            begin = int(self.value_start[held[first]])
+            # A portion at a time, because each is copied.
+            end = max(first + 1, int(np.searchsorted(self.value_start[held + 1], begin + 2**12, "right")))
+            values = self.values[begin : self.value_start[held[end - 1] + 1]]
+            starts = self.value_start[held[first:end]] - begin
+            most = np.maximum.reduceat(values, starts)
+            least = np.minimum.reduceat(np.where(values > 0.0, values, np.inf), starts)
+            some = most > 0.0
+            bounds[:, held[first:end][some]] = np.log(least[some]), np.log(most[some])
+            first = end
         return bounds[0], bounds[1]
 
     def scope_of(self, factor: int) -> list[int]:
@@ -217,6 +265,63 @@ class Potentials:
             return self.rules[factor].is_positive(at)
         return bool((self.table_of(factor)[place_of(at)] > 0.0).all())
 
+    def split(self, codes: Ints, factors: Collection[int], *, with_hidden: bool = True) -> Potentials:
+        """Return potentials with some structured factors split, given the observed states (−1: free).
+
+        The hidden variables come after all others, under the name of the child. Summed out, they leave the same
+        product; *maximised* over, they do not: ``with_hidden=False`` leaves out every factor that needs some. A factor
+        whose pieces are no smaller is unchanged, too.
+        """
+        found = {f: self._pieces(f, codes, np.zeros(self.n_variables, np.int64)) for f in factors}
+        chains = [f for f, pieces in found.items() if any(max(p.axes) >= self.width(f) for p in pieces)]
+        turn = self._turns(chains)
+        for f in chains:
+            found[f] = self._pieces(f, codes, turn) if with_hidden else []
+        pieces = SplitFactors(self.sizes.tolist(), list(self.names))
+        for f in found:
+            pieces.add(self.scope_of(f), found[f], turn)
+        kept = np.array([not found.get(f) for f in range(self.n_factors)], np.bool_)
+        made = self._only(kept).followed_by(pieces.laid_out())
+        return replace(made, sweep=pieces.sweep(turn)) if with_hidden and chains else made
+
+    def width(self, factor: int) -> int:
+        """Return how many variables a factor has."""
+        return int(self.scope_start[factor + 1] - self.scope_start[factor])
+
+    def _pieces(self, factor: int, codes: Ints, turn: Ints) -> list[Piece]:
+        scope = self.scope_of(factor)
+        order = np.argsort(turn[scope[:-1]], kind="stable").tolist()
+        return self.structures[factor].pieces(codes[scope].tolist(), order)
+
+    def _turns(self, factors: Collection[int]) -> Ints:
+        """Return when each variable is taken up by the chains of these factors, from 1 (0: by none).
+
+        First come those that few chains share. They touch few hidden variables, and are summed out cheaply; all
+        chains agree on the order, so the tables grow by one hidden variable for each chain, not for each parent.
+        """
+        uses = np.zeros(self.n_variables, np.int64)
+        for f in factors:
+            uses[self.scope_of(f)[:-1]] += 1
+        shared = np.flatnonzero(uses)
+        turn = np.zeros(self.n_variables, np.int64)
+        turn[shared[np.argsort(uses[shared], kind="stable")]] = np.arange(1, len(shared) + 1)
+        return turn
+
+    def _only(self, kept: NDArray[np.bool_]) -> Potentials:
+        """Return the potentials with these factors only, none of them structured any more."""
+        numbers = np.flatnonzero(kept)
+        renumbered = {int(f): k for k, f in enumerate(numbers)}
+        return replace(
+            self,
+            scope=self.scope[np.repeat(kept, np.diff(self.scope_start))],
+            scope_start=np.concatenate([[0], np.cumsum(np.diff(self.scope_start)[kept])]),
+            values=self.values[np.repeat(kept, np.diff(self.value_start))],
+            value_start=np.concatenate([[0], np.cumsum(np.diff(self.value_start)[kept])]),
+            child=self.child[kept],
+            rules={renumbered[f]: rule for f, rule in self.rules.items() if kept[f]},
+            structures={},
+        )
+
     def cells_given(self, factor: int, codes: Ints) -> int:
         """Return how many cells of a factor agree with the codes (−1: free)."""
         return math.prod(int(self.sizes[v]) for v in self.scope_of(factor) if codes[v] < 0)
@@ -249,6 +354,59 @@ class Potentials:
         made = Potentials(self.sizes, scope, scope_start, values, value_start, child, self.names)
         made.__dict__["log_bounds"] = (bounds[0], bounds[1])  # most are unchanged
         return made, taken
+
+
+class SplitFactors:
+    """Gathers the pieces of factors, and numbers their hidden variables after those that exist."""
+
+    def __init__(self, sizes: list[int], names: list[object]) -> None:
+        self._sizes, self._names, self._n = sizes, names, len(sizes)
+        self._scopes: list[list[int]] = []
+        self._tables: list[Floats] = []
+        self._children: list[int] = []
+        self._alone: dict[int, int] = {}  # variable → the factor of that variable alone
+        self._turns: list[int] = []  # of the hidden variables
+
+    def add(self, scope: list[int], pieces: Sequence[Piece], turn: Ints) -> None:
+        """Add the pieces of a factor; each hidden variable is summed out at the turn of the parent after it."""
+        size_of = {a: n for piece in pieces for a, n in zip(piece.axes, piece.values.shape, strict=True)}
+        hidden = [size_of[a] for a in sorted(size_of) if a >= len(scope)]
+        number = [*scope, *range(len(self._sizes), len(self._sizes) + len(hidden))]
+        self._sizes += hidden
+        self._names += [self._names[scope[-1]]] * len(hidden)
+        self._turns += [0] * len(hidden)
+        for piece in pieces:
+            variables = [number[a] for a in piece.axes]
+            if variables[0] >= self._n:
+                self._turns[variables[0] - self._n] = int(turn[variables[1]])
+            if not piece.is_conditional and len(variables) == 1:
+                self._weigh(variables[0], piece.values)
+            else:
+                self._append(variables, piece.values, variables[-1] if piece.is_conditional else -1)
+
+    def _weigh(self, v: int, values: Floats) -> None:
+        """Multiply numbers of single variables together, thousands of negative findings into one factor."""
+        if v in self._alone:
+            product = self._tables[self._alone[v]] * values
+            if product[product > 0.0].min(initial=1.0) > SMALLEST:
+                self._tables[self._alone[v]] = product
+                return
+        self._alone[v] = len(self._tables)
+        self._append([v], values, -1)
+
+    def _append(self, scope: list[int], table: Floats, child: int) -> None:
+        self._scopes.append(scope)
+        self._tables.append(table)
+        self._children.append(child)
+
+    def laid_out(self) -> Potentials:
+        return Potentials.laid_out(
+            self._sizes, self._scopes, self._tables, self._children, tuple(self._names)
+        )
+
+    def sweep(self, turn: Ints) -> Ints:
+        """Return the order along the chains: each hidden variable goes just before the parent whose turn it is."""
+        return np.concatenate([2 * turn, np.maximum(2 * np.array(self._turns, np.int64) - 1, 0)])
 
 
 def _log_bounds(values: Floats) -> tuple[float, float]:

@@ -203,6 +203,7 @@ def answer_patterns(engine: Joint, rows: Ints, target: int, max_memory: float) -
     keyed = np.hstack([rows < sizes, rows])
     distinct, inverse = np.unique(keyed, axis=0, return_inverse=True)
     n = rows.shape[1]
+    del rows, keyed  # distinct rows may be few
     out, logs = np.empty((len(distinct), int(sizes[target]))), np.empty(len(distinct))
     for i, row in enumerate(distinct[:, n:]):
         out[i], logs[i] = engine.joint((target,), Evidence.of_row(row, sizes), max_memory)

@@ -106,6 +106,7 @@ class Problem:
     kept : for every factor, whether it matters
     sizes : the states of the free variables
     adjacency : for each free variable the bits of those it shares a factor with (none if it has one state)
+    sweep : an order of elimination to try, with ties (`Potentials.sweep`); empty if there is none
     """
 
     place: Ints
@@ -113,6 +114,7 @@ class Problem:
     kept: NDArray[np.bool_]
     sizes: Ints
     adjacency: Bits
+    sweep: Ints
 
 
 def make_problem(
@@ -160,7 +162,8 @@ def numbered(
         for b in joined:
             if a != b and place[a] >= 0 and place[b] >= 0:
                 adjacency[place[a], place[b] >> 6] |= np.uint64(1 << int(place[b] & 63))
-    return Problem(place, variables, kept, potentials.sizes[variables], adjacency)
+    sweep = potentials.sweep[variables] if len(potentials.sweep) else potentials.sweep
+    return Problem(place, variables, kept, potentials.sizes[variables], adjacency, sweep)
 
 
 # The rules: the variable with the smallest value is eliminated first; the second number breaks ties.
@@ -299,7 +302,9 @@ SMALL = 20_000.0
 # A trial costs as much as filling and propagating this many cells per variable; a fifth of that time may be spent.
 CELLS_PER_TRY = 1250.0
 MOST_TRIES = 24
-# More than the value of any rule.
+# More than the value of any rule: variables with other multiples of it are eliminated in their order.
+STEP = 2 * LARGEST_COST
+# More than all steps.
 LATE = 1e290
 # No machine holds this many cells, and 64-bit integers can still count them: there is no need to go on.
 BEYOND = 2.0**60
@@ -355,6 +360,12 @@ def triangulate(problem: Problem, late: NDArray[np.bool_] | None = None) -> Tria
     best = _by_rule(problem, MIN_FILL, BEYOND, after, np.ones(m))
     if best.cells <= SMALL:
         return best
+    if len(problem.sweep):
+        # Chains side by side: min-fill does not see that they can be summed out together, a step of each at a time.
+        other = _by_rule(
+            problem, MIN_DEGREE, min(best.cells, BEYOND), after + STEP * problem.sweep, np.ones(m)
+        )
+        best = other if other.cells < best.cells else best
     rng = np.random.default_rng(0)
     tries = int(min(MOST_TRIES, best.cells / (CELLS_PER_TRY * m))) if best.cells < math.inf else 0
     for attempt in range(4 + tries):

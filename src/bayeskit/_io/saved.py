@@ -31,7 +31,9 @@ LARGEST_HEADER = 100_000_000
 _MANIFEST = {"format", "format_version", "bayeskit_version", "checksum", "kind", "content"}
 # Who reads which kind; what else there is, lies in the directory of a store.
 _READERS = {"model": "bayeskit.load", "statistics": "bayeskit.statistics.load_statistics"}
-_DAMAGED = "It was damaged or cut short on its way. Copy it again from the original, or save the model again."
+_DAMAGED = (
+    "It was damaged or cut short in transfer. Copy it again from the original, or save the model again."
+)
 _FOREIGN = "It was not written by bayeskit. Give the path of a file made by save()."
 
 # The errors that values of a wrong type or size may cause when they are used.
@@ -91,8 +93,8 @@ def naming(path: Path) -> Iterator[None]:
     except _SENSELESS as error:
         raise ModelFormatError(
             Message(
-                "what it holds makes no sense to this version of bayeskit "
-                "({kind}: {error}). Save the model again, with this version.",
+                "this version of bayeskit cannot interpret its content ({kind}: {error}). Save the model again, "
+                "with this version.",
                 kind=type(error).__name__,
                 error=error,
             ),

@@ -247,7 +247,7 @@ def _unpack_vocabulary(name: Name, plain: Any) -> Vocabulary | None:
             return found
     except (AttributeError, LookupError, TypeError, ValueError):
         pass
-    raise ModelFormatError(Message("the vocabulary of {name!r} is none. Save the model again.", name=name))
+    raise ModelFormatError(Message("the vocabulary of {name!r} is empty. Save the model again.", name=name))
 
 
 def _unpack_cuts(name: Name, cuts: Any) -> tuple[float, ...] | None:

@@ -129,7 +129,7 @@ def check_held(held: object, schema: Schema, needed: Collection[str] = ()) -> No
         if not _CHECKS[key](value, schema):
             raise ModelFormatError(
                 Message(
-                    "it holds {value} for {key!r}, which cannot be for its columns. Save it again.",
+                    "it holds {value} for {key!r}, which does not fit its columns. Save it again.",
                     value=_short(value),
                     key=key,
                 )

@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from bayeskit._classifiers.notebook import html_repr, mimebundle
+from bayeskit._data.class_labels import as_weights
 from bayeskit._data.columns import is_missing
 from bayeskit._data.native_frames import to_native
-from bayeskit._data.source import as_weights
 from bayeskit._display_table import DisplayTable, as_html, as_text
 from bayeskit._fitting.em import EmResult
 from bayeskit._fitting.mixtures.components import COVARIANCE_TYPES, Components, all_equal
@@ -26,6 +26,7 @@ from bayeskit._mixtures.component_choice import Candidate, candidate, choose, re
 from bayeskit._mixtures.label_matching import listed
 from bayeskit._mixtures.mixture_em import (
     MixtureEmSettings,
+    mixture_summary,
     random_state_of,
     read_settings,
     real,
@@ -45,6 +46,7 @@ from bayeskit.typing import Floats, LabelsLike, PathLike, TableLike, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit._report.charts.chart import PlotPicture
+    from bayeskit._report.summary_page import Summary
 
 # Further columns are only in the frame.
 MOST_SHOWN = 12
@@ -171,6 +173,16 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
             else:
                 drawn.append(fitted.means[k] + rng.standard_normal((count, d)) * np.sqrt(fitted.variances[k]))
         return np.vstack(drawn), np.repeat(np.arange(len(counts)), counts)
+
+    def summary(self, *, lang: str = "en") -> Summary:
+        """Return a page about the mixture: its data, parameters, how EM ended, components and warnings.
+
+        Parameters
+        ----------
+        lang : "en" or "zh"
+        """
+        table = self.describe()
+        return mixture_summary(self, table._page(), self.weights_.tolist(), lang)
 
     def describe(self) -> ComponentTable:
         """Return a table of the components: weight, mean and standard deviation in every column."""

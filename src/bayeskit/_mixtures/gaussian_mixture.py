@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit._blas import one_blas_thread
-from bayeskit._data.source import as_weights
+from bayeskit._data.class_labels import as_weights
 from bayeskit._mixtures.gaussian_fitting import GaussianFitting, with_weight
 from bayeskit._mixtures.mixture_em import warn_of_collapse
 from bayeskit._mixtures.numeric_rows import read_numbers

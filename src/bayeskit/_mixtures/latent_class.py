@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayeskit._data.source import as_weights
+from bayeskit._data.class_labels import as_weights
 from bayeskit._data.table import open_dense
 from bayeskit._mixtures.latent_fitting import LatentFitting
 from bayeskit._mixtures.online_em import step_size

@@ -20,9 +20,9 @@ from bayeskit._classifiers.notebook import html_repr, mimebundle
 from bayeskit._classifiers.sample_rows import sample_rows
 from bayeskit._conditionals.density import family_names, family_of
 from bayeskit._counting.backend import thread_count
+from bayeskit._data.class_labels import as_weights
 from bayeskit._data.encode import encode
 from bayeskit._data.reading import Reading
-from bayeskit._data.source import as_weights
 from bayeskit._data.table import Table, open_dense
 from bayeskit._fitting.em import EmResult
 from bayeskit._fitting.mixtures.latent_fit import LatentFit, check_shares, random_starts, shares_start
@@ -34,6 +34,7 @@ from bayeskit._messages import Joined, Message
 from bayeskit._mixtures.component_choice import Candidate, candidate, choose, read_components
 from bayeskit._mixtures.mixture_em import (
     MixtureEmSettings,
+    mixture_summary,
     random_state_of,
     real,
     run_mixture_em,
@@ -45,6 +46,7 @@ from bayeskit._mixtures.mixture_em import (
 )
 from bayeskit._random_state import generator_of
 from bayeskit._report.mixtures.class_profiles import ClassProfiles, class_profiles
+from bayeskit._report.summary_page import Summary
 from bayeskit._schema import Schema
 from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import DataError, SettingError, SuspectResult
@@ -140,6 +142,16 @@ class LatentAnswers(DensityMixin, BaseEstimator):
     def profiles_(self) -> ClassProfiles:
         """Every attribute in every component: its distribution, its mean and standard deviation, or its rate."""
         return class_profiles(self._state().model)
+
+    def summary(self, *, lang: str = "en") -> Summary:
+        """Return a page about the mixture: its data, parameters, how EM ended, components and warnings.
+
+        Parameters
+        ----------
+        lang : "en" or "zh"
+        """
+        found = self.profiles_
+        return mixture_summary(self, found._page(), found.weights.tolist(), lang)
 
     @property
     def schema_(self) -> Schema:

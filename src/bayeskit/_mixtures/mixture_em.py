@@ -6,19 +6,23 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from bayeskit._classifiers.summary import changed_parameters
 from bayeskit._counting.backend import thread_count
+from bayeskit._display_table import MOST_ROWS, DisplayTable
 from bayeskit._fitting.em import EmResult, Problem, StoppingRule, run_em_from_starts
 from bayeskit._fitting.long_runs import progress_of
 from bayeskit._fitting.mixtures.components import Components
 from bayeskit._messages import Joined, Message, listed
 from bayeskit._random_state import refused_random_state
+from bayeskit._report.summary_page import Summary, number, pairs_section, summary_words
+from bayeskit._visible import plain
 from bayeskit.errors import NotConverged, SettingError, SuspectResult
 from bayeskit.typing import Seed
 
@@ -275,3 +279,38 @@ def warn_of_equals(start: str, stacklevel: int = 3) -> None:
         ),
         stacklevel=stacklevel,
     )
+
+
+def mixture_summary(mixture: Any, components: DisplayTable, weights: Sequence[float], lang: str) -> Summary:
+    """Return a page about a fitted mixture: its data, how EM ended, and its components."""
+    words = summary_words(lang)
+    changed = changed_parameters(mixture)
+    rows = getattr(mixture, "rows_seen_", None)
+    likelihood, converged = getattr(mixture, "lower_bound_", None), getattr(mixture, "converged_", None)
+    said = words["separator"].join(f"{name}={value!r}" for name, value in changed.items())
+    facts = [
+        (words["rows"], "" if rows is None else number(float(rows))),
+        (words["parameters"], said or words["all_default"]),
+        (words["log_likelihood"], "" if likelihood is None else f"{likelihood:.4f}".replace("-", "−")),
+        (words["iterations"], str(getattr(mixture, "n_iter_", ""))),
+        (words["converged"], "" if converged is None else words["yes" if converged else "no"]),
+    ]
+    collapsed = list(getattr(mixture, "collapsed_", ()))
+    warned = [words["not_converged"]] if converged is False else []
+    if collapsed:
+        warned.append(words["collapsed"].format(names=words["separator"].join(map(str, collapsed))))
+    values = {
+        "model": type(mixture).__name__,
+        "rows": plain(rows),
+        "parameters": changed,
+        "components": [{"weight": float(weight)} for weight in weights],
+        "attributes": int(mixture.n_features_in_),
+        "log_likelihood": plain(likelihood),
+        "iterations": plain(getattr(mixture, "n_iter_", None)),
+        "converged": plain(converged),
+        "warnings": warned,
+    }
+    sizes = {"components": len(weights), "attributes": values["attributes"]}
+    title = words["title_mixture"].format(model=type(mixture).__name__, **sizes)
+    shown = replace(components, title=words["components"], rows=components.rows[:MOST_ROWS])
+    return Summary(title, (pairs_section(words["data"], facts), shown), tuple(warned), values, lang)

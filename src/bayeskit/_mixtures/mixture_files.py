@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from bayeskit._data.source import LEAST_WEIGHT
+from bayeskit._data.class_labels import LEAST_WEIGHT
 from bayeskit._data.table import open_table
 from bayeskit._fitting.mixtures.components import Components
 from bayeskit._fitting.mixtures.latent_fit import LatentFit

@@ -42,7 +42,7 @@ def number_below(value: object, name: str, below: float = math.inf) -> float:
 def switch(value: object, name: str) -> bool:
     """Return True or False; ``"no"`` is neither."""
     if not isinstance(value, (bool, np.bool_)):
-        raise SettingError("{name} is {value!r}; it may be True or False.", name=name, value=value)
+        raise SettingError("{name} is {value!r}; it must be True or False.", name=name, value=value)
     return bool(value)
 
 
@@ -52,14 +52,14 @@ def choice(value: object, name: str, choices: tuple[str, ...]) -> str:
     >>> choice("up", "direction", ("down", "right"))
     Traceback (most recent call last):
     ...
-    bayeskit.errors.SettingError: direction is 'up'; it may be 'down' or 'right'.
+    bayeskit.errors.SettingError: direction is 'up'; choose from 'down', 'right'.
     """
     if not isinstance(value, str) or value not in choices:
         raise SettingError(
-            "{name} is {value!r}; it may be {names}.",
+            "{name} is {value!r}; choose from {names}.",
             name=name,
             value=value,
-            names=Joined(map(repr, choices), " or "),
+            names=Joined(map(repr, choices)),
         )
     return value
 

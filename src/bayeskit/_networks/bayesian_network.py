@@ -15,8 +15,8 @@ from bayeskit._graphs.distributions import Distribution, LinearGaussian, Table
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import Network, Node
 from bayeskit._networks import drawing, network_io, sampling_adapter
-from bayeskit._networks.analysis import measures
-from bayeskit._networks.analysis.distance import same_network
+from bayeskit._networks.analysis import measures, network_summary
+from bayeskit._networks.analysis.compare_networks import same_network
 from bayeskit._networks.arguments import switch
 from bayeskit._networks.building import GraphLike, network_of, numbers, state_labels, variable_of
 from bayeskit._networks.discrete_adapter import DerivedCache
@@ -24,7 +24,6 @@ from bayeskit._networks.fit.em_fitting import EmRecord
 from bayeskit._networks.fit.fitting import Fitting
 from bayeskit._networks.network_structure import Structure
 from bayeskit._networks.node_distributions import (
-    CptLike,
     deterministic,
     noisy_max,
     noisy_or,
@@ -32,6 +31,7 @@ from bayeskit._networks.node_distributions import (
     regression,
     table_of,
 )
+from bayeskit._networks.node_tables import CptLike
 from bayeskit._networks.queries import Queries
 from bayeskit._schema import Label, Name, Variable, first_twice, state_code
 from bayeskit._visible import visible
@@ -95,6 +95,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
     sensitivity_to_findings = measures.sensitivity_to_findings
     parameter_sensitivity = measures.parameter_sensitivity
     kl = measures.kl
+    summary = network_summary.summary
     plot = drawing.plot
     _repr_html_ = drawing.page
     write = network_io.write

@@ -98,7 +98,7 @@ def _beliefs(drawn: DrawableNetwork, evidence: Given, soft: Given) -> Mapping[An
     except TooLarge as error:
         warnings.warn(
             SuspectResult(
-                "The network is drawn without bars (bars=False draws it so without a word). {error}",
+                "The network is drawn without bars (bars=False silences this warning). {error}",
                 error=error,
             ),
             stacklevel=3,

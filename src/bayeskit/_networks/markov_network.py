@@ -16,6 +16,7 @@ from bayeskit._graphs.network import FactorGraph, Network, discrete
 from bayeskit._inference.exact import allowed
 from bayeskit._messages import Joined, Message
 from bayeskit._networks import network_io, sampling_adapter
+from bayeskit._networks.analysis import network_summary
 from bayeskit._networks.arguments import real_numbers
 from bayeskit._networks.building import state_labels
 from bayeskit._networks.discrete_adapter import DerivedCache
@@ -58,6 +59,7 @@ class MarkovNetwork(Queries):
     approximate = sampling_adapter.approximate
     write = network_io.write
     to_json = network_io.to_json
+    summary = network_summary.factor_summary
 
     def __init__(
         self,

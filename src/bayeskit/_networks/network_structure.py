@@ -17,8 +17,8 @@ from bayeskit._graphs.network import Network, Node
 from bayeskit._graphs.separation import Path, d_separated, paths_between
 from bayeskit._markup import BREAK, join, tag
 from bayeskit._messages import Joined, Message
-from bayeskit._networks.analysis import distance
-from bayeskit._networks.analysis.distance import WithArcs
+from bayeskit._networks.analysis import compare_networks
+from bayeskit._networks.analysis.compare_networks import WithArcs
 from bayeskit._networks.arguments import known_node, known_nodes, two_groups, whole_number
 from bayeskit._networks.discrete_adapter import DerivedCache
 from bayeskit._schema import Name
@@ -313,7 +313,7 @@ class Structure:
         dag : bool
             Compare the arcs of the two graphs instead of their equivalence classes.
         """
-        return distance.shd(self, other, dag)
+        return compare_networks.shd(self, other, dag)
 
     def _groups(self, a: NamesLike, b: NamesLike, given: NamesLike) -> _Groups:
         dag = self._network.dag

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._data.source import as_weights
+from bayeskit._data.class_labels import as_weights
 from bayeskit._graphs.network import FactorGraph
 from bayeskit._inference.exact import allowed
 from bayeskit._messages import RowNumber, listed
@@ -180,6 +180,26 @@ class Queries:
             raise self._adapter.impossible(evidence, soft, allowed(max_memory))
         return page
 
+    def explore(self, *, lang: str = "en", port: int = 0, open_browser: bool = True) -> None:
+        """Open the network in the browser: click a state to observe it, and every bar moves. Ctrl-C ends it.
+
+        Only this machine can connect. The network is explored as it is now; later edits are not seen.
+        Needs ``pip install "bayeskit[web]"``.
+
+        Parameters
+        ----------
+        lang : "en" or "zh"
+            The language of the page; it can be changed there.
+        port : int
+            The port to listen at; 0 finds a free one.
+        open_browser : bool
+            If False, only the address is printed.
+        """
+        from bayeskit._networks.exploring import ExploredNetwork
+        from bayeskit._web.explorer import open_explorer
+
+        open_explorer(ExploredNetwork(self), lang=lang, port=port, open_browser=open_browser)
+
     def ask_next(
         self,
         target: Name,
@@ -215,7 +235,7 @@ class Queries:
         >>> [(row.name, round(row.net, 4)) for row in found]
         [('joe', 0.5537), ('sprinkler', 0.0783)]
         """
-        from bayeskit._networks.analysis.value_of_information import rank_observations
+        from bayeskit._networks.analysis.network_information import rank_observations
 
         return rank_observations(self, self._adapter, target, evidence, candidates, costs, loss, lang)
 

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import FactorGraph, Network
-from bayeskit._inference.exact import allowed
+from bayeskit._inference.exact import Exact, allowed
 from bayeskit._inference.loopy import loopy
 from bayeskit._inference.potentials import Contradiction, Evidence, Potentials
 from bayeskit._inference.relevant import ancestral, relevant_factors, with_tables
 from bayeskit._inference.sampling.estimate import Cells, Estimate
 from bayeskit._inference.sampling.forward import Forward, uniform_chunks
 from bayeskit._inference.sampling.gibbs import gibbs
-from bayeskit._inference.sampling.likelihood_weighting import likelihood_weighting, rejection
+from bayeskit._inference.sampling.likelihood_weighting import Shares, likelihood_weighting, rejection
 from bayeskit._inference.sampling.numeric_nodes import Numeric, Part, discrete_part, parts_of
 from bayeskit._inference.sampling.posterior_network import posterior_network
 from bayeskit._messages import Joined
@@ -33,7 +33,7 @@ from bayeskit._networks.discrete_adapter import CachingNetwork, DerivedCache, Qu
 from bayeskit._networks.evidence import Given
 from bayeskit._random_state import generator_of
 from bayeskit._schema import Name, Variable
-from bayeskit.errors import SettingError, SuspectResult, UsageError
+from bayeskit.errors import SettingError, SuspectResult, TooLarge, UsageError
 from bayeskit.typing import Floats, Ints, NamesLike, Seed
 
 
@@ -158,8 +158,10 @@ def approximate(
 
     The second term is that of two imaginary samples, one in the cell and one outside: n samples that all fall
     into one cell give 1 ± 1/n, not certainty. Tiny nonzero probabilities can keep all Gibbs chains away from
-    some states for a long time, and no diagnostic detects this. A few samples of large weight do the same to
-    likelihood weighting. The best check is that two methods agree.
+    some states for a long time, and no diagnostic detects this. Evidence that is improbable before it is seen does
+    the same to likelihood weighting; where the exact probability of the evidence takes little memory, the mean
+    weight is compared with it, and a `SuspectResult` warns of what the samples missed. Otherwise the best check is
+    that two methods agree.
 
     Examples
     --------
@@ -223,6 +225,10 @@ def _frame_of(columns: dict[Name, NDArray[Any]]) -> Any:
 _R_HAT = 1.05
 # With an effective sample size below this, and below a tenth of the samples, the standard error is unreliable.
 _WORTH = 100
+# Samples that miss more than this share of P(evidence), and more than chance explains, cause a warning.
+_UNSEEN = 0.1
+# The bytes that may be spent on the exact P(evidence): a few milliseconds.
+_CHECKED_WITHIN = 2**22
 
 
 class SamplingAdapter(QueryAdapter):
@@ -244,6 +250,11 @@ class SamplingAdapter(QueryAdapter):
         self.discrete = np.flatnonzero(kinds)
         self.continuous = np.flatnonzero(np.logical_not(kinds))
         self._place = {int(v): k for k, v in enumerate(self.discrete)}
+
+    @cached_property
+    def exact(self) -> Exact:
+        """The engine of the nodes with states, to check samples with."""
+        return Exact(self.potentials)
 
     @cached_property
     def forward(self) -> Forward:
@@ -302,13 +313,14 @@ class SamplingAdapter(QueryAdapter):
             forward, parts = self._samplers(observed, known, limit)
         except Contradiction:
             raise self.impossible(evidence, soft, limit) from None
-        width, more = len(self.discrete), len(self.continuous)
+        # Hidden variables of wide rules are drawn with the others, and then left out.
+        width, more = len(forward.order), len(self.continuous)
         try:
             codes, values = np.zeros((n, width), np.int64), np.zeros((n, more))
         except (MemoryError, ValueError):  # NumPy's errors for too much memory and for too large sizes
             raise SettingError(
-                "{n} rows of {width} nodes need {value} bytes, which are not to be had. Draw "
-                "fewer at a time; one generator passed as random_state= goes on where it stopped.",
+                "{n} rows of {width} nodes need {value} bytes, more than there is. Draw fewer at a time; a "
+                "generator passed as random_state= continues where it stopped.",
                 n=n,
                 width=width + more,
                 value=8 * n * (width + more),
@@ -326,7 +338,7 @@ class SamplingAdapter(QueryAdapter):
                 part.mend(codes[rows], values[rows])
             for k in (k for k in self.numeric.order if k not in inside):
                 self.numeric.draw(k, codes[rows], uniforms[:, width:], values[rows])
-        return codes, values
+        return codes[:, : len(self.discrete)], values
 
     def factor(self, places: tuple[int, ...], values: Floats) -> Factor:
         variables = [self.variables[place] for place in places]
@@ -415,7 +427,8 @@ def _weighted(question: Question) -> Estimate:
     shares = likelihood_weighting(
         adapter.forward, question.cells, question.evidence, n, question.rng, adapter.numeric, question.known
     )
-    _warn_of_few(shares.worth, n, "The evidence is improbable before it is seen: raise n_samples")
+    if not _warn_of_unseen(question, shares):
+        _warn_of_few(shares.worth, n, "The evidence is improbable before it is seen: raise n_samples")
     factor = question.factor(shares.values)
     return Estimate(factor, "likelihood weighting", shares.standard_error, shares.worth, n_samples=n)
 
@@ -485,6 +498,36 @@ METHODS: dict[str, Engine] = {
     "rejection": Engine(_rejected, needs_parents=True),
     "loopy": Engine(_loopy),
 }
+
+
+def _warn_of_unseen(question: Question, shares: Shares) -> bool:
+    """Warn if the samples met only a part of what makes the evidence probable; return whether they did.
+
+    Weights cannot tell: where no sample was drawn, there is none. So log P(evidence) is computed exactly, if that
+    takes little memory, and compared with the mean weight.
+    """
+    if question.evidence.is_empty or not np.isnan(question.known).all():
+        return False
+    try:
+        log_p = question.adapter.exact.log_probability(question.evidence, _CHECKED_WITHIN)
+    except TooLarge:
+        return False
+    met = math.exp(min(shares.log_mean - log_p, 0.0))
+    spread = math.sqrt(max(1.0 / shares.worth - 1.0 / question.n_samples, 0.0))
+    if 1.0 - met <= max(_UNSEEN, 5.0 * spread):
+        return False
+    warnings.warn(
+        SuspectResult(
+            "{n} samples met states that account for only {met:.2g} of the probability of the evidence, which is "
+            "improbable before it is seen (log P = {log_p:.4g}). The rest may change the answer entirely, and the "
+            "standard error does not contain it. Use query, which is exact and fits into memory here.",
+            n=question.n_samples,
+            met=met,
+            log_p=log_p,
+        ),
+        stacklevel=4,
+    )
+    return True
 
 
 def _warn_of_few(worth: float, n: int, why: str) -> None:

@@ -14,6 +14,7 @@ from bayeskit._visible import json_text
 from bayeskit.typing import LossLike
 
 if TYPE_CHECKING:
+    from bayeskit._report.charts.waterfall import Waterfall
     from bayeskit._report.factors.average import Average
     from bayeskit._report.risks import Risks
 
@@ -124,6 +125,9 @@ class Explanation:
         The posterior after ``calibration``.
     risks : Risks, optional
         The risk of each action, if a loss was given.
+    all : bool
+        Whether the page shows attributes with the same factor in every class, too. Otherwise they are multiplied into
+        one line.
 
     Examples
     --------
@@ -149,6 +153,7 @@ class Explanation:
     prior_given: tuple[tuple[Hashable, Any], ...] = ()
     calibrated: tuple[float, ...] | None = None
     risks: Risks | None = None
+    all: bool = False
 
     @cached_property
     def log_joint(self) -> tuple[float, ...]:
@@ -221,6 +226,35 @@ class Explanation:
         return tuple(self.odds_of(attribute.factors) for attribute in self.attributes)
 
     @property
+    def by_weight(self) -> tuple[Attribute, ...]:
+        """The attributes, the largest contribution to the log-odds first, whatever its sign. Ties keep their order."""
+        return tuple(sorted(self.attributes, key=self.weight_of, reverse=True))
+
+    def weight_of(self, attribute: Attribute) -> float:
+        """Return the size of an attribute's contribution to the log-odds; infinite if it rules a class out."""
+        odds = self.odds_of(attribute.factors)
+        return 0.0 if odds is None else math.inf if math.isnan(odds) else abs(odds)
+
+    def waterfall(self, most: int = 12) -> Waterfall:
+        """Return the chart that leads from the prior to the posterior, one bar for each contribution to the log-odds.
+
+        Parameters
+        ----------
+        most : int
+            The number of attributes to draw, the strongest first; the others are one bar.
+
+        Examples
+        --------
+        >>> from bayeskit import NaiveBayes
+        >>> chart = NaiveBayes().fit([["a"], ["b"], ["a"]], ["yes", "no", "yes"]).explain(["a"]).waterfall()
+        >>> [(step.name, round(step.log_odds, 3)) for step in chart.steps]
+        [('P(y)', 0.405), ('x0 = a', 0.811)]
+        """
+        from bayeskit._report.charts.waterfall import waterfall_of
+
+        return waterfall_of(self, most)
+
+    @property
     def log_odds(self) -> float | None:
         """log P(prediction | x) − log P(runner-up | x), the sum of all contributions."""
         return self.odds_of(tuple(PageFactor(log) for log in self.log_joint))
@@ -263,9 +297,9 @@ class Explanation:
         return json_text(self.to_dict(), indent)
 
     def to_html(self) -> str:
-        """Return the explanation as an escaped HTML table, without styles or scripts.
+        """Return the explanation as HTML without scripts: the waterfall, and the table with all attributes.
 
-        It contains all attributes. A notebook shows only the most influential of hundreds of attributes.
+        A notebook shows only the most influential of hundreds of attributes.
         """
         from bayeskit._report.page_html import explanation_html
 

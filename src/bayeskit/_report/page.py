@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from bayeskit._conditionals.density import family_names, family_of
 from bayeskit._display_table import DisplayTable
 from bayeskit._messages import WordList, run_on, text_in
-from bayeskit._report.explanation import Explanation, PageFactor
+from bayeskit._report.explanation import Attribute, Explanation, PageFactor
 from bayeskit._report.factors.average import Average, SuperParent
 from bayeskit._report.fractions import magnitude, share, short
 from bayeskit._report.page_cells import attribute_text, cell_text, name_text, odds_text, value_text
@@ -21,7 +21,8 @@ from bayeskit._report.words import words_of
 
 # The widest page that is easy to read; classes that do not fit are only listed.
 WIDEST = 118
-_PRIORS = {
+# The word of the prior's line, by where the prior comes from.
+PRIOR_WORDS = {
     "counts": "prior",
     "given": "prior_given",
     "unused": "prior_unused",
@@ -57,7 +58,7 @@ def _page(e: Explanation, shown: int, lang: str) -> DisplayTable:
     words = words_of(lang)
     order = e.ranking[:shown]
     compare = e.runner_up is not None
-    lines, folded = _lines(e, order, words)
+    lines, blocks = _lines(e, order, words)
     share_head = [words["share"]] if e.average is not None else []
     header = (
         "",
@@ -84,29 +85,83 @@ def _page(e: Explanation, shown: int, lang: str) -> DisplayTable:
     )
     label, probability = _answer(e)
     title = words["title"].format(target=e.target, label=label, p=probability)
-    return DisplayTable(title, header, rows, totals, tuple(_notes(e, shown, folded, lang)))
+    return DisplayTable(title, header, rows, totals, tuple(_notes(e, shown, blocks, lang)))
 
 
-def _lines(e: Explanation, order: Sequence[int], words: WordList) -> tuple[list[Row], int]:
-    """Return the rows above the totals, and the number of super-parents that are shown without their factors."""
+# Log-odds that are written as 0.
+SMALLEST = 0.0005
+
+
+def parted(e: Explanation, attributes: Sequence[Attribute]) -> tuple[list[Attribute], list[Attribute]]:
+    """Return the attributes to show, the strongest first, and those that are folded into one line.
+
+    An attribute whose factor is the same in every class says nothing about it. A single one is shown: its line takes
+    no more room than the one that would stand for it.
+    """
+    shown = sorted(attributes, key=e.weight_of, reverse=True)
+    neutral = [a for a in shown if not e.all and len(e.classes) > 1 and _is_neutral(a)]
+    if len(neutral) < 2:
+        return shown, []
+    folded = set(map(id, neutral))
+    return [a for a in shown if id(a) not in folded], neutral
+
+
+def _is_neutral(attribute: Attribute) -> bool:
+    logs = [factor.log for factor in attribute.factors]
+    # A value that is impossible in every class is not the same as one that says nothing.
+    return min(logs) > -math.inf and max(logs) - min(logs) < SMALLEST
+
+
+def product_of(attributes: Sequence[Attribute]) -> tuple[PageFactor, ...]:
+    """Return the product of the factors of several attributes."""
+    each = zip(*((factor.log for factor in a.factors) for a in attributes), strict=True)
+    return tuple(PageFactor(math.fsum(logs)) for logs in each)
+
+
+def _folded_name(e: Explanation, n: int, words: Mapping[str, str]) -> str:
+    return words["folded_models" if e.form == "stack" else "folded_attributes"].format(n=n)
+
+
+def _folded_notes(e: Explanation, in_blocks: bool, words: Mapping[str, str]) -> list[str]:
+    """Say what stands behind a line of folded attributes."""
+    neutral = parted(e, e.attributes)[1]
+    if not neutral and not in_blocks:
+        return []
+    which = "neither" if len(e.classes) == 2 else "none"
+    names = [name_text(a.name, words["separator"]) for a in neutral]
+    said = words["separator"].join([*names[:MOST_NAMES], *(["…"] if len(names) > MOST_NAMES else [])])
+    name = _folded_name(e, len(neutral), words) if neutral else "…"
+    return [words[f"{which}_named" if neutral else which].format(name=name, names=said)]
+
+
+class Blocks(NamedTuple):
+    """What the blocks of an average leave out: blocks without their factors, and whether factors are folded."""
+
+    bare: int = 0
+    folds: bool = False
+
+
+def _lines(e: Explanation, order: Sequence[int], words: WordList) -> tuple[list[Row], Blocks]:
+    """Return the rows above the totals, and what the blocks of an average leave out."""
     factors: list[tuple[str, str, tuple[PageFactor, ...]]] = []
     if e.form != "average":
-        prior = words[_PRIORS[e.prior_source]].format(target=e.target)
+        prior = words[PRIOR_WORDS[e.prior_source]].format(target=e.target)
         given = ", ".join(f"{name}={value_text(value, False, words)}" for name, value in e.prior_given)
         factors.append((prior, f"| {given}" if given else "", e.prior))
-    lines, folded = average_rows(e, e.average, order, words) if e.average is not None else ([], 0)
+    lines, blocks = average_rows(e, e.average, order, words) if e.average is not None else ([], Blocks())
     if e.average is not None and e.attributes:
         factors.append((words["sum"], "", e.average.factors))
-    factors += [
-        (name_text(a.name, words["separator"]), attribute_text(a, words), a.factors) for a in e.attributes
-    ]
+    telling, neutral = parted(e, e.attributes)
+    factors += [(name_text(a.name, words["separator"]), attribute_text(a, words), a.factors) for a in telling]
+    if neutral:
+        factors.append((_folded_name(e, len(neutral), words), "", product_of(neutral)))
     if e.rest is not None:
         factors.append((words["rest"], "", e.rest))
     lines += [
         (name, value, tuple(cell_text(part[k]) for k in order), "", e.odds_of(part))
         for name, value, part in factors
     ]
-    return lines, folded
+    return lines, blocks
 
 
 def _decided(e: Explanation, order: Sequence[int], words: WordList) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -120,7 +175,7 @@ def _decided(e: Explanation, order: Sequence[int], words: WordList) -> list[tupl
     return found
 
 
-def _notes(e: Explanation, shown: int, folded: int, lang: str) -> list[str]:
+def _notes(e: Explanation, shown: int, blocks: Blocks, lang: str) -> list[str]:
     words = words_of(lang)
     notes = []
     for reason in ("missing", "summed", "unseen", "constant", "general", "unused", "same"):
@@ -132,7 +187,7 @@ def _notes(e: Explanation, shown: int, folded: int, lang: str) -> list[str]:
         if names:
             said = words["summed" if reason == "summed" else "left_out"]
             notes.append(said.format(names=words["separator"].join(names), why=words[f"{reason}_why"]))
-    notes += _form_notes(e, folded, words)
+    notes += [*_folded_notes(e, blocks.folds, words), *_form_notes(e, blocks.bare, words)]
     if e.impossible:
         notes.append(words["impossible"])
     if shown < len(e.classes):
@@ -157,11 +212,11 @@ def _notes(e: Explanation, shown: int, folded: int, lang: str) -> list[str]:
     return [*notes, *([run_on(legend, lang)] if legend else [])]
 
 
-def _form_notes(e: Explanation, folded: int, words: WordList) -> list[str]:
+def _form_notes(e: Explanation, bare: int, words: WordList) -> list[str]:
     match e.form:
         case "average" if e.average is not None:
             is_weighted = any(s.weight != 1.0 for s in e.average.super_parents)
-            more = [words["folded"].format(n=folded)] if folded else []
+            more = [words["folded"].format(n=bare)] if bare else []
             return [words["average"], *([words["weights"]] if is_weighted else []), *more]
         case "alone":
             return [words["alone"]]
@@ -189,6 +244,8 @@ def _posterior(e: Explanation, k: int) -> str:
     return share(e.posterior[k], rest)
 
 
+# The names of folded attributes that a note lists.
+MOST_NAMES = 8
 # The maximum number of rows of factors. Those of the first super-parent are always shown.
 MOST_ROWS = 24
 
@@ -198,12 +255,12 @@ Row = tuple[str, str, tuple[str, ...], str, float | None]
 
 def average_rows(
     e: Explanation, average: Average, order: Sequence[int], words: Mapping[str, str]
-) -> tuple[list[Row], int]:
-    """Return the rows, the super-parent with the largest share first, and the number shown without factors."""
+) -> tuple[list[Row], Blocks]:
+    """Return the rows, the super-parent with the largest share first, and what they leave out."""
     shares = average.shares(order[0])
     ranked = sorted(range(len(shares)), key=lambda i: (-shares[i], i))
     rows: list[Row] = []
-    factors, folded = 0, 0
+    factors, bare, folds = 0, 0, False
     for place, i in enumerate(ranked):
         parent = average.super_parents[i]
         products = tuple(magnitude(parent.log_products[k]) for k in order)
@@ -216,9 +273,10 @@ def average_rows(
             factors += 1 + len(parent.attributes)
         if place == 0 or factors <= MOST_ROWS:
             rows += _factors(e, parent, order, words)
+            folds = folds or bool(parted(e, parent.attributes)[1])
         else:
-            folded += 1
-    return rows, folded
+            bare += 1
+    return rows, Blocks(bare, folds)
 
 
 def _factors(
@@ -226,8 +284,10 @@ def _factors(
 ) -> list[Row]:
     first = f"  P({e.target}, {parent.name})"
     lines: list[tuple[str, str, tuple[PageFactor, ...]]] = [(first, "", parent.first)]
-    for a in parent.attributes:
-        lines.append((f"  {a.name}", value_text(a.value, a.as_missing, words), a.factors))
+    telling, neutral = parted(e, parent.attributes)
+    lines += [(f"  {a.name}", value_text(a.value, a.as_missing, words), a.factors) for a in telling]
+    if neutral:
+        lines.append((f"  {_folded_name(e, len(neutral), words)}", "", product_of(neutral)))
     return [
         (name, value, tuple(cell_text(factors[k]) for k in order), "", e.odds_of(factors))
         for name, value, factors in lines

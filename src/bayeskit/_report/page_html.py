@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bayeskit._display_table import MOST_ROWS, DisplayTable, as_html
+from bayeskit._display_table import LONGEST_CELL, MOST_ROWS, DisplayTable, as_html
 from bayeskit._markup import Html, join, paragraphs, tag
 from bayeskit._messages import WordList
+from bayeskit._report.page import parted
+from bayeskit._report.words import words_of
+from bayeskit._visible import shorter
 
 if TYPE_CHECKING:
     from bayeskit._report.explanation import Explanation
@@ -27,12 +29,30 @@ _WORDS = WordList(
 
 
 def explanation_html(explanation: Explanation, whole: bool = False) -> Html:
-    """Return an explanation as HTML. Of many attributes, only the most influential are shown, in their order."""
+    """Return an explanation as HTML: the answer, the waterfall and the table.
+
+    Of many attributes, a notebook shows only the most influential.
+    """
     e, page = explanation, explanation.page()
     words = _WORDS.of(e.lang)
     if not whole and len(page.rows) > MOST_ROWS and e.average is None and e.runner_up is not None:
         page = _strongest(e, page)
-    return as_html(page, whole=whole, lang=e.lang, rest=words["rest"])
+    chart = chart_html(e)
+    if chart is not None:
+        title, page = page.title, replace(page, title=words_of(e.lang)["steps"])
+    table = as_html(page, whole=whole, lang=e.lang, rest=words["rest"])
+    return (
+        table
+        if chart is None
+        else join([tag("p", tag("strong", shorter(title, LONGEST_CELL))), chart, table])
+    )
+
+
+def chart_html(explanation: Explanation) -> Html | None:
+    """Return the waterfall of an explanation; None if there is only one class, or all are impossible."""
+    if explanation.runner_up is None or explanation.impossible:
+        return None
+    return tag("div", Html(explanation.waterfall().svg()))
 
 
 def network_explanation_html(explanation: NetworkExplanation, whole: bool = False) -> Html:
@@ -51,11 +71,9 @@ def network_explanation_html(explanation: NetworkExplanation, whole: bool = Fals
 
 
 def _strongest(e: Explanation, page: DisplayTable) -> DisplayTable:
-    """Keep the attributes with the largest log-odds, and all other rows."""
-    sizes = [math.inf if odds is None or math.isnan(odds) else abs(odds) for odds in e.attribute_log_odds]
-    n, first = len(sizes), 1  # the first row is the prior's
-    others = len(page.rows) - n
-    kept = sorted(sorted(range(n), key=lambda j: -sizes[j])[: MOST_ROWS - others])
-    rows = (*page.rows[:first], *(page.rows[first + j] for j in kept), *page.rows[first + n :])
-    note = _WORDS.of(e.lang)["least"].format(n=n - len(kept))
+    """Keep the first attributes, which weigh most, and all other rows."""
+    n, first = len(parted(e, e.attributes)[0]), 1  # the first row is the prior's
+    kept = min(n, MOST_ROWS - (len(page.rows) - n))
+    rows = (*page.rows[: first + kept], *page.rows[first + n :])
+    note = _WORDS.of(e.lang)["least"].format(n=n - kept)
     return replace(page, rows=rows, notes=(note, *page.notes))

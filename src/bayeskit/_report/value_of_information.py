@@ -24,7 +24,7 @@ QUESTION_WORDS = WordList(
         "title": "Ask for {name} next: it tells most about {target}",
         "nothing": "No question is worth its cost",
         "known": "There is nothing left to ask",
-        "unweighed": "No question was weighed",
+        "unweighed": "No question was evaluated",
         "attribute": "ask for",
         "bits_head": "bits",
         "risk_head": "risk saved",
@@ -32,9 +32,9 @@ QUESTION_WORDS = WordList(
         "net": "net",
         "answer": "likeliest answer → then",
         "bits": "Bits: the expected fall of the entropy of the class. Costs are in bits, too.",
-        "risk": "Risk saved: the least risk now, less the least risk to be expected after the answer.",
+        "risk": "Risk saved: the least risk now, minus the expected least risk after the answer.",
         "now": "Now: {beliefs}.",
-        "left_out": "Not weighed, since they have no states: {names}.",
+        "left_out": "Not evaluated, since they have no states: {names}.",
     }
 )
 

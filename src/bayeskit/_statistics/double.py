@@ -331,15 +331,21 @@ def scale_cells(cells: Any, factors: Any, out: Any) -> None:
 
 
 @kernel
+def describe_cell(cells: Any, c: Any, j: Any) -> tuple[float, float, float]:
+    """Return the mean (high and low) of a cell that has weight, and the second moment about it."""
+    w, w_low = cells[WEIGHT, c, j], cells[WEIGHT_LOW, c, j]
+    f, f_low = cells[FIRST, c, j], cells[FIRST_LOW, c, j]
+    offset, offset_low = divide(f, f_low, w, w_low)
+    mean, low = add(cells[PIVOT, c, j], 0.0, offset, offset_low)
+    spread, _ = centre(w, w_low, f, f_low, cells[SECOND, c, j], cells[SECOND_LOW, c, j])
+    return mean, low, max(spread, 0.0)
+
+
+@kernel
 def describe_cells(cells: Any, mean: Any, mean_low: Any, centred: Any) -> None:
     """Write the means (high and low) and the second moments about them, in the scale of the stored values."""
     for c in range(np.uintp(cells.shape[1])):
         for j in range(np.uintp(cells.shape[2])):
-            w, w_low, p = cells[WEIGHT, c, j], cells[WEIGHT_LOW, c, j], cells[PIVOT, c, j]
-            f, f_low = cells[FIRST, c, j], cells[FIRST_LOW, c, j]
             mean[c, j] = mean_low[c, j] = centred[c, j] = 0.0
-            if w != 0.0:
-                offset, offset_low = divide(f, f_low, w, w_low)
-                mean[c, j], mean_low[c, j] = add(p, 0.0, offset, offset_low)
-                spread, _ = centre(w, w_low, f, f_low, cells[SECOND, c, j], cells[SECOND_LOW, c, j])
-                centred[c, j] = max(spread, 0.0)
+            if cells[WEIGHT, c, j] != 0.0:
+                mean[c, j], mean_low[c, j], centred[c, j] = describe_cell(cells, c, j)

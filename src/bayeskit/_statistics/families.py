@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Self
 
@@ -208,13 +208,6 @@ class Families(Part):
 
     def deficit(self) -> float:
         return 0.0  # subtract raises an error for negative counts
-
-    def arrays(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        return cls(*(arrays[field.name] for field in fields(cls)))
 
     @classmethod
     def flaw(

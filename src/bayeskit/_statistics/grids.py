@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -199,13 +199,6 @@ class Grids(Part):
 
     def deficit(self) -> float:
         return float(max(0.0, -self.counts.min(initial=0.0)))
-
-    def arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        return cls(*(arrays[field.name] for field in fields(cls)))
 
     @classmethod
     def flaw(

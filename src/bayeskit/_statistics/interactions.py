@@ -86,7 +86,7 @@ class Interactions(Part):
 
     @classmethod
     def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
-        raise CannotCount("Interactions of numbers that are cut in many ways are counted from rows alone.")
+        raise CannotCount("Interactions of numbers in several views can be counted from rows only.")
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Any, ...]) -> Self:
@@ -167,7 +167,7 @@ class Interactions(Part):
         return cls(**arrays)
 
     def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
-        raise CannotCount("Interactions of numbers that are cut in many ways are no long table of cells.")
+        raise CannotCount("Interactions of numbers in several views cannot be made from a table of cells.")
 
     def _moves(self, embedding: Embedding, axis: int) -> NDArray[np.intp] | None:
         """Return the new code of each code of an axis, −1 if it is dropped; None if nothing changes."""

@@ -132,13 +132,6 @@ class Pairs(Part):
     def deficit(self) -> float:
         return 0.0  # subtract raises an error for negative counts
 
-    def arrays(self) -> dict[str, Any]:
-        return {"margin": self.margin, "counts": self.counts, "offsets": self.offsets}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        return cls(arrays["margin"], arrays["counts"], arrays["offsets"])
-
     @classmethod
     def flaw(
         cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]

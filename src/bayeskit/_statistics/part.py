@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -111,6 +111,7 @@ class Part:
     is_squared: ClassVar[bool] = False
     remembered: ClassVar[Literal["always", "scaled"] | None] = None
     cleared_by: ClassVar[str | None] = None
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     @classmethod
     def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
@@ -180,12 +181,13 @@ class Part:
         raise NotImplementedError
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """Return all state as named arrays, for saving."""
-        raise NotImplementedError
+        """Return all state as named arrays, for saving: here, the fields of a dataclass."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Self:
-        raise NotImplementedError
+        """Build the part that had these arrays."""
+        return cls(*(arrays[one.name] for one in fields(cls)))
 
     def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
         """List the cells of every term of the pattern, in the order of the terms."""
@@ -457,8 +459,8 @@ def digits_of(keys: NDArray[np.int64], sizes: list[int]) -> Iterator[NDArray[np.
 def cannot_widen(kind: str, names: tuple[Name, ...]) -> ColumnError:
     """Return the error for new columns in a model that cannot add them after counting rows."""
     return ColumnError(
-        "{names} is new, and what this model counts ({kind}) cannot take in a column later. Name all columns in the "
-        "rows before the first question, or use NaiveBayes.",
+        "{names} is new, and the counts of this model ({kind}) cannot take in a column later. Give rows with all "
+        "columns before the first prediction, or use NaiveBayes.",
         names=listed(map(repr, names), 6),
         kind=kind,
     )

@@ -71,7 +71,7 @@ class RowSample(Part):
 
     @classmethod
     def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
-        raise CannotCount("A sample of rows is taken from rows alone.")
+        raise CannotCount("A sample of rows can be taken from rows only.")
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Any, ...]) -> Self:
@@ -169,13 +169,6 @@ class RowSample(Part):
     def deficit(self) -> float:
         return 0.0  # subtract raises an error for negative counts
 
-    def arrays(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        return cls(**arrays)
-
     @classmethod
     def flaw(
         cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
@@ -197,7 +190,7 @@ class RowSample(Part):
         return None
 
     def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
-        raise CannotCount("A sample of rows is no table of cells.")
+        raise CannotCount("A sample of rows cannot be made from a table of cells.")
 
     def _joined(self, other: Self) -> Self:
         limit = min(self.limit, other.limit, key=lambda one: one[0])

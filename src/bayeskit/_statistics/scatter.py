@@ -328,14 +328,14 @@ class CodedScatter(Scatter):
 
     @classmethod
     def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
-        raise CannotCount("Columns that are made of attributes are counted from rows alone.")
+        raise CannotCount("Columns derived from attributes can be counted from rows only.")
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Any, ...]) -> Self:
         return super().zero(schema, attributes[1])
 
     def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
-        raise CannotCount("The scatter of columns that are made of attributes is no long table of cells.")
+        raise CannotCount("The scatter of derived columns cannot be made from a table of cells.")
 
 
 def _is_coded(column: object, schema: Schema) -> bool:

@@ -105,7 +105,7 @@ class Statistics:
 
     def table(self, name: Name) -> Floats:
         """n(v, c) for the states v of one attribute, without the cell for missing values: shape (r, K)."""
-        j = [v.name for v in self.schema.categorical].index(name)
+        j = self.schema.categorical_index[name]
         start, stop = int(self.schema.offsets[j]), int(self.schema.offsets[j + 1])
         return self.tables.counts[start : stop - 1]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Self
 
@@ -195,7 +195,7 @@ def trees_of(forest: Forest) -> Trees:
 
 
 def _no_trees() -> DataError:
-    return DataError("The splits that were given make no trees. Fit the model again.")
+    return DataError("The given splits do not form trees. Fit the model again.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,13 +308,6 @@ class TreeCounts(Part):
         if not there.all():
             keys, counts = keys[there], counts[there]
         return replace(self, margin=margin, keys=keys, counts=counts)
-
-    def arrays(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        return cls(*(arrays[field.name] for field in fields(cls)))
 
     @classmethod
     def flaw(

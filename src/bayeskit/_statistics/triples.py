@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -167,18 +167,6 @@ class Triples(Part):
 
     def deficit(self) -> float:
         return 0.0  # subtract raises an error for negative counts
-
-    def arrays(self) -> dict[str, Any]:
-        return {
-            "margin": self.margin,
-            "counts": self.counts,
-            "offsets": self.offsets,
-            "parents": self.parents,
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        return cls(arrays["margin"], arrays["counts"], arrays["offsets"], arrays["parents"])
 
     def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
         margin, *_ = Triples.terms(schema, attributes)

@@ -127,7 +127,7 @@ def read_limits(
         parent, child = _arc(pair, place, "required")
         if not allowed[child] >> parent & 1:
             raise SettingError(
-                "The arc {name!r} → {name2!r} is required, but {why}. Take one away.",
+                "The arc {name!r} → {name2!r} is required, but {why}. Remove one of the two.",
                 name=names[parent],
                 name2=names[child],
                 why=why[parent, child],
@@ -194,6 +194,4 @@ def _refuse_cycle(parents: list[int], names: Sequence[Name]) -> None:
         Dag(tuple(names), tuple(tuple(names[p] for p in members(mine)) for mine in parents))
     except CyclicGraph as error:
         arcs = Joined(map(repr, error.cycle), " → ")
-        raise SettingError(
-            "The required arcs make a cycle: {arcs}. Take one of them away.", arcs=arcs
-        ) from None
+        raise SettingError("The required arcs form a cycle: {arcs}. Remove one of them.", arcs=arcs) from None

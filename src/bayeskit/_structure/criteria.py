@@ -52,7 +52,7 @@ def as_score(criterion: object, ess: float = 1.0) -> Score:
     name = "bic" if isinstance(criterion, str) and criterion == "mdl" else criterion
     if not isinstance(name, str) or name not in NAMES:
         raise SettingError(
-            "criterion is {criterion!r}; there are {names}.", criterion=criterion, names=Joined(NAMES)
+            "criterion is {criterion!r}; choose from {names}.", criterion=criterion, names=Joined(NAMES)
         )
     if isinstance(ess, bool) or not isinstance(ess, (int, float)) or not 0.0 < ess < math.inf:
         raise SettingError("ess is {ess!r}; give a number of imaginary rows above 0.", ess=ess)

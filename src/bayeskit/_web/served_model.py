@@ -17,6 +17,7 @@ from bayeskit._decision.loss import read_loss
 from bayeskit._messages import Message, RowNumber, Term, did_you_mean
 from bayeskit._schema import Name, Variable
 from bayeskit._visible import plain
+from bayeskit._web.json_server import Clock
 from bayeskit.errors import (
     BayeskitError,
     ColumnError,
@@ -32,7 +33,6 @@ SLICE_ROWS = 1_024
 QUICK = 0.002
 
 Row = dict[Any, Any]
-Clock = Callable[[], float]
 # Called between parts of the work; raises an error where the time is over.
 Check = Callable[[int], None]
 
@@ -321,4 +321,4 @@ def _problem_of(error: Exception) -> Message:
         what = error.problem if isinstance(error, ModelFormatError) else error.message
     else:
         what = Term(str(error))
-    return Message("The new file was not taken: {what}", what=what)
+    return Message("The new file was not loaded: {what}", what=what)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from bayeskit._web.application import Application
+from bayeskit._web.json_server import JsonServer
 from bayeskit.errors import UsageError
 
 # Bytes of a request before its body.
@@ -70,14 +70,36 @@ def address_of(opened: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def serve(application: Application, opened: socket.socket, ready: Callable[[], None]) -> None:
-    """Answer requests until Ctrl-C or SIGTERM; ``ready`` is called when the first one can come."""
+def need_packages(command: str) -> None:
+    """Raise an error if a package of the extra ``web`` is missing."""
+    try:
+        import httptools  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise UsageError(
+            "{command} needs uvicorn and httptools ({error}). Install them: pip install bayeskit[web].",
+            command=command,
+            error=error,
+        ) from error
+
+
+def serve(
+    application: JsonServer,
+    opened: socket.socket,
+    ready: Callable[[], None],
+    stop: threading.Event | None = None,
+) -> None:
+    """Answer requests until Ctrl-C, SIGTERM or ``stop``; ``ready`` is called when the first one can come."""
     import uvicorn
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             ready()
+
+        async def on_tick(self, counter: int) -> bool:
+            ends: bool = await super().on_tick(counter)
+            return ends or (stop is not None and stop.is_set())
 
         @contextmanager
         def capture_signals(self) -> Iterator[None]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from bayeskit._cli.completion import columns, model_lists
-from bayeskit._cli.options import Common, Data, Drop, FileUse, Keep, Loss, Reading
+from bayeskit._cli.options import Common, Data, Drop, FileUse, Keep, Loss, SampledReading
 from bayeskit._messages import WordList
 
 WORDS = WordList(
@@ -28,7 +29,7 @@ def compare(
         str,
         typer.Option("--target", metavar="COL", autocompletion=columns, help="The column to predict."),
     ],
-    reading: Reading,
+    reading: SampledReading,
     common: Common,
     drop: Drop = None,
     keep: Keep = None,
@@ -55,6 +56,15 @@ def compare(
         int, typer.Option("--random-state", min=0, max=2**32 - 1, help="How rows are dealt.")
     ] = 0,
     loss: Loss = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Compare on all rows, however many; else on 10,000 of > 50,000.")
+    ] = False,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit", metavar="SECONDS", min=0.001, help="Leave out models not finished by then."
+        ),
+    ] = None,
     report: Annotated[
         str | None,
         typer.Option("--report", metavar="FILE", help="Write a page of HTML about it."),
@@ -71,8 +81,9 @@ def compare(
     Columns that name the row, dates, constants and copies of the target are left out, and it is said so. TextBayes
     learns the words of free text, which the other models leave out. Every model, and four of scikit-learn's to measure
     them by, is judged on rows that it had not seen; those that a paired test cannot tell from the best are called ties.
-    With --loss the cost of the decisions decides, else the error.
+    With --loss the cost of the decisions decides, else the error. Ctrl-C leaves the report of the finished models.
     """
+    from bayeskit._cli.comparison_screen import WORDS as SCREEN_WORDS
     from bayeskit._cli.comparison_screen import (
         CompareRequest,
         ProgressScreen,
@@ -89,15 +100,16 @@ def compare(
 
     request = CompareRequest(
         data, target, reading, tuple(drop or ()), tuple(keep or ()), models, test, folds, random_state, loss, report,
-        save, baselines, common.lang.value,
+        save, baselines, common.lang.value, full, time_limit,
     )  # fmt: skip
     written = [path for path in (report, save) if path is not None]
     with ExitStack() as stack:
         # The outputs are checked first: an error should come before the work, not after it.
         paper = None if report is None else stack.enter_context(replaced(report))
         store = None if save is None else stack.enter_context(replaced(save))
-        rows = stack.enter_context(opened(data, reading, target))
-        others = None if test is None else stack.enter_context(opened(test, reading, target))
+        whole = replace(reading, limit=None)  # rows are drawn at random from the whole file
+        rows = stack.enter_context(opened(data, whole, target))
+        others = None if test is None else stack.enter_context(opened(test, whole, target))
         stack.enter_context(noting_compilation(common.say(WORDS["compiling"], model=models or "nb, tan, …")))
         with ExitStack() as bar:
             found = compare(
@@ -111,9 +123,14 @@ def compare(
                 folds=folds,
                 random_state=random_state,
                 loss=None if loss is None else partial(read_losses, loss),
+                most_rows=reading.limit,
+                full=full,
+                time_limit=time_limit,
                 lang=common.lang.value,
                 watcher=ProgressScreen(common, bar),
             )
+        if found.stopped is not None:
+            note(common.say(SCREEN_WORDS[found.stopped]))
         doubtful = int(found.held.rows[found.held.posterior.max(axis=1).argmin()])
         left_out = [column.name for column in found.columns if column.left_out is not None]
         lines = next_lines(request, found.pick, left_out, doubtful, found.table.unlabelled > 0)

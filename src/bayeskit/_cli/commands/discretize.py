@@ -63,7 +63,9 @@ def discretize(
     from bayeskit.errors import UsageError
 
     if method is Method.mdl and target is None:
-        raise UsageError("--method mdl cuts where the class changes: say which column that is, --target COL.")
+        raise UsageError(
+            "--method mdl cuts where the class changes. Name the class column with --target COL."
+        )
     form = form_of(output, common.as_json, spreadsheet)
     with opened(data, reading, target) as rows:
         rows.need(*([target] if target else []))

@@ -26,7 +26,7 @@ WORDS = WordList(
         "open_to_others": "others may write to {folder}, and so make you run their code: set NUMBA_CACHE_DIR "
         "to a folder of your own",
         "good": "All is well.",
-        "bad": "Something is amiss: {list}.",
+        "bad": "Problems found: {list}.",
     }
 )
 EXTRAS = ("pandas", "polars", "pyarrow", "matplotlib", "networkx", "dask", "pyspark", "rjieba", "uvicorn")

@@ -30,6 +30,9 @@ def explain(
     reject: Annotated[
         float | None, typer.Option("--reject", metavar="COST", help="What it costs not to decide.")
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show attributes that speak for no class, too.")
+    ] = False,
     ask: Ask = False,
     cost: Cost = None,
     form: FormOption = Form.text,
@@ -37,8 +40,8 @@ def explain(
 ) -> None:
     """Show the arithmetic behind the answer for one row.
 
-    Prior times likelihoods, with the counts as fractions, for every class; with --loss or --reject what each action
-    risks. The row is one of a table (DATA --row 17), or given by hand (--set COL=VALUE ...).
+    Prior times likelihoods, with the counts as fractions, for every class, the strongest first; with --loss or --reject
+    what each action risks. The row is one of a table (DATA --row 17), or given by hand (--set COL=VALUE ...).
 
     --ask lists instead which missing value is worth asking for, in bits or, with --loss, in what it saves.
     """
@@ -59,7 +62,7 @@ def explain(
         questions = estimator.ask_next(cells, costs=prices, loss=costs, lang=lang)
         write_page(questions, questions.page().title, form, output)
         return
-    page = estimator.explain(cells, lang=lang, loss=costs, reject=reject)
+    page = estimator.explain(cells, lang=lang, loss=costs, reject=reject, all=everything)
     write_page(page, page.page().title, form, output)
 
 

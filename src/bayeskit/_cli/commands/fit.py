@@ -71,34 +71,54 @@ def fit(
     out of the counts. Where a column is free text, nb becomes TextBayes, which learns its words; a note says so. What
     --model net finds is a model like any other; 'bayeskit network' shows and asks the network in it.
     """
-    from bayeskit._cli.output import note, noting_compilation
+    from bayeskit._cli.output import note
     from bayeskit._cli.row_writing import replaced
     from bayeskit._cli.saved_models import refuse_network_suffix
-    from bayeskit._cli.table_rows import opened, screened
+    from bayeskit._cli.table_rows import opened
     from bayeskit._comparison.candidates import make_model
 
     parameters = parameters_of(param, smoothing)
-    estimator = make_model(model, parameters)
+    make_model(model, parameters)  # wrong names are told before any work is done
     if model == "net":
         refuse_network_suffix(output)
     # The output is checked first: an error should come before the work, not after it.
     with replaced(output) as temporary, opened(data, reading, target) as rows:
-        rows.need(target)
-        rows.need_two_classes(target)
-        rows, read = screened(rows, target, drop, keep)
-        texts = rows.free_texts({target, *(reading.categorical or ())})
-        if texts and "text" not in parameters:
-            estimator, rows = _with_texts(model, parameters, texts, rows, common)
-        with noting_compilation(common.say(WORDS["compiling"], model=type(estimator).__name__)):
-            # A search over networks needs all rows at once.
-            by_batch = model != "net"
-            estimator.fit(rows.for_learning() if by_batch else rows.columns(), target=target)
-        used = {*rows.names}
-        estimator.reading_ = replace(read, kinds={n: kind for n, kind in read.kinds.items() if n in used})
+        estimator, rows = learn_rows(rows, target, model, parameters, reading, drop, keep, common)
         estimator.save(temporary)
     _print_result(estimator, estimator.statistics_.class_counts.tolist(), rows.shown, common, output)
     if data != "-" and not common.as_json:
         note(common.say(WORDS["next"]) + f"bayeskit explain {output} {data} --row 1")
+
+
+def learn_rows(
+    rows: FileRows,
+    target: str,
+    model: str,
+    parameters: dict[str, Any],
+    reading: Reading,
+    drop: list[str] | None,
+    keep: list[str] | None,
+    common: Common,
+) -> tuple[CountClassifier, FileRows]:
+    """Return a classifier of the rows, and the columns that it was learned from."""
+    from bayeskit._cli.output import noting_compilation
+    from bayeskit._cli.table_rows import screened
+    from bayeskit._comparison.candidates import make_model
+
+    estimator = make_model(model, parameters)
+    rows.need(target)
+    rows.need_two_classes(target)
+    rows, read = screened(rows, target, drop, keep)
+    texts = rows.free_texts({target, *(reading.categorical or ())})
+    if texts and "text" not in parameters:
+        estimator, rows = _with_texts(model, parameters, texts, rows, common)
+    with noting_compilation(common.say(WORDS["compiling"], model=type(estimator).__name__)):
+        # A search over networks needs all rows at once.
+        by_batch = model != "net"
+        estimator.fit(rows.for_learning() if by_batch else rows.columns(), target=target)
+    used = {*rows.names}
+    estimator.reading_ = replace(read, kinds={n: kind for n, kind in read.kinds.items() if n in used})
+    return estimator, rows
 
 
 def _with_texts(

@@ -11,7 +11,7 @@ from bayeskit._messages import WordList
 
 WORDS = WordList(
     {
-        "merged": "{n} models merged: {model} rests on {total:g} rows. Written to {path}.",
+        "merged": "{n} models merged: {model} has {total:g} rows. Written to {path}.",
     }
 )
 

@@ -69,16 +69,16 @@ def serve(
     from bayeskit._cli.saved_models import open_classifier
     from bayeskit._cli.table_rows import read_losses
     from bayeskit._messages import speaking
-
-    _need_packages()
     from bayeskit._web.application import LOOPBACK_NAMES, Access, Application, Limits
     from bayeskit._web.served_model import ModelFile as WatchedFile
-    from bayeskit._web.server import address_of, is_loopback, listening
+    from bayeskit._web.server import address_of, is_loopback, listening, need_packages
     from bayeskit._web.server import serve as run
+
+    need_packages("serve")
 
     if not is_loopback(host) and not allow_remote:
         raise UsageError(
-            "--host {host} lets other machines ask, without encryption. Add --allow-remote if they should.",
+            "--host {host} lets other machines connect, without encryption. Add --allow-remote if that is intended.",
             host=host,
         )
     token, given = _token()
@@ -112,17 +112,6 @@ def serve(
         run(application, opened, ready)
     if not common.as_json:
         show(common.say(WORDS["stopped"]))
-
-
-def _need_packages() -> None:
-    try:
-        import httptools  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise UsageError(
-            "serve needs uvicorn and httptools ({error}). Install them: pip install bayeskit[web].",
-            error=error,
-        ) from error
 
 
 def _token() -> tuple[str, bool]:

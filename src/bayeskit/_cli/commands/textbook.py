@@ -83,12 +83,10 @@ def textbook(
     if latex + html + common.as_json > 1:
         raise UsageError("--latex, --html and --json are forms of one page. Give one of them.")
     if hide and answers:
-        raise UsageError(
-            "--hide prints the exercise, --answers what belongs into its blanks. Give one of them."
-        )
+        raise UsageError("--hide prints the exercise, --answers its solutions. Give one of them.")
     if check and (hide or answers or latex or html):
         raise UsageError(
-            "--check prints no page, so --hide, --answers, --latex and --html mean nothing with it. Leave them out."
+            "--check prints no page, so --hide, --answers, --latex and --html have no effect. Leave them out."
         )
     if name is None and (hide or answers or latex or html):
         raise UsageError("Which page? Name one: {names}.", names=Joined(PAGES))

@@ -14,13 +14,12 @@ from bayeskit._messages import WordList
 if TYPE_CHECKING:
     from bayeskit._classifiers.count_classifier import CountClassifier
     from bayeskit._classifiers.tally_store import TallyStore
-    from bayeskit._data.file_rows import FileRows
 
 WORDS = WordList(
     {
-        "update": "{n:,} rows added; {model} now rests on {total:g}.",
-        "forget": "{n:,} rows forgotten; {model} now rests on {total:g}.",
-        "known": "{batch!r} was counted before: nothing changed; {model} rests on {total:g}.",
+        "update": "{n:,} rows added; {model} now has {total:g}.",
+        "forget": "{n:,} rows forgotten; {model} now has {total:g}.",
+        "known": "{batch!r} was counted before: nothing changed; {model} has {total:g} rows.",
         "written": "Written to {path}.",
     }
 )
@@ -125,7 +124,8 @@ def changeable(model: str, output: str | None, batch: str | None) -> Iterator[Ch
         return
     if batch is None or output is not None:
         raise UsageError(
-            "{model!r} is a store, which counts each change once and changes in its place. Give --batch ID, and no -o.",
+            "{model!r} is a store, which counts each change once and is changed in place. Give --batch ID, and no "
+            "-o.",
             model=model,
         )
     with TallyStore[Any](model) as store:
@@ -143,6 +143,7 @@ def change(
 ) -> None:
     """Add rows to a saved model or a store, or remove them: all or none."""
     from bayeskit._cli.output import print_json, show
+    from bayeskit._cli.saved_models import rows_as_learned
     from bayeskit._cli.table_rows import opened
 
     with changeable(model, output, batch) as place:
@@ -150,7 +151,7 @@ def change(
         target = str(estimator.schema_.target.name)
         before = _weight(estimator)
         with opened(data, reading, target, estimator.reading_) as rows:
-            changed = place.change(verb, _as_learned(estimator, rows).for_learning(), target)
+            changed = place.change(verb, rows_as_learned(estimator, rows).for_learning(), target)
         estimator = place.classifier()
     total, name = _weight(estimator), type(estimator).__name__
     n, written = (abs(total - before), place.path) if changed else (0, None)
@@ -161,23 +162,6 @@ def change(
         show(common.say(WORDS["written"], path=place.path))
     else:
         show(common.say(WORDS["known"], batch=batch, model=name, total=total))
-
-
-def _as_learned(estimator: CountClassifier, rows: FileRows) -> Any:
-    """Return the columns of the model and its target, each read as in training."""
-    from bayeskit._cli.saved_models import as_learned
-    from bayeskit._data.file_rows import kinds_of, learned_columns
-
-    schema = estimator.schema_
-    target = str(schema.target.name)
-    rows.need(target)
-    if not hasattr(estimator, "feature_names_in_"):
-        return rows
-    names = [str(name) for name in estimator.feature_names_in_]
-    kinds = kinds_of((*learned_columns(estimator), schema.target))
-    # A new class may be a word even if the others are numbers, so only text is enforced.
-    kinds = {k: v for k, v in kinds.items() if k != target or v == "str"}
-    return as_learned(rows, estimator.reading_, [*names, target], kinds)
 
 
 def _weight(estimator: CountClassifier) -> float:

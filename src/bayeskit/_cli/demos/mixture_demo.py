@@ -67,8 +67,7 @@ def make_page(lang: str) -> DemoPage:
                 say("2. A cell is missing"),
                 (
                     say(
-                        "Somebody is 170 cm tall, the weight is not known: P({name}) = {p:.3f}; nothing was "
-                        "filled in."
+                        "A person is 170 cm tall, of unknown weight: P({name}) = {p:.3f}; nothing was filled in."
                     ).format(name=names[1], p=male),
                 ),
             ),

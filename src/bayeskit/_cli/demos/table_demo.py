@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from bayeskit._classifiers.count_classifier import CountClassifier
 
-# With this many rows (all the mushrooms) a comparison takes seconds. A larger table is sampled.
-MOST_ROWS = 8_200
+# With this many rows a comparison takes seconds, and a first one needs few compiled kernels. A larger table is sampled.
+MOST_ROWS = 1_600
 # The explained row is one for which the model is fairly but not completely certain, so that the costs matter.
 SURE = 0.75
 

@@ -9,7 +9,7 @@ If this leaves little of S, the remaining digits are in the low parts, and the s
 
 from __future__ import annotations
 
-from math import isinf, log, sqrt
+from math import isinf, log, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from bayeskit._statistics.double import (
 TILE = 64
 # Distances are clipped at this many deviations, so that a sum of squares stays finite.
 FARTHEST = 1e150
+HALF_LOG_TAU = 0.5 * log(2.0 * pi)
 
 
 @kernel

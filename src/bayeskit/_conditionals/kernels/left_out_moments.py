@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit._conditionals.kernels.gaussian_scores import distance, remaining
+from bayeskit._conditionals.kernels.gaussian_scores import HALF_LOG_TAU, distance, remaining, variance_of
 from bayeskit._numba import kernel
 from bayeskit._statistics.double import WEIGHT, add_exactly
 
 LARGEST = float(np.finfo(np.float64).max)
-HALF_LOG_TAU = 0.5 * log(2.0 * pi)
 LOG_TWO = log(2.0)
 FIRST_CLASS = np.uintp(0)
 
@@ -69,9 +68,8 @@ def add_gaussian(
                     return n
                 if n <= 0.0:
                     high, low = rest[1, j], rest[2, j]
-                divisor = n - 1.0 if unbiased else n
-                variance = spread / divisor if divisor > 0.0 else of_all
-                variance = max(variance, lowest) + added
+                variance = variance_of(n, spread, unbiased)
+                variance = max(variance if variance >= 0.0 else of_all, lowest) + added
                 used &= variance > 0.0
                 after[0, c], after[1, c], after[2, c] = high, low, variance
             if not used:

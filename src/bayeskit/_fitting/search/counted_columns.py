@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from bayeskit._counting.backend import Backend
+from bayeskit._counting.backend_protocol import Backend
 from bayeskit._counting.count_extensions import measure_tables
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source

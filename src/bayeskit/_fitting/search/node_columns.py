@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._data.class_labels import as_weights
 from bayeskit._data.encode import code_intervals
 from bayeskit._data.encoded import EncodedTable
+from bayeskit._data.frames import names_files
 from bayeskit._data.reading import Reading, check_states, cut_variable
 from bayeskit._data.row_store import gather
-from bayeskit._data.source import Source, as_weights, names_files
+from bayeskit._data.source import Source
 from bayeskit._data.table import open_table
 from bayeskit._fitting.cut_points import frequency_cut_points
 from bayeskit._schema import Name, Variable
@@ -297,7 +299,7 @@ def sealed(variable: Variable) -> Variable:
     """Return the variable with closed states. Raise an error if it has none."""
     if not variable.size:
         raise ColumnError(
-            "{name!r} has no cell that is there. Leave it out, or declare its states.", name=variable.name
+            "Every cell of {name!r} is missing. Leave it out, or declare its states.", name=variable.name
         )
     return replace(variable, n_declared=variable.size, closed=True)
 

@@ -174,7 +174,7 @@ def _search(
                 max_given=arcs.n if settings.max_given is None else settings.max_given,
             )
     raise SettingError(
-        "method is {method!r}; there are {names}.", method=settings.method, names=Joined(METHODS)
+        "method is {method!r}; choose from {names}.", method=settings.method, names=Joined(METHODS)
     )
 
 

@@ -406,3 +406,70 @@ def find_homes(
                 home[v, 2] = stride
                 home[v, 3] = sizes[v]
             stride *= sizes[v]
+
+
+@kernel
+def stack_messages(
+    parent: Any,
+    sequence: Any,
+    cells: Any,
+    children: Any,
+    child_start: Any,
+    peak: Any,
+    order: Any,
+    begin: Any,
+    top: int,
+) -> int:
+    """Order the cliques so that few messages wait at the same time; return the cells of those that do.
+
+    The child whose subtree takes most beyond its own message is visited first (Sethi and Ullman's rule for
+    registers), so ``children`` are sorted. ``sequence`` has parents first; ``order`` gets children first, with
+    the root ``top`` (−1: any) last, and ``begin`` the place of each message on the stack.
+    """
+    n = parent.shape[0]
+    for i in range(n - 1, -1, -1):
+        c = sequence[i]
+        first, end = child_start[c], child_start[c + 1]
+        for k in range(first + 1, end):
+            moved = children[k]
+            beyond = peak[moved] - cells[moved]
+            j = k
+            while j > first and peak[children[j - 1]] - cells[children[j - 1]] < beyond:
+                children[j] = children[j - 1]
+                j -= 1
+            children[j] = moved
+        waiting = 0
+        most = cells[c]
+        for k in range(first, end):
+            most = max(most, waiting + peak[children[k]])
+            waiting += cells[children[k]]
+        peak[c] = most
+    # How many cliques a subtree has, kept in ``begin`` until the places are known.
+    for c in range(n):
+        begin[c] = 1
+    for i in range(n - 1, -1, -1):
+        if parent[sequence[i]] >= 0:
+            begin[parent[sequence[i]]] += begin[sequence[i]]
+    largest = 0
+    place = n if top < 0 else n - begin[top]  # where the subtree of the next root ends
+    for i in range(n):
+        c = sequence[i]
+        if parent[c] < 0:
+            largest = max(largest, peak[c])
+            peak[c] = n if c == top else place  # where the subtree of a clique ends, from here on
+            order[peak[c] - 1] = c
+            place -= 0 if c == top else begin[c]
+        at = peak[c] - begin[c]
+        for k in range(child_start[c], child_start[c + 1]):
+            at += begin[children[k]]
+            peak[children[k]] = at
+            order[at - 1] = children[k]
+    for i in range(n):
+        c = sequence[i]
+        if parent[c] < 0:
+            begin[c] = 0
+        at = begin[c]
+        for k in range(child_start[c], child_start[c + 1]):
+            begin[children[k]] = at
+            at += cells[children[k]]
+    return largest

@@ -10,7 +10,7 @@ The variance is that of a ratio (delta method), :math:`\sum w_i^2 ([x_i = c] - \
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,11 +75,15 @@ def weighted_rows(
 
 @dataclass(frozen=True)
 class Shares:
-    """Probabilities of cells, their standard errors (both in the shape of the targets) and effective sample size."""
+    """Probabilities of cells, their standard errors (both in the shape of the targets) and effective sample size.
+
+    ``log_mean`` is the log of the mean weight, which estimates log P(evidence).
+    """
 
     values: Floats
     standard_error: Floats
     worth: float
+    log_mean: float = 0.0
 
 
 def likelihood_weighting(
@@ -100,7 +104,8 @@ def likelihood_weighting(
             "weighting. Raise n_samples, or ask query or log_probability, which are exact.",
             n=n,
         )
-    return weighted_shares(at, np.exp(log_weights - top), cells)
+    weights = np.exp(log_weights - top)
+    return replace(weighted_shares(at, weights, cells), log_mean=float(top + np.log(weights.mean())))
 
 
 def weighted_cells(

@@ -23,6 +23,9 @@ from bayeskit.typing import Floats, Ints
 # Variables, and the logs of a factor with an axis for each: a product of thousands does not underflow.
 Piece = tuple[tuple[int, ...], Floats]
 
+# A factor with more free cells is split, if it can be, and its hidden variables are drawn with the others.
+LARGEST_JOINED = 2**16
+
 
 def posterior_network(
     potentials: Potentials, evidence: Evidence, max_memory: float, beside: Sequence[Piece] = ()
@@ -30,11 +33,22 @@ def posterior_network(
     """Return the potentials of a Bayesian network over the same variables whose distribution is P(· | evidence).
 
     ``beside`` are additional log factors over these variables. The cost is that of one exact query. All
-    tables are held together, and refused above ``max_memory`` bytes.
+    tables are held together, and refused above ``max_memory`` bytes. If a wide rule matters, hidden variables are
+    drawn, too: they come after all others.
     """
     codes = np.where(potentials.sizes == 1, 0, evidence.codes)  # one state: nothing to sample
     seeds = [*np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods, *(v for s, _ in beside for v in s)]
-    relevant = ancestral(potentials, seeds)
+    network, relevant = potentials, ancestral(potentials, seeds)
+    wide = [
+        f
+        for f in relevant_factors(potentials, relevant)
+        if f in potentials.structures and potentials.cells_given(f, codes) > LARGEST_JOINED
+    ]
+    if wide:
+        potentials = potentials.split(codes, wide)
+        codes = evidence.padded(potentials.n_variables).codes
+        codes = np.where(potentials.sizes == 1, 0, codes)
+        relevant = np.append(relevant, np.ones(len(codes) - len(relevant), np.bool_))
     factors = relevant_factors(potentials, relevant)
     held = {f: tuple(v for v in potentials.scope_of(f) if codes[v] < 0) for f in factors}
     wide = [f for f in factors if f in potentials.rules and held[f]]
@@ -53,15 +67,15 @@ def posterior_network(
     rules: dict[int, Discrete] = {}
     for v, scope, table in _eliminated(order, pieces, potentials):
         scopes[v], tables[v] = scope, table
-    if is_directed(potentials):
-        for f, v in enumerate(potentials.child):
+    if is_directed(network):
+        for f, v in enumerate(network.child):
             if relevant[v] or int(v) in tables:
                 continue
-            scopes[int(v)] = tuple(potentials.scope_of(f))
-            if f in potentials.rules:
-                rules[int(v)], tables[int(v)] = potentials.rules[f], np.empty(0)
+            scopes[int(v)] = tuple(network.scope_of(f))
+            if f in network.rules:
+                rules[int(v)], tables[int(v)] = network.rules[f], np.empty(0)
             else:
-                tables[int(v)] = potentials.table_of(f)
+                tables[int(v)] = network.table_of(f)
     everyone = range(potentials.n_variables)
     return Potentials.laid_out(
         [int(s) for s in potentials.sizes],

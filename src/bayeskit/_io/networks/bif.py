@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from bayeskit._graphs.distributions import LinearGaussian, Table
+from bayeskit._graphs.distributions import LinearGaussian
 from bayeskit._graphs.network import Network, Node
 from bayeskit._io.networks.assembly import DECLARED_LATE, assembled, require_discrete
-from bayeskit._io.networks.bif_rows import Declaration, Rows, read_property
+from bayeskit._io.networks.bif_rows import Declaration, Tables, nodes_of, read_probability, read_property
 from bayeskit._io.networks.budget import Budget
 from bayeskit._io.networks.mangling import (
     IDENTIFIER,
@@ -43,7 +43,6 @@ _TOKEN = pattern(
 NAMELESS = "unknown"
 
 # For each child, its parents and its table.
-Tables = dict[str, tuple[tuple[str, ...], Table]]
 
 
 def read_bif(
@@ -94,7 +93,7 @@ class _Reader:
                     raise tokens.error(DECLARED_LATE.format(kind="variable"), tokens.at - 1)
                 self.read_variable()
             elif word == "probability":
-                self.read_probability(tables)
+                read_probability(tokens, self.known, tables, self.budget, normalize=self.normalize)
             else:
                 raise tokens.error(
                     Message(
@@ -103,19 +102,7 @@ class _Reader:
                     ),
                     tokens.at - 1,
                 )
-        nodes = []
-        for name, declared in self.declared.items():
-            if name not in tables:
-                raise tokens.error(
-                    Message(
-                        "{name!r} has no block 'probability': the file was cut short, or one must be added.",
-                        name=name,
-                    ),
-                    declared.at,
-                )
-            parents, table = tables[name]
-            variables = [self.declared[parent].variable.name for parent in parents]
-            nodes.append(Node(declared.variable, tuple(variables), table, declared.notes))
+        nodes = nodes_of(tokens, self.declared, tables)
         return assembled(nodes, self.header.true_name, self.header.notes, tokens.path)
 
     def read_header(self) -> None:
@@ -192,34 +179,11 @@ class _Reader:
         declared.states = tuple(states)
         tokens.skip(";")
 
-    def read_probability(self, tables: Tables) -> None:
-        tokens = self.tokens
-        tokens.expect("(", "after 'probability'")
-        at = tokens.at
-        child, parents = self.known_name(), []
-        if tokens.skip("|"):
-            while tokens.peek() != ")":
-                parents.append(self.known_name())
-        tokens.expect(")", Message("after the parents of {child!r}", child=child))
-        tokens.expect("{", Message("before the probabilities of {child!r}", child=child))
-        if child in tables:
-            raise tokens.error(
-                Message("there is a second block 'probability' for {child!r}.", child=child), at
-            )
-        twice = first_twice((child, *parents))
-        if twice is not None:
-            raise tokens.error(
-                Message("{twice!r} stands twice in the family of {child!r}.", twice=twice, child=child), at
-            )
-        family = [self.declared[name] for name in (*parents, child)]
-        values = Rows(tokens, family, at, self.budget).table(self.normalize)
-        tables[child] = (tuple(parents), Table(values))
-
-    def known_name(self) -> str:
+    def known(self) -> Declaration:
         name = self.tokens.name("the name of a variable")
         if name not in self.declared:
             raise self.tokens.error(Message("there is no variable {name!r}.", name=name), self.tokens.at - 1)
-        return name
+        return self.declared[name]
 
 
 _KEYWORDS = ("network", "variable", "probability", "property", "type", "discrete", "table", "default")

@@ -1,22 +1,23 @@
-"""Parses the parts of a BIF block: declarations, properties, rows of probabilities."""
+"""What BIF and DSC share: declarations, properties, and blocks of probabilities with their rows."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._graphs.network import discrete
+from bayeskit._graphs.distributions import Table
+from bayeskit._graphs.network import Node, discrete
 from bayeskit._io.networks.budget import Budget
 from bayeskit._io.networks.flat_table import checked_table
 from bayeskit._io.networks.mangling import QUOTED, TRUE, TRUE_NAME, add_note, take_true, unquoted
 from bayeskit._io.networks.tokens import Tokens, is_number, shown
 from bayeskit._messages import Joined, Message
-from bayeskit._schema import Variable
+from bayeskit._schema import Variable, first_twice
 
 _KEY = re.compile(r"([A-Za-z_][\w.-]*+)\s*+=?")
 _PROPERTY = re.compile(r"property\s")
@@ -221,3 +222,54 @@ class Rows:
         if self.rows:
             values[list(self.rows)] = np.array(self.numbers).reshape(-1, self.sizes[-1])
         return values.reshape(self.sizes)
+
+
+Tables = dict[str, tuple[tuple[str, ...], Table]]
+
+
+def read_probability(
+    tokens: Tokens,
+    known: Callable[[], Declaration],
+    tables: Tables,
+    budget: Budget,
+    *,
+    normalize: bool,
+    numbered: bool = False,
+) -> None:
+    """Read a block of probabilities into ``tables``; ``known`` reads the name of a variable that was declared."""
+    tokens.expect("(", "after 'probability'")
+    at = tokens.at
+    family = [known()]
+    if tokens.skip("|"):
+        while tokens.peek() != ")":
+            family.append(known())
+    child, parents = family[0].name, family[1:]
+    tokens.expect(")", Message("after the parents of {child!r}", child=child))
+    tokens.expect("{", Message("before the probabilities of {child!r}", child=child))
+    if child in tables:
+        raise tokens.error(Message("there is a second block 'probability' for {child!r}.", child=child), at)
+    twice = first_twice(declared.name for declared in family)
+    if twice is not None:
+        raise tokens.error(
+            Message("{twice!r} stands twice in the family of {child!r}.", twice=twice, child=child), at
+        )
+    values = Rows(tokens, [*parents, family[0]], at, budget, numbered=numbered).table(normalize)
+    tables[child] = (tuple(parent.name for parent in parents), Table(values))
+
+
+def nodes_of(tokens: Tokens, declared: Mapping[str, Declaration], tables: Tables) -> list[Node]:
+    """Return the nodes that were declared, with their tables."""
+    nodes = []
+    for name, one in declared.items():
+        if name not in tables:
+            raise tokens.error(
+                Message(
+                    "{name!r} has no block 'probability': the file was cut short, or one must be added.",
+                    name=name,
+                ),
+                one.at,
+            )
+        parents, table = tables[name]
+        variables = tuple(declared[parent].variable.name for parent in parents)
+        nodes.append(Node(one.variable, variables, table, one.notes))
+    return nodes

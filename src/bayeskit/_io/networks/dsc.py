@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bayeskit._graphs.distributions import Table
-from bayeskit._graphs.network import Network, Node
+from bayeskit._graphs.network import Network
 from bayeskit._io.networks.assembly import DECLARED_LATE, assembled
-from bayeskit._io.networks.bif_rows import Declaration, Rows
+from bayeskit._io.networks.bif_rows import Declaration, Tables, nodes_of, read_probability
 from bayeskit._io.networks.budget import Budget
 from bayeskit._io.networks.mangling import QUOTED, add_note, unquoted
 from bayeskit._io.networks.raw import decode
@@ -16,7 +15,6 @@ from bayeskit._schema import first_twice
 _TOKEN = pattern(r"[\s,]|//[^\n]*+|/\*.*?\*/", "{}()[];|:=")
 
 # For each child, its parents and its table.
-Tables = dict[str, tuple[tuple[str, ...], Table]]
 
 
 def read_dsc(
@@ -59,24 +57,15 @@ class _Reader:
                     raise tokens.error(DECLARED_LATE.format(kind="node"), tokens.at - 1)
                 self.read_node()
             elif word == "probability":
-                self.read_probability(tables)
+                read_probability(
+                    tokens, self.known, tables, self.budget, normalize=self.normalize, numbered=True
+                )
             elif word == "properties":
                 tokens.expect("{", "after 'properties'")
                 tokens.at = tokens.find("}") + 1
             else:
                 self.read_attribute(self.header, word)
-        for name, declared in self.declared.items():
-            if name not in tables:
-                raise tokens.error(
-                    Message(
-                        "{name!r} has no block 'probability': the file was cut short, or one must be added.",
-                        name=name,
-                    ),
-                    declared.at,
-                )
-        nodes = [
-            Node(d.variable, tables[name][0], tables[name][1], d.notes) for name, d in self.declared.items()
-        ]
+        nodes = nodes_of(tokens, self.declared, tables)
         return assembled(nodes, self.header.name, self.header.notes, tokens.path)
 
     def read_attribute(self, owner: Declaration, key: str) -> None:
@@ -156,29 +145,6 @@ class _Reader:
                 declared.at,
             )
         declared.states = tuple(states)
-
-    def read_probability(self, tables: Tables) -> None:
-        tokens = self.tokens
-        tokens.expect("(", "after 'probability'")
-        at = tokens.at
-        family = [self.known()]
-        if tokens.skip("|"):
-            while tokens.peek() != ")":
-                family.append(self.known())
-        child, parents = family[0].name, family[1:]
-        tokens.expect(")", Message("after the parents of {child!r}", child=child))
-        tokens.expect("{", Message("before the probabilities of {child!r}", child=child))
-        twice = first_twice(declared.name for declared in family)
-        if twice is not None:
-            raise tokens.error(
-                Message("{twice!r} stands twice in the family of {child!r}.", twice=twice, child=child), at
-            )
-        if child in tables:
-            raise tokens.error(
-                Message("there is a second block 'probability' for {child!r}.", child=child), at
-            )
-        values = Rows(tokens, [*parents, family[0]], at, self.budget, numbered=True).table(self.normalize)
-        tables[child] = (tuple(parent.name for parent in parents), Table(values))
 
     def known(self) -> Declaration:
         name = self.tokens.name("the name of a node")

@@ -54,7 +54,7 @@ def checked_table(
     Traceback (most recent call last):
     ...
     bayeskit.errors.ModelFormatError: golf.bif, line 3, column 1: the probabilities of 'wind' sum to 1.1, not to 1. \
-Mend them, or pass normalize=True to divide them by their sum.
+Correct them, or pass normalize=True to divide them by their sum.
     """
     table: NDArray[np.float64] = np.ascontiguousarray(values, dtype=np.float64)
     rows = table.reshape(-1, table.shape[-1])
@@ -95,7 +95,7 @@ Mend them, or pass normalize=True to divide them by their sum.
         raise refused(
             row,
             Message(
-                "sum to {sums:.6g}, not to 1. Mend them, or pass normalize=True to divide them by their sum.",
+                "sum to {sums:.6g}, not to 1. Correct them, or pass normalize=True to divide them by their sum.",
                 sums=sums[row],
             ),
         )

@@ -144,7 +144,7 @@ def take_true(true: dict[str, str], key: str, value: str, obeyed: Collection[str
 
 def misplaced(key: str) -> Message:
     return Message(
-        "the property {key} means nothing here. Move it to where its node is declared, or take it away.",
+        "the property {key} has no meaning here. Move it to the declaration of its node, or remove it.",
         key=key,
     )
 

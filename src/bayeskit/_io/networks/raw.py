@@ -111,7 +111,7 @@ def decode(data: bytes | str, path: object = None, encoding: str | None = None) 
     if "\0" in text:
         line, column = place_in(text, text.index("\0"))
         raise ModelFormatError(
-            "there is a NUL character: this is no text, or text in UTF-16. Save it as UTF-8.",
+            "there is a NUL character: this is not text, or text in UTF-16. Save it as UTF-8.",
             path=path,
             line=line,
             column=column,
@@ -210,7 +210,7 @@ def parse_json(text: bytes | str, path: object = None) -> Any:
         return json.loads(decode(text, path), parse_constant=refuse, object_pairs_hook=once)
     except json.JSONDecodeError as error:
         raise ModelFormatError(
-            Message("this is no JSON: {msg}. The file may be cut; copy it again.", msg=error.msg),
+            Message("this is not JSON: {msg}. The file may be cut short; copy it again.", msg=error.msg),
             path=path,
             line=error.lineno,
             column=error.colno,

@@ -109,7 +109,7 @@ def read_model(
     if name is None:
         raise ModelFormatError(
             Message(
-                "neither its name nor its content tells the format. Pass format=, one of {listing}.",
+                "its format is clear neither from its name nor from its content. Pass format=, one of {listing}.",
                 listing=_listing(FORMATS),
             ),
             path=path,

@@ -129,8 +129,7 @@ def _turned(words: Words, text: str, kind: str, scopes: list[list[int]]) -> list
     if list(map(sorted, by_comment)) != list(map(sorted, scopes)):
         raise words.refusal(
             "it was written by pyAgrum, which puts the order of each table into a comment, and its comments do not "
-            "name the variables of the scopes. Write it anew, or take all comments out of it if its order is "
-            "that of UAI."
+            "name the variables of the scopes. Write it again, or remove all comments if its order is that of UAI."
         )
     return by_comment
 

@@ -1,19 +1,144 @@
-"""Compares two networks in numbers (compare_networks) and side by side in a picture (plot_comparison)."""
+"""Compares two networks: whether they are equal, how far their graphs lie apart, in numbers and in a picture."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bayeskit._fitting.networks.network_score import score
-from bayeskit._fitting.search.node_columns import read_nodes
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._graphs import cpdag as classes
 from bayeskit._graphs.cpdag import Cpdag
 from bayeskit._graphs.dag import Dag
-from bayeskit._networks.analysis.distance import WithArcs, _graph
-from bayeskit._report.drawing.comparison_scene import ComparisonPicture, comparison_scene
-from bayeskit._report.networks.network_comparison import NetworkComparison, compare_graphs
+from bayeskit._graphs.distributions import LinearGaussian, NoisyMax
+from bayeskit._graphs.network import Network, Node
+from bayeskit._schema import Label
 from bayeskit.errors import DataTypeError, SettingError
 from bayeskit.typing import PathLike, TableLike
+
+if TYPE_CHECKING:
+    from bayeskit._networks.network_structure import Structure
+    from bayeskit._report.drawing.comparison_scene import ComparisonPicture
+    from bayeskit._report.networks.network_comparison import NetworkComparison
+
+
+Codes = NDArray[np.intp]
+
+
+def same_network(one: Network, other: Network) -> bool:
+    """Return whether two networks have the same nodes, arcs, states and numbers. Their names do not count.
+
+    Two noisy-MAX nodes are compared cause by cause. There the order of the child's states matters, because it
+    is the order of effects, as declared or reversed. All other discrete nodes are compared by their tables.
+
+    Examples
+    --------
+    >>> from bayeskit._networks.building import network_of
+    >>> same_network(network_of({"b": ["a"]}), network_of([("a", "b")]))
+    True
+    """
+    if set(one.dag.nodes) != set(other.dag.nodes):
+        return False
+    pairs = [(node, other[node.name]) for node in one.nodes]
+    for a, b in pairs:
+        alike = a.is_discrete == b.is_discrete and set(a.parents) == set(b.parents)
+        if not alike or set(a.variable.states) != set(b.variable.states):
+            return False
+    return all(_same_distribution(one, other, a, b) for a, b in pairs)
+
+
+def _same_distribution(one: Network, other: Network, a: Node, b: Node) -> bool:
+    if a.distribution is None or b.distribution is None:
+        return a.distribution is b.distribution
+    # For each axis of a's table: the matching axis of b's table, and the order of its states there.
+    chosen = [p for p in a.parents if one[p].is_discrete]
+    theirs = [p for p in b.parents if other[p].is_discrete]
+    axes = [theirs.index(p) for p in chosen]
+    codes = [_codes(one[p], other[p]) for p in chosen]
+    if isinstance(a.distribution, LinearGaussian) or isinstance(b.distribution, LinearGaussian):
+        if not (isinstance(a.distribution, LinearGaussian) and isinstance(b.distribution, LinearGaussian)):
+            return False
+        places = [p for p in b.parents if p not in theirs]
+        slopes = [places.index(p) for p in a.parents if p not in chosen]
+        x, y = a.distribution, b.distribution
+        turned = y.coefficients.transpose([*axes, len(axes)])
+        return (
+            np.array_equal(x.intercept, _turned(y.intercept, axes, codes))
+            and np.array_equal(x.variance, _turned(y.variance, axes, codes))
+            and np.array_equal(x.coefficients, turned[np.ix_(*codes, np.array(slopes, np.intp))])
+        )
+    if isinstance(a.distribution, NoisyMax) and isinstance(b.distribution, NoisyMax):
+        mine, states = _from_none(a.distribution, a.variable.states)
+        yours, other_states = _from_none(b.distribution, b.variable.states)
+        return (
+            states == other_states  # in another order, another state is the strongest effect
+            and np.array_equal(mine.leak, yours.leak)
+            and all(
+                np.array_equal(x, yours.causes[k][c])
+                for x, k, c in zip(mine.causes, axes, codes, strict=True)
+            )
+        )
+    theirs_turned = _turned(b.distribution.table(), [*axes, len(axes)], [*codes, _codes(a, b)])
+    return np.array_equal(a.distribution.table(), theirs_turned)
+
+
+def _from_none(noisy: NoisyMax, states: tuple[Label, ...]) -> tuple[NoisyMax, tuple[Label, ...]]:
+    """Return independent causes and the child's states in order of effect, starting with no effect."""
+    return (noisy, states) if noisy.rising else (noisy.turned(), states[::-1])
+
+
+def _codes(a: Node, b: Node) -> Codes:
+    """Return the position of each state of one node in the other."""
+    return np.array([b.variable.codes[state] for state in a.variable.states], np.intp)
+
+
+def _turned(values: NDArray[np.float64], axes: list[int], codes: list[Codes]) -> NDArray[np.float64]:
+    return np.asarray(values.transpose(axes)[np.ix_(*codes)]) if axes else values
+
+
+# Anything with arcs: a network, a graph, or an equivalence class of graphs.
+WithArcs: TypeAlias = "Structure | Dag | Cpdag"
+
+
+def cpdag(network: WithArcs) -> Cpdag:
+    """Return the CPDAG of a network: the equivalence class of graphs with the same independences.
+
+    Examples
+    --------
+    >>> from bayeskit import BayesianNetwork
+    >>> print(cpdag(BayesianNetwork([("a", "b"), ("b", "c")])))
+    a — b, b — c
+    """
+    graph = _graph(network)
+    return graph if isinstance(graph, Cpdag) else classes.cpdag(graph)
+
+
+def shd(a: WithArcs, b: WithArcs, dag: bool = False) -> int:
+    """Return the structural Hamming distance of two networks over the same nodes.
+
+    Each pair of nodes whose edge differs (missing, extra, reversed, undirected against directed) counts one.
+    Equivalence classes are compared, as in bnlearn; with ``dag``, the graphs themselves.
+
+    Examples
+    --------
+    >>> from bayeskit import BayesianNetwork
+    >>> one, other = BayesianNetwork([("a", "b"), ("b", "c")]), BayesianNetwork([("b", "a"), ("b", "c")])
+    >>> shd(one, other), shd(one, other, dag=True)
+    (0, 1)
+    """
+    return classes.shd(_graph(a), _graph(b), dag)
+
+
+def _graph(network: WithArcs) -> Dag | Cpdag:
+    if isinstance(network, (Dag, Cpdag)):
+        return network
+    value = getattr(network, "_network", None)
+    if not isinstance(value, Network):
+        raise DataTypeError(
+            "A {kind} has no arcs. Give a BayesianNetwork, a Dag or a Cpdag.", kind=type(network).__name__
+        )
+    return value.dag
 
 
 def compare_networks(
@@ -48,6 +173,8 @@ def compare_networks(
     >>> found.shd, found.skeleton.precision, found.missing, found.extra
     (3, 0.5, (('sprinkler', 'wet'),), (('rain', 'sprinkler'),))
     """
+    from bayeskit._report.networks.network_comparison import compare_graphs
+
     graphs = _graph(learned), _graph(truth)
     return compare_graphs(*graphs, None if data is None else _scores(graphs, data, states))
 
@@ -78,6 +205,8 @@ def plot_comparison(
     >>> plot_comparison(one, other).scene.title
     'learned and true: 0 arcs in both, 0 extra, 0 missing, 2 directions differ'
     """
+    from bayeskit._report.drawing.comparison_scene import ComparisonPicture, comparison_scene
+
     graphs = _graph(a), _graph(b)
     for graph in graphs:
         if not isinstance(graph, Dag):
@@ -100,6 +229,9 @@ def _two(titles: object) -> Any:
 def _scores(
     graphs: tuple[Dag | Cpdag, Dag | Cpdag], data: TableLike, states: Mapping[Any, Any] | None
 ) -> dict[str, tuple[float, float]]:
+    from bayeskit._fitting.networks.network_score import score
+    from bayeskit._fitting.search.node_columns import read_nodes
+
     first, second = graphs
     if not (isinstance(first, Dag) and isinstance(second, Dag)):
         raise DataTypeError(

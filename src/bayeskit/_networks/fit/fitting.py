@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from bayeskit._data.source import as_weights
+from bayeskit._data.class_labels import as_weights
 from bayeskit._data.table import open_table
 from bayeskit._fitting.networks.network_counts import NetworkCounts, configurations, estimated
 from bayeskit._fitting.search.counted_columns import CountedColumns

@@ -82,7 +82,7 @@ def read_settings(
     """Read the limits and the settings of a search over some columns; see `learn_network`."""
     if method not in (*METHODS, STRUCTURAL):
         raise SettingError(
-            "method is {method!r}; there are {names}.", method=method, names=Joined((*METHODS, STRUCTURAL))
+            "method is {method!r}; choose from {names}.", method=method, names=Joined((*METHODS, STRUCTURAL))
         )
     n_numeric = int((~columns.is_discrete).sum())
     limits = read_limits(
@@ -118,7 +118,7 @@ def read_settings(
     _refuse_what_is_not_taken(method, given)
     if ess != 1.0 and (isinstance(criterion, Score) or settings.score.name not in ("bdeu", "bds")):
         raise SettingError(
-            "ess is {ess!r}, and criterion={criterion!r} does not look at it. It is for bdeu and bds.",
+            "ess is {ess!r}, but criterion={criterion!r} does not use it. It is for bdeu and bds.",
             ess=ess,
             criterion=criterion,
         )
@@ -138,11 +138,9 @@ def _refuse_what_is_not_taken(method: str, given: dict[str, Any]) -> None:
             continue
         why: str | Message = ""
         if name == "max_parents":
-            why = Message(
-                " It tests who are neighbours, not how many of them are parents; max_given= bounds its tests."
-            )
+            why = Message(" It tests for adjacency, not for numbers of parents; max_given= bounds its tests.")
         if name == "criterion" and method == "chow-liu":
-            why = Message(" Its tree is the one of the largest likelihood.")
+            why = Message(" Its tree is the maximum-likelihood tree.")
         listed = Joined(map(repr, methods))
         raise SettingError(
             "{name} is {value!r}, which method={method!r} does not take.{why} It is for {listed}.",

@@ -56,8 +56,8 @@ def with_hidden(columns: NodeColumns, hidden: tuple[Variable, ...]) -> NodeColum
     for variable, numbers in zip(columns.variables, columns.numbers, strict=True):
         if numbers is not None and np.isnan(numbers).all():
             raise ColumnError(
-                "No cell of {name!r} is there, so its states are not known. Declare them, "
-                "states={{{name!r}: [...]}}, or leave the column out.",
+                "Every cell of {name!r} is missing, so its states are unknown. Declare them, states={{{name!r}: "
+                "[...]}}, or leave the column out.",
                 name=variable.name,
             )
     if numeric is not None:
@@ -83,8 +83,8 @@ def learn_with_holes(
     """Return the network that structural EM finds, with tables fitted by EM with their prior."""
     if settings.score.name == "bds":
         raise SettingError(
-            'criterion="bds" counts the configurations that occur, and with missing cells all are expected to, a '
-            'little. Use "bdeu".'
+            'criterion="bds" uses only configurations that occur, and with missing cells each has some expected '
+            'weight. Use "bdeu".'
         )
     first = None if start is None else _graph(start, columns.names, limits)
     end = None if settings.time_limit is None else time.monotonic() + settings.time_limit

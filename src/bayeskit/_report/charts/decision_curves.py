@@ -71,10 +71,13 @@ class CostCurve(Chart):
     def description(self) -> Plot:
         words = chart_words(self.lang)
         title, note = self._texts()
+        # Without a model, one would always take the cheaper of the two lines; beyond their crossing they only rise.
+        cheaper = {7: self.always <= self.never, 4: self.never <= self.always}
         curves = tuple(
-            Curve(self.share, values, k, name, name, dashed=k in (7, 4)) for k, name, values in self._curves()
+            Curve(self.share[shown], values[shown], k, name, name, dashed=k in cheaper)
+            for k, name, values in self._curves()
+            for shown in [cheaper.get(k, np.ones(len(self.share), dtype=bool))]
         )
-        # The lines without a model rise far above realistic costs, so cut them off.
         most = max(float(self.cost.max()), float(np.minimum(self.always, self.never).max())) * 1.15
         x = Axis(words["cost_axis"], 0.0, 1.0)
         y = Axis(words["cost"], 0.0, most if most > 0 else 1.0, most=5)

@@ -119,7 +119,10 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """Bars from 0 to ``values``, ``width`` wide around ``at``, with texts at their ends; a text may be empty."""
+    """Bars to ``values``, ``width`` wide around ``at``, with texts at their ends; a text may be empty.
+
+    They begin at the start of the axis, which is 0, or at ``base``.
+    """
 
     at: Floats
     values: Floats
@@ -129,6 +132,7 @@ class Bars:
     horizontal: bool = False
     texts: tuple[str, ...] = ()
     description: str = ""
+    base: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +141,16 @@ class Cells:
 
     colours: NDArray[np.intp]
     bands: NDArray[np.intp]
+    description: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Area:
+    """The area within closed lines, some of which may be holes: its colour, and how strong it is (0 to 4)."""
+
+    loops: tuple[Floats, ...]
+    colour: int
+    band: int
     description: str = ""
 
 
@@ -159,7 +173,7 @@ class Tag:
     description: str = ""
 
 
-Series = Curve | Points | Bars | Cells | Ring | Tag
+Series = Curve | Points | Bars | Cells | Area | Ring | Tag
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from bayeskit._report.charts.legend import BANDS, CHART_STYLES, COLOURS, colour_
 from bayeskit._report.charts.plot import (
     START,
     STOP,
+    Area,
     Axis,
     Bars,
     Cells,
@@ -141,6 +142,12 @@ def _series(axes: Axes, series: Series, panel: Panel, order: float) -> None:
             extent = (panel.x.low, panel.x.high, panel.y.low, panel.y.high)
             image = _shades()[series.colours % len(COLOURS), series.bands]
             axes.imshow(image, origin="lower", extent=extent, aspect="auto", interpolation="nearest")
+        case Area():
+            outline, patches = import_module("matplotlib.path").Path, import_module("matplotlib.patches")
+            closed = [outline(np.vstack([loop, loop[:1]]), closed=True) for loop in series.loops]
+            fill = CHART_STYLES[f"shade-{colour_of(series.colour)}-{series.band}"].fill or ("none",)
+            whole = outline.make_compound_path(*closed)
+            axes.add_patch(patches.PathPatch(whole, facecolor=fill[0], linewidth=0, zorder=order))
         case Ring():
             outline, patches = import_module("matplotlib.path").Path, import_module("matplotlib.patches")
             path = outline(series.points, [outline.MOVETO, *[outline.CURVE4] * 12])
@@ -189,13 +196,15 @@ def _bars(axes: Axes, bars: Bars, order: float) -> None:
         "label": plain(bars.name) or None,
         "zorder": order,
     }
+    base = np.zeros(len(bars.at)) if bars.base is None else bars.base
     if bars.horizontal:
-        axes.barh(bars.at, bars.values, bars.width, **style)
+        axes.barh(bars.at, bars.values - base, bars.width, left=base, **style)
     else:
-        axes.bar(bars.at, bars.values, bars.width, edgecolor="white", **style)
-    for at, value, text in zip(bars.at.tolist(), bars.values.tolist(), bars.texts, strict=bool(bars.texts)):
+        axes.bar(bars.at, bars.values - base, bars.width, bottom=base, edgecolor="white", **style)
+    ends = np.maximum(bars.values, base).tolist()
+    for at, end, text in zip(bars.at.tolist(), ends, bars.texts, strict=bool(bars.texts)):
         if text:
-            place, offset = ((value, at), (3, 0)) if bars.horizontal else ((at, value), (0, 2))
+            place, offset = ((end, at), (3, 0)) if bars.horizontal else ((at, end), (0, 2))
             _write(axes, text, place, offset, INK)
 
 

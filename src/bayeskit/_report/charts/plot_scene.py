@@ -23,6 +23,7 @@ from bayeskit._report.charts.axis import (
 )
 from bayeskit._report.charts.legend import BANDS, Sample, colour_of, heading, legend
 from bayeskit._report.charts.plot import (
+    Area,
     Axis,
     Bars,
     Cells,
@@ -38,11 +39,11 @@ from bayeskit._report.charts.plot import (
     Tag,
 )
 from bayeskit._report.charts.ruler_scene import draw_conversion, draw_rulers
-from bayeskit._report.scene import Group, Line, Rectangle, Scene, Words, shortened, text_width
+from bayeskit._report.scene import Group, Line, Point, Rectangle, Scene, Words, shortened, text_width
 
 # A line with more points than this would not show more detail.
 MOST_POINTS = 400
-# Names at the ends of curves are cut to this; this much is reserved for numbers after horizontal bars.
+# Names at the ends of curves and of floating bars are cut to this; so much is reserved for numbers after bars.
 MOST_NAME, NUMBERS = 140.0, 44.0
 
 
@@ -54,8 +55,8 @@ def scene_of(plot: Plot) -> Scene:
         marks += names
     groups = [Group(plot.title, tuple(marks))]
     # All panels with labels to their left begin at the same position.
-    upright = [panel.y for panel in plot.panels if isinstance(panel, Panel) and not panel.y.bare]
-    left = max((room_for(_up_ticks(axis)) for axis in upright), default=0.0)
+    upright = [panel for panel in plot.panels if isinstance(panel, Panel) and not panel.y.bare]
+    left = max((_room_left(panel) for panel in upright), default=0.0)
     for panel in plot.panels:
         match panel:
             case Panel():
@@ -90,13 +91,15 @@ def _panel(panel: Panel, top: float, left: float, title: str) -> tuple[list[Grou
     """Draw the frame and its content, and return the position of the end, too."""
     alone = panel.y.bare and not panel.beneath
     start, stop = (LEFT + 10, WIDTH - LEFT - 10) if alone else (left, WIDTH - _room_right(panel))
-    top += 36 if panel.title else 26
+    # The title of the panel is above that of the upright axis.
+    above = 28.0 if panel.title and panel.y.title and not panel.y.bare else 10.0
+    top += 26 + above if panel.title else 26
     x = Scale(panel.x.low, panel.x.high, start, stop)
     y = Scale(panel.y.low, panel.y.high, top + panel.height, top)
     marks: list[Mark] = []
     if panel.title:
         name = shortened(plain(panel.title), WIDTH - 2 * LEFT, 12.5)
-        marks.append(Words(LEFT, top - 10, name, "chart-name"))
+        marks.append(Words(LEFT, top - above, name, "chart-name"))
     x_ticks = [] if panel.x.bare else _across_ticks(panel.x, WIDTH - start)
     y_ticks = [] if panel.y.bare else _up_ticks(panel.y)
     # States need no grid lines.
@@ -115,6 +118,12 @@ def _panel(panel: Panel, top: float, left: float, title: str) -> tuple[list[Grou
 
 def _is_lying(panel: Panel) -> bool:
     return any(isinstance(series, Bars) and series.horizontal for series in panel.series)
+
+
+def _room_left(panel: Panel) -> float:
+    """Return the width needed to the left of the axes; names of bars that float get more of it."""
+    floats = any(isinstance(series, Bars) and series.base is not None for series in panel.series)
+    return room_for(_up_ticks(panel.y), most=MOST_NAME if floats else 120.0)
 
 
 def _room_right(panel: Panel) -> float:
@@ -144,6 +153,12 @@ def _series(series: Series, panel: Panel, x: Scale, y: Scale) -> list[Mark]:
             return _bars(series, x, y)
         case Cells():
             return _cells(series, x, y)
+        case Area():
+            steps: list[tuple[str, tuple[Point, ...]]] = []
+            for loop in series.loops:
+                first, *rest = [(x(a), y(b)) for a, b in loop.tolist()]
+                steps += [("M", (first,)), *(("L", (point,)) for point in rest), ("Z", ())]
+            return [Line(tuple(steps), f"shade-{colour_of(series.colour)}-{series.band}")]
         case Ring():
             at = [(x(a), y(b)) for a, b in series.points.tolist()]
             steps = [("M", (at[0],)), *(("C", tuple(at[i : i + 3])) for i in (1, 4, 7, 10)), ("Z", ())]
@@ -223,15 +238,17 @@ def _bars(bars: Bars, x: Scale, y: Scale) -> list[Mark]:
     style = f"fill-{colour_of(bars.colour)}"
     along, across = (x, y) if bars.horizontal else (y, x)
     texts = bars.texts or ("",) * len(bars.at)
-    for at, value, width, text in zip(bars.at, bars.values, bars.width, texts, strict=True):
+    begins = [along.start] * len(bars.at) if bars.base is None else [along(base) for base in bars.base]
+    for at, begin, value, width, text in zip(bars.at, begins, bars.values, bars.width, texts, strict=True):
         ends = sorted((across(at - width / 2), across(at + width / 2)))
-        thick, long = max(ends[1] - ends[0] - 1, 1.0), max(abs(along(value) - along.start), 0.8)
+        thick, (low, high) = max(ends[1] - ends[0] - 1, 1.0), sorted((begin, along(value)))
+        long = max(high - low, 0.8)
         if bars.horizontal:
-            marks.append(Rectangle(x.start, ends[0] + 0.5, long, thick, style))
-            words = Words(x.start + long + 5, sum(ends) / 2 + 4, text, "chart-small")
+            marks.append(Rectangle(low, ends[0] + 0.5, long, thick, style))
+            words = Words(low + long + 5, sum(ends) / 2 + 4, text, "chart-small")
         else:
-            marks.append(Rectangle(ends[0] + 0.5, y.start - long, thick, long, style))
-            words = Words(sum(ends) / 2, y.start - long - 4, text, "chart-small", "middle")
+            marks.append(Rectangle(ends[0] + 0.5, high - long, thick, long, style))
+            words = Words(sum(ends) / 2, high - long - 4, text, "chart-small", "middle")
         marks += [words] if text else []
     return marks
 

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from bayeskit._messages import run_on
 from bayeskit._report.charts.chart import Chart
 from bayeskit._report.charts.chart_words import chart_words
+from bayeskit._report.charts.contours import loops
 from bayeskit._report.charts.legend import BANDS
-from bayeskit._report.charts.plot import Axis, Cells, Key, Panel, Plot, Points, Series, states_axis
+from bayeskit._report.charts.plot import Area, Axis, Cells, Key, Panel, Plot, Points, Series, states_axis
 from bayeskit._schema import Label, Name
 
 Floats = NDArray[np.float64]
 # More dots would be unreadable, and a large file.
 MOST_DOTS = 400
+_TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +94,34 @@ class Regions(Chart):
             notes.append(words["regions_dots"].format(n=len(dots)))
         note = run_on(notes, self.lang)
         x, y = self.x.axis(), self.y.axis()
-        series: tuple[Series, ...] = (Cells(self.chosen, self.bands()), *self._points(dots, x, y))
+        ground = (
+            self._areas(x, y) if self.x.numeric and self.y.numeric else [Cells(self.chosen, self.bands())]
+        )
+        series: tuple[Series, ...] = (*ground, *self._points(dots, x, y))
         names = tuple(Key(str(label), k) for k, label in enumerate(self.classes))
         return Plot(title, (note,), " ".join(notes), (Panel(x, y, series, height=320.0),), names)
+
+    def _areas(self, x: Axis, y: Axis) -> list[Area]:
+        """Return the areas of the classes with smooth borders, the more certain ones on top."""
+        # The outermost values are those of the ends of the axes, too.
+        across, up = (
+            np.array([axis.low, *side.values, axis.high], dtype=np.float64)
+            for axis, side in ((x, self.x), (y, self.y))
+        )
+        # Between two values of the grid, log-odds change more evenly than probabilities.
+        posterior = np.pad(self.posterior, ((1, 1), (1, 1), (0, 0)), mode="edge").clip(_TINY, 1.0 - _TINY)
+        odds = np.log(posterior) - np.log1p(-posterior)
+        least = 1.0 / max(len(self.classes), 2)
+        found = []
+        for k in range(len(self.classes)):
+            others = np.delete(odds, k, axis=2).max(axis=2, initial=-np.inf)
+            ahead = np.clip(odds[:, :, k] - others, None, 1.0 / _TINY)
+            for band in range(BANDS):
+                limit = least + (1.0 - least) * band / BANDS
+                certain = odds[:, :, k] - np.log(limit / (1.0 - limit))
+                lines = loops(across, up, np.minimum(ahead, certain) if band else ahead)
+                found += [Area(tuple(lines), k, band, str(self.classes[k]))] if lines else []
+        return found
 
     def _points(self, dots: Sequence[tuple[Any, Any, int]], x: Axis, y: Axis) -> list[Points]:
         """Return the rows of each class that lie on the grid."""

@@ -162,14 +162,22 @@ def reliability(
     n = counts[full]
     predicted = np.bincount(inside, weights=p, minlength=n_bins)[full] / n
     observed = np.bincount(inside, weights=hit, minlength=n_bins)[full] / n
-    middle = (observed + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z / (1 + _Z**2 / n) * np.sqrt(observed * (1 - observed) / n + (_Z / (2 * n)) ** 2)
     error = float((n * np.abs(observed - predicted)).sum() / n.sum())
-    lower, upper = np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)
-    return Reliability(label, predicted, observed, lower, upper, n, edges, error, lang)
+    return Reliability(label, predicted, observed, *wilson(observed, n), n, edges, error, lang)
 
 
 Floats = NDArray[np.float64]
+
+
+def wilson(share: Floats, n: NDArray[Any]) -> tuple[Floats, Floats]:
+    """Return the ends of the 95% interval of shares of n rows each (Wilson).
+
+    >>> [round(float(end[0]), 3) for end in wilson(np.array([0.0]), np.array([10]))]
+    [0.0, 0.278]
+    """
+    middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z / (1 + _Z**2 / n) * np.sqrt(share * (1 - share) / n + (_Z / (2 * n)) ** 2)
+    return np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)
 
 
 def class_codes(

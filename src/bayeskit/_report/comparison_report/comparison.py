@@ -18,6 +18,8 @@ from bayeskit.errors import SettingError, UsageError
 from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
+    from bayeskit._report.comparison_report.cautions import Caution
+    from bayeskit._report.comparison_report.class_figures import ClassFigures
     from bayeskit._report.comparison_report.comparison_page import Findings
 
 # {action: {class: cost}}
@@ -40,6 +42,8 @@ class Column:
         Why it is not used: "identifier", "constant", "copy", "date" or "dropped".
     suggestion : str or None
         Another family that might fit.
+    tells : float or None
+        The share of the rows whose class this column alone tells, if that is suspiciously much.
     """
 
     name: str
@@ -48,6 +52,7 @@ class Column:
     missing: int
     left_out: str | None = None
     suggestion: str | None = None
+    tells: float | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,28 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """A mean difference on the test rows, and the ends of its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class SimplerModel:
+    """The best of the models that are simpler than the recommended one.
+
+    ``more`` is what it adds to the decisive measure (the cost if there is a loss, otherwise the error), ``log_loss``
+    what it adds to the log-loss.
+    """
+
+    key: str
+    more: Difference
+    log_loss: Difference
+
+
+@dataclass(frozen=True)
 class ModelStanding:
     """The held-out results of one model.
 
@@ -94,6 +121,8 @@ class ModelStanding:
     tied : bool
         Whether it cannot be distinguished from the best: p is at least 0.05.
     own : whether it is the user's own estimator
+    behind : Difference or None
+        How much its decisive measure is above that of the best model; None for the best itself.
     """
 
     key: str
@@ -110,6 +139,7 @@ class ModelStanding:
     p: float | None = None
     tied: bool = True
     own: bool = False
+    behind: Difference | None = None
 
     @property
     def decisive(self) -> Measure:
@@ -162,8 +192,24 @@ class Comparison:
     failed : tuple of (name, why)
     uncounted_pairs : int or None
         The bytes that the counts of all pairs of values would need, if that was too much. The dependences
-        between attributes are then unknown. None if they were examined.
+        between attributes are then known for the most informative ones only. None if all were examined.
     run : Refitter or None
+    looked_at : int or None
+        The number of attributes whose dependences were examined, if these are not all.
+    qualified : tuple of str
+        The keys of models, without baselines, that a paired test cannot distinguish from the best of them.
+    unfinished : tuple of str
+        The names of models that were left out because the comparison ended early.
+    sample : int or None
+        The number of training rows that models were compared on, if it was a random sample of them.
+    stopped : "interrupt", "time" or None
+        Why models are missing, if the comparison ended early.
+    screened : tuple of str
+        The keys of models that looked only at the most informative attributes, because of the memory.
+    lift : Difference or None
+        What the recommended model saves, in the decisive measure, against the same decision for all rows.
+    simpler : SimplerModel or None
+        The best of the models that are simpler than the recommended one, if there is one.
     """
 
     table: Table
@@ -184,6 +230,14 @@ class Comparison:
     uncounted_pairs: int | None = None
     lang: str = "en"
     run: Refitter | None = None
+    looked_at: int | None = None
+    qualified: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
+    sample: int | None = None
+    stopped: str | None = None
+    screened: tuple[str, ...] = ()
+    lift: Difference | None = None
+    simpler: SimplerModel | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # Rows and fitted models are not pickled: a copy in another process has only the values.
@@ -204,6 +258,20 @@ class Comparison:
     def picked(self) -> ModelStanding:
         """The figures of the recommended model."""
         return self.of(self.pick)
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What should be doubted: leaks, rare classes, few test rows, probabilities that do not hold."""
+        from bayeskit._report.comparison_report.cautions import cautions
+
+        return cautions(self)
+
+    @property
+    def by_class(self) -> tuple[ClassFigures, ...]:
+        """Recall, precision and F1 of the recommended model for each class, with 95% intervals."""
+        from bayeskit._report.comparison_report.class_figures import class_figures
+
+        return class_figures(self.classes, self.held)
 
     @property
     def best(self) -> ModelStanding:
@@ -286,28 +354,37 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything except the posteriors as plain values."""
-        from bayeskit._report.comparison_report.verdict import uncounted_text
+        from bayeskit._report.comparison_report.verdict import rule_text, uncounted_text
 
         low, high = self.ceiling.interval
         unseen = []
         if self.uncounted_pairs is not None:
-            size = {"columns": self.attributes, "bytes": self.uncounted_pairs}
+            size = {"columns": self.attributes, "bytes": self.uncounted_pairs, "looked_at": self.looked_at}
             unseen.append({"what": "dependence", **size, "why": uncounted_text(self)})
         return {
             "data": asdict(self.table),
             "test": asdict(self.test) if self.test else None,
             "target": self.target,
             "classes": [
-                {"label": plain(label), "rows": n}
-                for label, n in zip(self.classes, self.class_counts, strict=True)
+                {"label": plain(label), "rows": n, "test_rows": each.rows}
+                | {"recall": each.recall, "precision": each.precision, "f1": each.f1}
+                | {"recall_interval": each.recall_interval, "precision_interval": each.precision_interval}
+                for label, n, each in zip(self.classes, self.class_counts, self.by_class, strict=True)
             ],
+            "warnings": [asdict(each) for each in self.cautions],
             "columns": [asdict(column) for column in self.columns],
             "folds": self.folds,
             "random_state": self.random_state,
             "models": [standing.to_dict() for standing in self.standings],
             "failed": [{"model": name, "why": why} for name, why in self.failed],
             "not_looked_at": unseen,
+            "sample": self.sample,
+            "stopped": self.stopped,
+            "screened": list(self.screened),
             "pick": self.pick,
+            "why": rule_text(self),
+            "lift": None if self.lift is None else asdict(self.lift),
+            "simpler": None if self.simpler is None else asdict(self.simpler),
             "ceiling": {"accuracy": self.ceiling.ceiling, "interval": [1.0 - high, 1.0 - low]}
             | {"by": self.ceiling_by, "holds": self.ceiling_holds},
         }

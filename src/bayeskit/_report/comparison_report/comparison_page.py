@@ -5,24 +5,48 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from bayeskit._conditionals.density import family_of
 from bayeskit._markup import Html, document, filled, join, plain, tag, text
 from bayeskit._messages import run_on, text_in
-from bayeskit._report.charts.reliability_chart import reliability
+from bayeskit._report.charts.decision_curves import cost_curve
+from bayeskit._report.charts.ranking_curves import lift_curve, precision_recall_curve, roc_curve
+from bayeskit._report.charts.reliability_chart import reliability, wilson
+from bayeskit._report.comparison_report.class_figures import rarest
 from bayeskit._report.comparison_report.comparison import Column, Comparison
 from bayeskit._report.comparison_report.comparison_words import WORDS
+from bayeskit._report.comparison_report.profiles import (
+    ColumnProfile,
+    Relation,
+    importance_html,
+    profiles_html,
+    relations_html,
+)
 from bayeskit._report.comparison_report.sections import (
     Footnotes,
+    by_class_html,
     confusion_html,
     decisions_html,
+    meter,
     numbers_table,
     structure_svg,
+    thresholds_html,
 )
 from bayeskit._report.comparison_report.standings import bars_svg, standings_html
-from bayeskit._report.comparison_report.verdict import ceiling_text, uncounted_text, verdict
+from bayeskit._report.comparison_report.verdict import (
+    ceiling_text,
+    figure,
+    rule_text,
+    signed,
+    simpler_text,
+    uncounted_text,
+    verdict,
+)
 from bayeskit._report.explanation import Explanation
 from bayeskit._report.fractions import share
 from bayeskit._report.information_table import InformationTable
+from bayeskit._report.page_style import SCRIPT, STYLE
 from bayeskit._schema import Label, Name
 
 MOST_ATTRIBUTES = 10
@@ -58,6 +82,7 @@ class Findings:
     kind : str
         "own": the graph of the recommended model; "network": a graph that includes the class; "tree": the tree of TAN.
     uncut : names of numeric attributes that were not cut, so that no arcs to or from them were searched
+    profiles, relations : of each column, and of pairs of columns
     command, versions, next_lines, loss_path : how to reproduce the report, and what to do next
     """
 
@@ -71,6 +96,8 @@ class Findings:
     versions: Mapping[str, str]
     next_lines: tuple[str, ...] = ()
     loss_path: str | None = None
+    profiles: tuple[ColumnProfile, ...] = ()
+    relations: tuple[Relation, ...] = ()
     words: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,7 +105,7 @@ class Findings:
 
 
 def as_page(findings: Findings) -> str:
-    """Return the whole page."""
+    """Return the whole page: headline cards, warnings, models and classes first; columns and arithmetic below."""
     c, words = findings.comparison, findings.words
     notes = Footnotes(c.lang)
     title = words["title"].format(target=c.target)
@@ -91,20 +118,93 @@ def as_page(findings: Findings) -> str:
     parts = [
         tag("h1", title),
         tag("p", filled(words["subtitle"], **said), cls="faint"),
-        tag("p", verdict(c), cls="verdict"),
-        tag("p", ceiling_text(c)),
-        *_section(words["read"], _read(findings, notes)),
-        *_section(words["compare"], _compared(findings, notes)),
-        *_section(words["confusion"], confusion_html(c)),
-        *_section(words["reliability"], _reliability(c)),
+        _cards(c, words),
+        tag("div", *(tag("p", each) for each in _verdict(c)), cls="verdict"),
+        *([_section(words["warnings"], _warnings(c))] if c.cautions else ()),
+        _section(words["compare"], _compared(findings, notes)),
+        _grid(
+            tag(
+                "div",
+                tag("section", Html(bars_svg(c))),
+                _section(words["confusion"], confusion_html(c)),
+                _section(words["by_class"], by_class_html(c, notes)),
+            ),
+            _section(words["reliability"], _reliability(c)),
+        ),
+        *_of_rarest(c, words),
         *_of_columns(findings, notes),
-        *(_section(words["rows"], _rows(findings)) if findings.rows else ()),
-        *_section(words["decisions"], decisions_html(c, notes.mark("risk"), findings.loss_path)),
-        *(_section(words["next"], _next(findings)) if findings.next_lines else ()),
-        *_section(words["reproduce"], _reproduce(findings)),
-        *_section(words["glossary"], notes.listed()),
+        _section(words["read"], _read(findings, notes)),
+        *([_section(words["rows"], _rows(findings))] if findings.rows else ()),
+        _section(words["decisions"], decisions_html(c, notes.mark("risk"), findings.loss_path)),
+        *([_section(words["next"], _next(findings))] if findings.next_lines else ()),
+        _section(words["reproduce"], _reproduce(findings)),
+        _section(words["glossary"], notes.listed()),
     ]
-    return document(title, "\n".join(["", *parts, ""]), STYLE, c.lang)
+    return document(title, "\n".join(["", *parts, ""]), STYLE, c.lang, SCRIPT)
+
+
+def _section(title: object, body: Html) -> Html:
+    return tag("section", tag("h2", title), body)
+
+
+def _grid(*sections: Html) -> Html:
+    """Put sections side by side where the page is wide enough."""
+    return tag("div", *sections, cls="grid")
+
+
+def _card(words: Mapping[str, str], name: str, value: object, note: object = "", kind: str = "") -> Html:
+    cls = "name" if kind == "name" else ""
+    inside = (tag("small", words[name]), tag("b", value, cls=cls), tag("small", note))
+    return tag("div", *inside, cls="card warn" if kind == "warn" else "card")
+
+
+def _cards(c: Comparison, words: Mapping[str, str]) -> Html:
+    """Return the figures to read first: the model, its error, what it saves, how much to doubt it."""
+    pick, is_share = c.picked, c.picked.cost is None
+    low, high = _error_interval(c)
+    label, base = c.majority
+    made = [_card(words, "card_model", pick.name, words["card_of"].format(n=len(c.standings)), "name")]
+    if pick.cost is not None:
+        made.append(_card(words, "card_cost", f"{pick.cost.value:.3g}", figure(pick.cost, False)))
+    interval = words["interval"].format(low=f"{low:.1%}", high=f"{high:.1%}")
+    made.append(_card(words, "card_error", f"{pick.error.value:.1%}", interval))
+    if c.lift is not None:
+        ends = (signed(each, is_share, c.lang) for each in (c.lift.low, c.lift.high))
+        interval = words["interval"].format(**dict(zip(("low", "high"), ends, strict=True)))
+        against = words["card_against"].format(label=label, base=f"{base:.1%}") if is_share else ""
+        saved = signed(c.lift.value, is_share, c.lang)
+        made.append(_card(words, "card_lift", saved, run_on([interval, against], c.lang)))
+    kinds = words["separator"].join(dict.fromkeys(words[f"kind_{each.kind}"] for each in c.cautions))
+    made.append(_card(words, "warnings", len(c.cautions), kinds, "warn" if c.cautions else ""))
+    return tag("div", *made, cls="cards")
+
+
+def _error_interval(c: Comparison) -> tuple[float, float]:
+    low, high = wilson(np.array([c.picked.error.value]), np.array([len(c.held.truth)]))
+    return float(low[0]), float(high[0])
+
+
+def _verdict(c: Comparison) -> tuple[str, ...]:
+    return verdict(c), run_on([rule_text(c), simpler_text(c)], c.lang), ceiling_text(c)
+
+
+def _warnings(c: Comparison) -> Html:
+    return tag("ul", *(tag("li", each.text) for each in c.cautions), cls="warnings")
+
+
+def _of_rarest(c: Comparison, words: Mapping[str, str]) -> tuple[Html, ...]:
+    """Return how well the rarest class is found, over all thresholds; nothing if all test rows are of one class."""
+    k = rarest(c)
+    if k is None:
+        return ()
+    truth = [c.classes[i] for i in c.held.truth.tolist()]
+    given = (truth, c.held.posterior.clip(0.0, 1.0), c.classes)
+    made = [
+        Html(curve(*given, label=c.classes[k], lang=c.lang).svg())
+        for curve in (precision_recall_curve, roc_curve, lift_curve, cost_curve)
+    ]
+    title = filled(words["finding"], label=c.classes[k])
+    return (_section(title, join([_grid(*made), thresholds_html(c, k)])),)
 
 
 def _of_columns(findings: Findings, notes: Footnotes) -> tuple[Html, ...]:
@@ -113,13 +213,21 @@ def _of_columns(findings: Findings, notes: Footnotes) -> tuple[Html, ...]:
     if told is None:
         return ()
     return (
-        *_section(words["attributes"], _attributes(findings, told, notes)),
-        *_section(words["structure"], _structure(findings, told)),
+        _grid(
+            _section(words["attributes"], _attributes(findings, told, notes)),
+            _section(words["structure"], _structure(findings, told)),
+        ),
+        *([_section(words["profiles"], _profiles(findings))] if findings.profiles else ()),
     )
 
 
-def _section(title: str, body: Html) -> tuple[Html, Html]:
-    return tag("h2", title), body
+def _profiles(findings: Findings) -> Html:
+    c, words = findings.comparison, findings.words
+    summary = tag("summary", filled(words["unfold"], n=len(findings.profiles)))
+    n = max(each.rows for each in findings.profiles)
+    about = tag("p", filled(words["profiles_text"], rows=f"{n:,}"), cls="faint")
+    folded = tag("details", summary, about, profiles_html(c, findings.profiles))
+    return join([relations_html(c, findings.relations), folded])
 
 
 def _read(findings: Findings, notes: Footnotes) -> Html:
@@ -145,25 +253,16 @@ def _read(findings: Findings, notes: Footnotes) -> Html:
     rows = [_column(each, words, findings.comparison.lang) for each in used]
     shown = [j for j in range(4) if j < 2 or any(row[j] for row in rows)]
     cells = [[row[j] for j in shown] for row in rows]
-    parts.append(_folded([headers[j] for j in shown], cells, 3 if 2 in shown else 2, words))
+    summary = tag("summary", filled(words["unfold"], n=len(cells)))
+    columns = numbers_table([headers[j] for j in shown], cells, 3 if 2 in shown else 2)
+    parts.append(tag("details", summary, columns))
     if left:
         reasons = [(each.name, words[str(each.left_out)].format(target=c.target)) for each in left]
-        parts += [tag("h3", words["left_out"]), _folded([words["column"], words["why"]], reasons, 2, words)]
+        parts += [tag("h3", words["left_out"]), numbers_table([words["column"], words["why"]], reasons, 2)]
         parts.append(tag("p", words["keep"], cls="faint"))
     else:
         parts.append(tag("p", words["none_left_out"], cls="faint"))
     return join(parts)
-
-
-def _folded(
-    headers: Sequence[str], rows: Sequence[Sequence[object]], right: int, words: Mapping[str, str]
-) -> Html:
-    """Return a table of columns. If there are many, the rest is folded."""
-    if len(rows) <= MOST_COLUMNS:
-        return numbers_table(headers, rows, right)
-    more = tag("summary", filled(words["more_columns"], n=len(rows) - MOST_COLUMNS))
-    rest = tag("details", more, numbers_table(headers, rows[MOST_COLUMNS:], right))
-    return join([numbers_table(headers, rows[:MOST_COLUMNS], right), rest])
 
 
 def _column(column: Column, words: Mapping[str, str], lang: str) -> tuple[str, str, str, str]:
@@ -181,7 +280,7 @@ def _family(family: str, words: Mapping[str, str], lang: str) -> str:
 def _compared(findings: Findings, notes: Footnotes) -> Html:
     c, words = findings.comparison, findings.words
     failed = [tag("p", filled(words["failed"], name=n, why=why), cls="faint") for n, why in c.failed]
-    return join([Html(bars_svg(c)), standings_html(c, notes), *failed])
+    return join([standings_html(c, notes), *failed])
 
 
 def _reliability(c: Comparison) -> Html:
@@ -191,39 +290,52 @@ def _reliability(c: Comparison) -> Html:
 
 def _attributes(findings: Findings, information: InformationTable, notes: Footnotes) -> Html:
     c, words = findings.comparison, findings.words
+    is_known = any(each.importance is not None for each in findings.profiles)
+    owed = (
+        filled(words["importance_text"], pick=c.picked.name, fn=notes.mark("importance")) if is_known else ""
+    )
     said = {"fn": notes.mark("information"), "target": c.target, "entropy": f"{information.entropy:.3f}"}
+    about = [filled(words["attributes_text"], **said)]
+    if is_known:
+        shown = importance_html(c, information, findings.profiles, MOST_ATTRIBUTES)
+        return join([tag("p", Html(run_on([owed, *about], c.lang)), cls="faint"), shown])
     rows = information.rows[:MOST_ATTRIBUTES]
     most = max((row.information for row in rows), default=0.0) or 1.0
-    lines = []
-    for row in rows:
-        width = Html(f'style="width:{100 * row.information / most:.1f}%"')
-        meter = tag("span", tag("span", attributes=width), cls="meter")
-        lines.append((str(row.name), meter, f"{row.information:.4f}", f"{row.share:.1%}"))
+    lines = [
+        (
+            str(row.name),
+            meter(row.information / most, f"{row.information:.6f}"),
+            f"{row.information:.4f}",
+            f"{row.share:.1%}",
+        )
+        for row in rows
+    ]
     headers = [words["attribute"], "", words["information"], words["of_all"]]
-    text_ = tag("p", filled(words["attributes_text"], **said), cls="faint")
-    return join([text_, numbers_table(headers, lines, 2)])
+    return join([tag("p", *about, cls="faint"), numbers_table(headers, lines, 2)])
 
 
 def _structure(findings: Findings, information: InformationTable) -> Html:
     c, words = findings.comparison, findings.words
     said = {"pick": c.picked.name, "target": c.target}
+    unseen: list[str] = []
     if c.uncounted_pairs is not None:
-        return tag("p", uncounted_text(c), cls="faint")
-    unseen = []
+        if not c.looked_at:
+            return tag("p", uncounted_text(c), cls="faint")
+        unseen = [text(uncounted_text(c))]
     if findings.uncut:
         more = ["…"] if len(findings.uncut) > MOST_COLUMNS else []
         names = words["separator"].join([*map(str, findings.uncut[:MOST_COLUMNS]), *more])
-        unseen = [filled(words["structure_uncut"], n=len(findings.uncut), names=names, **said)]
+        unseen += [filled(words["structure_uncut"], n=len(findings.uncut), names=names, **said)]
     if not any(findings.structure.values()):
         none = [filled(words[key], **said) for key in _without_arcs(findings)]
         return tag("p", Html(run_on([*none, *unseen], c.lang)), cls="faint")
-    text = filled(words[f"structure_{findings.kind}"], **said)
+    what = filled(words[f"structure_{findings.kind}"], **said)
     telling = [row.name for row in information.rows]
     svg, n = structure_svg(findings.structure, telling, words["structure"])
     less = [filled(words["structure_less"], n=n)] if n < len(findings.structure) else []
     return join(
         [
-            tag("p", Html(run_on([text, *less, *unseen], c.lang)), cls="faint"),
+            tag("p", Html(run_on([what, *less, *unseen], c.lang)), cls="faint"),
             tag("div", Html(svg), cls="wide"),
         ]
     )
@@ -234,6 +346,8 @@ def _without_arcs(findings: Findings) -> tuple[str, ...]:
     n, unseen = findings.comparison.attributes, len(findings.uncut)
     if n < 2:
         return ("structure_single",)
+    if findings.comparison.looked_at:
+        return ("structure_some",)
     if not unseen:
         return ("structure_none",)
     return ("structure_others",) if n - unseen > 1 else ()
@@ -271,57 +385,3 @@ def _reproduce(findings: Findings) -> Html:
         (words["versions"], words["separator"].join(f"{n} {v}" for n, v in findings.versions.items()))
     )
     return join([*([tag("pre", findings.command)] if findings.command else []), numbers_table([], rows, 2)])
-
-
-_LIGHT = (
-    "--ink:#26323a;--faint:#4b5963;--page:#fcfcfa;--card:#fff;--line:#d5dadd;--accent:#2a66ab;"
-    "--hit:42,102,171;--miss:194,87,26"
-)
-_DARK = (
-    "--ink:#e8ecef;--faint:#b9c3ca;--page:#16191c;--card:#1d2226;--line:#3a434a;--accent:#82b4ee;"
-    "--hit:130,180,238;--miss:240,160,106"
-)
-STYLE = f"""
-:root{{color-scheme:light dark;{_LIGHT}}}
-@media(prefers-color-scheme:dark){{:root{{{_DARK}}}}}
-*{{box-sizing:border-box}}
-body{{margin:0 auto;max-width:66rem;padding:1.5rem 1rem 4rem;color:var(--ink);background:var(--page);
-font:16px/1.55 system-ui,"Segoe UI",Roboto,"Noto Sans","Noto Sans CJK SC","PingFang SC","Microsoft YaHei",sans-serif;
-overflow-wrap:anywhere}}
-h1{{font-size:1.7rem;line-height:1.25;margin:.5rem 0 .2rem}}
-h2{{font-size:1.2rem;margin:2.4rem 0 .5rem;padding-top:.9rem;border-top:1px solid var(--line)}}
-h3{{font-size:1rem;margin:1.4rem 0 .3rem}}
-p{{margin:.4rem 0;max-width:48rem}}
-.faint,caption,small{{color:var(--faint)}}
-.verdict{{font-size:1.15rem;padding:.9rem 1.1rem;margin:1rem 0;background:var(--card);border:1px solid var(--line);
-border-left:4px solid var(--accent);border-radius:6px;max-width:none}}
-.wide{{overflow-x:auto;margin:.6rem 0}}.tall{{max-height:36rem;border:1px solid var(--line)}}
-.wide p{{color:var(--faint);font-size:.88rem}}
-table{{border-collapse:collapse;font-size:.92rem}}
-caption{{text-align:left;padding:.2rem 0;font-weight:600}}
-th,td{{text-align:left;padding:.28rem .9rem .28rem 0;vertical-align:top;overflow-wrap:normal}}
-th{{font-weight:600}}thead th{{border-bottom:1px solid var(--faint)}}tbody tr+tr>*{{border-top:1px solid var(--line)}}
-.n{{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}}
-.name{{white-space:nowrap}}
-.wide th,.wide td{{word-break:keep-all}}
-.wide th:first-child,.wide td:first-child{{min-width:4.5em}}.wide td:nth-child(2){{min-width:6.5em}}
-.matrix th,.matrix td{{padding:.4rem .7rem;border:1px solid var(--line);text-align:right}}
-.hit{{background:rgba(var(--hit),var(--share))}}.miss{{background:rgba(var(--miss),var(--share))}}
-.meter{{display:block;width:11rem;max-width:36vw;height:.75rem;background:var(--line);border-radius:3px;
-margin-top:.35rem}}
-.meter>span{{display:block;height:100%;background:var(--accent);border-radius:3px}}
-code,pre{{font:.88rem/1.5 ui-monospace,Consolas,"Noto Sans Mono","Noto Sans Mono CJK SC",monospace}}
-td code{{overflow-wrap:anywhere}}
-summary{{cursor:pointer;color:var(--accent)}}
-pre{{margin:.4rem 0;padding:.7rem .9rem;overflow-x:auto;white-space:pre-wrap;background:var(--card);
-border:1px solid var(--line);border-radius:6px}}
-svg{{max-width:100%;height:auto}}.wide svg{{max-width:none}}
-sup{{line-height:0}}sup a,a{{color:var(--accent);text-decoration:none}}
-ol.words{{padding-left:1.4rem;font-size:.92rem;max-width:48rem}}
-@page{{size:A4;margin:15mm}}
-@media print{{:root{{--page:#fff}}body{{padding:0;font-size:10pt;max-width:none;
--webkit-print-color-adjust:exact;print-color-adjust:exact}}
-.wide,pre{{overflow:visible;max-height:none}}
-.wide svg{{max-width:100%}}table{{font-size:8pt}}th,td{{padding-right:.5rem}}
-h2,h3,.faint,caption,thead{{break-after:avoid}}tr,svg,.verdict{{break-inside:avoid}}.name,.n{{white-space:normal}}}}
-"""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bayeskit._display_table import DisplayTable, Shade, table_html
 from bayeskit._graphs.dag import Dag
 from bayeskit._markup import Html, filled, join, tag, text
+from bayeskit._report.comparison_report.class_figures import class_figures, thresholds
 from bayeskit._report.comparison_report.comparison import Comparison
 from bayeskit._report.comparison_report.comparison_words import GLOSSARY, WORDS
 from bayeskit._report.drawing.graph_layout import lay_out
@@ -64,6 +65,11 @@ def numbers_table(headers: Sequence[object], rows: Iterable[Sequence[object]], r
     return tag("div", table_html(made, number_class="n"), cls="wide")
 
 
+def meter(share: float, title: str) -> Html:
+    """Return a bar from 0 to 1 whose number is shown on hover."""
+    return tag("span", tag("span", attributes=f'style="width:{100 * share:.1f}%"'), cls="meter", title=title)
+
+
 def confusion_matrix(truth: NDArray[np.intp], said: NDArray[np.intp], n: int) -> NDArray[np.int64]:
     """Count the rows by true class (down) and predicted class (across).
 
@@ -100,6 +106,55 @@ def confusion_html(found: Comparison) -> Html:
 
 def _count_and_share(count: int, share: float) -> Html:
     return join([f"{count:,} ", tag("small", f"{share:.0%}") if count else ""])
+
+
+def by_class_html(found: Comparison, notes: Footnotes) -> Html:
+    """Return recall, precision and F1 of each class, with their intervals."""
+    words = WORDS.of(found.lang)
+    rows = []
+    for each in class_figures(found.classes, found.held):
+        f1 = "–" if each.f1 is None else f"{each.f1:.1%}"
+        recall = _with_interval(each.recall, each.recall_interval)
+        precision = _with_interval(each.precision, each.precision_interval)
+        rows.append((str(each.label), f"{each.rows:,}", f"{each.said:,}", recall, precision, f1))
+    headers: list[object] = [words["class"], words["test_rows"], words["taken"]]
+    headers += [filled(words[key], fn=notes.mark(key)) for key in ("recall", "precision", "f1")]
+    about = tag("p", filled(words["by_class_text"], pick=found.picked.name), cls="faint")
+    return join([about, numbers_table(headers, rows, 1)])
+
+
+def _with_interval(share: float | None, interval: tuple[float, float] | None) -> Html:
+    if share is None or interval is None:
+        return text("–")
+    return join([f"{share:.1%} ", tag("small", f"{interval[0]:.0%}–{interval[1]:.0%}")])
+
+
+def thresholds_html(found: Comparison, k: int) -> Html:
+    """Return from which posterior on a class should be said, by what it costs to miss it."""
+    words = WORDS.of(found.lang)
+    rows = []
+    for each in thresholds(found, k):
+        precision = "–" if each.precision is None else f"{each.precision:.1%}"
+        cells = [
+            f"{each.ratio} : 1",
+            f"{each.posterior:.3f}",
+            f"{each.said:.1%}",
+            f"{each.recall:.1%}",
+            precision,
+        ]
+        rows.append([*cells, *(f"{cost:.3g}" for cost in (each.cost, each.half, each.fixed))])
+    keys = (
+        "ratio",
+        "from_p",
+        "taken_share",
+        "found_share",
+        "right_share",
+        "mean_cost",
+        "half_cost",
+        "fixed_cost",
+    )
+    about = tag("p", filled(words["thresholds_text"], label=found.classes[k]), cls="faint")
+    return join([about, numbers_table([words[key] for key in keys], rows, 1)])
 
 
 # A larger graph cannot be read; the most informative attributes are drawn.

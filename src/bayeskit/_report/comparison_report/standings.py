@@ -35,20 +35,31 @@ def chance_text(standing: ModelStanding, best: str, tied: str) -> str:
     return f"{standing.p:.3f}" if standing.p >= 0.0005 else "< 0.001"
 
 
+def behind_text(standing: ModelStanding) -> str:
+    """Write how far a model is behind the best, and the 95% interval of that; shares in percentage points."""
+    if standing.behind is None:
+        return "–"
+    scale, form = (100.0, "+.1f") if standing.cost is None else (1.0, "+.3g")
+    ends = (standing.behind.value, standing.behind.low, standing.behind.high)
+    value, low, high = (f"{scale * each:{form}}".replace("-", "−") for each in ends)
+    return f"{value} ({low} … {high})"
+
+
 def standings_html(found: Comparison, notes: Footnotes) -> Html:
     """Return the table, the best model first."""
     words, has_cost = WORDS.of(found.lang), found.best.cost is not None
     headers: list[object] = [words["model"], *([words["cost"]] if has_cost else []), words["error"]]
-    headers += [filled(words[key], fn=notes.mark(key)) for key in ("log_loss", "brier", "auc", "p")]
+    headers += [filled(words["behind"], fn=notes.mark("behind"))]
+    headers += [filled(words[key], fn=notes.mark(key)) for key in ("p", "log_loss", "brier", "auc")]
     headers += [words["seconds"], words["size"]]
     rows = []
     for s in found.standings:
         name = name_of(s, found.lang)
         cells: list[object] = [tag("b" if s.key == found.pick else "span", name, cls="name")]
         cells += [figure(s.cost, False)] if s.cost is not None else []
-        cells += [figure(s.error, True), spread_text(s.log_loss), spread_text(s.brier)]
+        cells += [figure(s.error, True), behind_text(s), chance_text(s, words["is_best"], words["is_tied"])]
+        cells += [spread_text(s.log_loss), spread_text(s.brier)]
         cells += ["–" if s.auc is None else spread_text(s.auc)]
-        cells += [chance_text(s, words["is_best"], words["is_tied"])]
         rows.append([*cells, f"{s.cpu_seconds:.2f}", size_text(s)])
     return numbers_table(headers, rows, 1)
 

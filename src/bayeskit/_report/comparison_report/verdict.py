@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bayeskit._messages import WordList
+from bayeskit._messages import WordList, text_in
 from bayeskit._report.comparison_report.comparison import Comparison, Measure, ModelStanding
 
 WORDS = WordList(
@@ -28,6 +28,18 @@ WORDS = WordList(
         "uncounted": "Whether attributes depend on one another once {target} is known was not looked at: the "
         "counts of all pairs of values of {n} columns would take {size}. models=['tan'] counts them all the "
         "same.",
+        "counted_some": "Whether attributes depend on one another once {target} is known was looked at among the "
+        "{most} most telling of {n} columns: the counts of all pairs of values would take {size}. models=['tan'] "
+        "counts them all the same.",
+        "why": "The rule: of the models that a paired test cannot tell from the best of them (p ≥ 0.05), the one "
+        "with the least log-loss is recommended; baselines are only to measure by. Here {n} of {all} qualify: {names}.",
+        "why_one": "The rule: of the models that a paired test cannot tell from the best of them (p ≥ 0.05), the one "
+        "with the least log-loss is recommended; baselines are only to measure by. Here {names} alone qualifies.",
+        "simpler_error": "The best simpler model, {name}, changes the error by {more} (95% interval {low} to {high}) "
+        "and the log-loss by {loss}; it takes {size} instead of {own}.",
+        "simpler_cost": "The best simpler model, {name}, changes the cost of a row by {more} (95% interval {low} to "
+        "{high}) and the log-loss by {loss}; it takes {size} instead of {own}.",
+        "simplest": "No simpler model was compared.",
         "ceiling": "If the probabilities of {model} are right, no model at all can be right about more than "
         "{ceiling} of such rows (95% interval {low} to {high}); {pick} is right about {right}.",
         "no_ceiling": "How good any model could be cannot be told: by the probabilities of {model} at most "
@@ -113,10 +125,50 @@ def verdict(found: Comparison) -> str:
     return text if pick.own or found.lang != "en" else text[0].upper() + text[1:]
 
 
+def rule_text(found: Comparison) -> str:
+    """Return the rule by which the model is recommended, and the models that it leaves to choose from."""
+    words = WORDS.of(found.lang)
+    ours = [s for s in found.standings if s.ours]
+    names = [s.name for s in ours if s.key in {*found.qualified, found.pick}]
+    more = [words["more"].format(n=len(names) - MOST_NAMED)] if len(names) > MOST_NAMED + 1 else []
+    shown = words["and"].join([*(names[:MOST_NAMED] if more else names), *more])
+    return words["why" if len(names) > 1 else "why_one"].format(n=len(names), all=len(ours), names=shown)
+
+
+def simpler_text(found: Comparison) -> str:
+    """Return what it costs to take a simpler model than the recommended one."""
+    words, simpler, is_share = WORDS.of(found.lang), found.simpler, found.picked.cost is None
+    if simpler is None:
+        return words["simplest"]
+    other, more = found.of(simpler.key), simpler.more
+    values = {"more": more.value, "low": more.low, "high": more.high}
+    return words["simpler_error" if is_share else "simpler_cost"].format(
+        name=other.name,
+        loss=signed(simpler.log_loss.value, False, found.lang),
+        size=size_text(other),
+        own=size_text(found.picked),
+        **{name: signed(value, is_share, found.lang) for name, value in values.items()},
+    )
+
+
+def signed(value: float, is_share: bool, lang: str) -> str:
+    """Write a difference: of shares in percentage points, of costs as a number.
+
+    >>> signed(0.012, True, "en"), signed(-0.5, False, "en")
+    ('+1.2 points', '−0.5')
+    """
+    if not is_share:
+        return f"{value:+.3g}".replace("-", "−")
+    return text_in(lang, "{n} points").format(n=f"{100 * value:+.1f}".replace("-", "−"))
+
+
 def uncounted_text(found: Comparison) -> str:
-    """Return a sentence that says why dependence between attributes was not examined."""
-    return WORDS.of(found.lang)["uncounted"].format(
-        target=found.target, n=found.attributes, size=bytes_text(found.uncounted_pairs or 0)
+    """Return a sentence that says why not all dependence between attributes was examined."""
+    return WORDS.of(found.lang)["counted_some" if found.looked_at else "uncounted"].format(
+        target=found.target,
+        n=found.attributes,
+        size=bytes_text(found.uncounted_pairs or 0),
+        most=found.looked_at,
     )
 
 

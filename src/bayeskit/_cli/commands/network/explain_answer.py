@@ -39,7 +39,7 @@ def explain(
     form = Form.json if common.as_json else form
     refuse_strays(ask, form, cost)
     if loss is not None and not ask:
-        raise UsageError("--loss says what knowing saves. Add --ask, or leave it out.")
+        raise UsageError("--loss is for --ask only. Add --ask, or leave it out.")
     network = open_network(net)
     name, evidence, lang = named(network, target), read_given(network, given), common.lang.value
     if not ask:

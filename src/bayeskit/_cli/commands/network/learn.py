@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -88,6 +89,7 @@ def learn(
             settings["significance"] = significance
         columns = rows.columns()
         settings["discretize"] = _measured(columns, cuts) if isinstance(cuts, int) else cuts
+        _refuse_numbers(columns, settings["discretize"] or {}, output)
         network = learn_network(columns, method, criterion, ess=ess, random_state=random_state, **settings)
         network.write(temporary)
     _print_result(network, len(next(iter(columns.values()))), output, common)
@@ -132,14 +134,46 @@ def _arc(text: str, names: tuple[str, ...]) -> tuple[str, str]:
 
 def _measured(columns: dict[str, Any], n: int) -> dict[str, int]:
     """Cut every column of numbers into n intervals, but whole numbers that are few enough to be states."""
+    whole, others = _numbers(columns)
+    return dict.fromkeys([name for name in columns if name in whole or name in others], n)
+
+
+def _numbers(columns: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the columns of whole numbers that are too many to be states, and those of other numbers."""
     from bayeskit._fitting.search.node_columns import MOST_INTEGERS
 
-    few = {
-        name
-        for name, column in columns.items()
-        if column.dtype.kind == "i" and len(set(column)) <= MOST_INTEGERS
-    }
-    return {name: n for name, column in columns.items() if column.dtype.kind in "if" and name not in few}
+    kinds = {name: column.dtype.kind for name, column in columns.items()}
+    whole = [name for name, kind in kinds.items() if kind == "i" and len(set(columns[name])) > MOST_INTEGERS]
+    return whole, [name for name, kind in kinds.items() if kind == "f"]
+
+
+def _refuse_numbers(columns: dict[str, Any], cuts: Mapping[str, int], path: str) -> None:
+    """Raise an error that names all columns that cannot be nodes as they are, before anything is learned."""
+    import numpy as np
+
+    from bayeskit._messages import Joined
+    from bayeskit.errors import ColumnError
+
+    whole, others = ([name for name in names if name not in cuts] for names in _numbers(columns))
+    if any(np.isinf(columns[name]).any() for name in others):
+        return  # The rows are read again, and the row is named.
+    if others and not path.endswith(".json"):
+        names = [name for name in columns if name in whole or name in others]
+        raise ColumnError(
+            "{names} hold numbers, and the nodes of {path!r} have states. Cut them all with --discretize 5, or one "
+            "with --discretize {first!r}=5; or write a file that ends in .json, which holds numbers.",
+            names=Joined(map(repr, names)),
+            path=path,
+            first=names[0],
+        )
+    if whole:
+        raise ColumnError(
+            "{names} hold whole numbers with many values. Cut them all with --discretize 5, or one with --discretize "
+            "{first!r}=5; or read one as states with --categorical {first!r}, as a measurement with --numeric "
+            "{first!r}.",
+            names=Joined(map(repr, whole)),
+            first=whole[0],
+        )
 
 
 def _cuts(given: list[str] | None, names: tuple[str, ...]) -> Any:

@@ -46,7 +46,7 @@ def show(
     network = open_network(net)
     directed = hasattr(network, "arcs")
     if given and svg is None:
-        raise UsageError("--given changes the bars of a picture: say where to draw it, --svg FILE.")
+        raise UsageError("--given changes the bars of a picture. Add --svg FILE to draw it.")
     if svg is not None:
         if not directed:
             raise UsageError("{net!r} is a Markov network, which is not drawn. Leave --svg out.", net=net)

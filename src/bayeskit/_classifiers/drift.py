@@ -1,14 +1,27 @@
-"""ADWIN: a window over numbers that grows while their mean stays the same, and drops its older part when it changes."""
+"""Tells when the loss of predictions has changed: a monitor, and the window that it watches them through.
+
+ADWIN is a window over numbers that grows while their mean stays the same, and drops its older part when it changes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import log, sqrt
+from typing import Any
+
+import numpy as np
+
+from bayeskit._schema import Label
+from bayeskit.errors import SettingError
 
 # The maximum number of buckets of each size, and the number of values between two tests, as in Bifet and Gavaldà.
 _MOST_ALIKE = 5
 _EVERY = 32
 # Each side of a cut must have at least this many numbers.
 _FEWEST = 5
+# What a probability is raised to before its logarithm is taken.
+LEAST_PROBABILITY = 1e-15
 
 
 class Adwin:
@@ -98,3 +111,79 @@ class Adwin:
 
 def _sum(a: tuple[int, float, float], b: tuple[int, float, float]) -> tuple[int, float, float]:
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A change that was found.
+
+    Attributes
+    ----------
+    row : int
+        The number of losses so far.
+    before, after : float
+        The mean log-loss of the older rows, which were dropped, and of those that stay.
+    n_dropped, n_kept : int
+        How many rows these are.
+    """
+
+    row: int
+    before: float
+    after: float
+    n_dropped: int
+    n_kept: int
+
+
+class DriftMonitor:
+    """Watches the log-loss of predictions and tells when its mean has changed (ADWIN).
+
+    Parameters
+    ----------
+    delta : float, default=0.002
+        How often a change may be reported where there is none: the bound for each test.
+    largest_loss : float, default=5
+        Larger losses count as this one, since the test needs bounded values.
+
+    References
+    ----------
+    A. Bifet, R. Gavaldà, Learning from time-changing data with adaptive windowing, SDM 2007.
+
+    Examples
+    --------
+    >>> monitor = DriftMonitor()
+    >>> found = [monitor.update({"a": 0.9, "b": 0.1}, "a" if row < 300 else "b") for row in range(600)]
+    >>> [drift.row for drift in found if drift][0] < 330
+    True
+    """
+
+    def __init__(self, delta: float = 0.002, largest_loss: float = 5.0) -> None:
+        for name, value, top in (("delta", delta, 1.0), ("largest_loss", largest_loss, np.inf)):
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < top:
+                raise SettingError(
+                    "{name} is {value!r}; give a number above 0 and below {top}.",
+                    name=name,
+                    value=value,
+                    top=top,
+                )
+        self.delta, self.largest_loss = delta, largest_loss
+        self._window = Adwin(delta)
+        self.n_rows = 0
+
+    def update(self, posterior: Mapping[Any, float], y: Label) -> Drift | None:
+        """Take in the posterior that a row was given, and its true class; return a change, if one is found.
+
+        A class that the posterior does not name has probability 0.
+        """
+        loss = min(-log(max(posterior.get(y, 0.0), LEAST_PROBABILITY)), self.largest_loss)
+        self.n_rows += 1
+        dropped = self._window.add(loss / self.largest_loss)
+        if dropped is None:
+            return None
+        n, mean = dropped
+        after = self._window.mean * self.largest_loss
+        return Drift(self.n_rows, mean * self.largest_loss, after, n, self._window.size)
+
+    @property
+    def mean_loss(self) -> float:
+        """The mean log-loss since the last change."""
+        return self._window.mean * self.largest_loss

@@ -1,0 +1,216 @@
+"""What a fitted classifier answers about rows: posteriors, classes, P(x), and posteriors with each row left out.
+
+Rows of a DataFrame of Dask or Spark are answered lazily, on its workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._classifiers.input_checks import refuse_sparse, require_y, warn_of_impossible
+from bayeskit._conditionals.class_prior import choose, log_normalise, normalise
+from bayeskit._counting.backend import thread_count
+from bayeskit._counting.dask_backend import map_on_dask
+from bayeskit._counting.partitions import Answer
+from bayeskit._counting.spark_backend import map_on_spark, select_on_spark
+from bayeskit._data.encode import check_names
+from bayeskit._data.frames import cluster_of
+from bayeskit._data.source import Source, memory_in_bytes
+from bayeskit._fitting.leave_one_out import encode_learned, left_out_joint, log_posterior
+from bayeskit._fitting.model import Model
+from bayeskit._schema import Schema
+from bayeskit.errors import DataError, NotSupported, SettingError, UsageError
+from bayeskit.typing import Floats, PathLike, RowSource, TableLike
+
+if TYPE_CHECKING:
+    from bayeskit._classifiers.count_classifier import CountClassifier
+    from bayeskit._classifiers.row_sink import Written
+
+
+def answer(model: CountClassifier, X: TableLike, verb: str) -> Any:
+    """Answer ``predict``, ``predict_proba`` or ``predict_log_proba``: here, or where the rows of a cluster are."""
+    if cluster_of(X) is not None:
+        return _on_workers(model, X, verb)
+    joint, made = joint_of(model, X)
+    found = _ANSWERS[verb](model, joint, made.log_prior, made.schema)
+    return model._labels(made.schema)[found] if verb == "predict" else found
+
+
+def write_answers(
+    model: CountClassifier, X: RowSource, sink: PathLike | None, max_memory: int | str | None
+) -> Written:
+    """Write the predictions and posteriors of all rows to a file."""
+    from bayeskit._classifiers.row_sink import write_predictions
+
+    threads = thread_count(model.n_jobs)
+    return write_predictions(model, X, sink, threads=threads, max_memory=memory_in_bytes(max_memory))
+
+
+def joint_of(model: CountClassifier, X: TableLike) -> tuple[Floats, Model]:
+    """Return log P(c, x) of shape (n, K), and the model that gave it."""
+    table = model._open(X)
+    if model._lazy is not None:
+        return model._lazy.joint(table)
+    fitted = model._require("predict")
+    if table.block is not None:
+        refuse_sparse(model, X)
+    return fitted.joint(table)
+
+
+# Each takes log P(c, x), which is overwritten. Verbs call these through one function, so a warning counts four calls
+# up to the line of the user.
+
+
+def posterior(model: CountClassifier, joint: Floats, log_prior: Floats, schema: Schema) -> Floats:
+    """Return P(c | x): shape (n, K)."""
+    if "calibration" in model._held:
+        warn_of_impossible(log_normalise(joint, log_prior), stacklevel=5)
+        return np.exp(model._calibrated(joint, schema))
+    warn_of_impossible(normalise(joint, log_prior), stacklevel=5)
+    return joint
+
+
+def _log_posterior(model: CountClassifier, joint: Floats, log_prior: Floats, schema: Schema) -> Floats:
+    warn_of_impossible(log_normalise(joint, log_prior), stacklevel=5)
+    return model._calibrated(joint, schema)
+
+
+def chosen(model: CountClassifier, joint: Floats, log_prior: Floats, schema: Schema) -> NDArray[np.intp]:
+    """Return the codes of the most probable classes."""
+    codes = np.empty(len(joint), dtype=np.intp)
+    if "calibration" in model._held:
+        warn_of_impossible(log_normalise(joint, log_prior), stacklevel=5)
+        choose(model._calibrated(joint, schema), log_prior, codes)
+    else:
+        warn_of_impossible(choose(joint, log_prior, codes), stacklevel=5)
+    return codes
+
+
+_ANSWERS: dict[str, Callable[[CountClassifier, Floats, Floats, Schema], NDArray[Any]]] = {
+    "predict": chosen,
+    "predict_proba": posterior,
+    "predict_log_proba": _log_posterior,
+}
+
+
+def log_evidence(model: CountClassifier, X: TableLike) -> Floats:
+    """Return log P(x) of each row."""
+    joint, made = joint_of(model, X)
+    if not made.is_distribution:
+        raise UsageError(
+            "{kind} scores classes without a distribution of rows: it has no P(x).",
+            kind=type(model).__name__,
+        )
+    best = np.maximum(joint.max(axis=1), -1e308)
+    with np.errstate(divide="ignore"):
+        evidence = best + np.log(np.exp(joint - best[:, None]).sum(axis=1))
+    if any(conditional.supports("log_excess") for conditional in made.conditionals):
+        fitted = model._reader("log_evidence")
+        assert fitted.spec is not None
+        encoded = fitted.encode(model._open(X), made.schema, fitted.spec.unseen)
+        evidence -= np.concatenate([made.log_excess(chunk) for chunk in encoded.chunks()])
+    return np.asarray(evidence)
+
+
+def left_out(model: CountClassifier, source: Source) -> tuple[Floats, NDArray[np.intp], Floats]:
+    """Return log P(c | x), the class and the weight of rows, each left out of what was counted."""
+    require_y(model, source)
+    fitted = model._reader("leave_one_out")
+    statistics, spec = model.statistics_, fitted.spec
+    assert spec is not None
+    pieces: list[tuple[Floats, NDArray[np.intp], Floats]] = []
+    for rows in source:
+        if rows.table.block is not None:
+            refuse_sparse(model, source.data)
+        encoded = encode_learned(fitted, statistics.schema, rows)
+        scores = left_out_joint(statistics, spec, encoded, n_jobs=fitted.n_jobs)
+        weights = np.ones(encoded.n_rows) if encoded.weights is None else encoded.weights
+        assert encoded.target is not None
+        shares = model._calibrated(log_posterior(*scores), statistics.schema)
+        pieces.append((shares, encoded.target.astype(np.intp), weights))
+    if not pieces:
+        raise DataError("The source gave no batch, so there is no row to leave out.")
+    parts = [np.concatenate(arrays) for arrays in zip(*pieces, strict=True)]
+    return parts[0], parts[1], parts[2]
+
+
+# As in SQL (to_sql): the prediction, and one column for each class.
+PREDICTION = "prediction"
+
+
+def _on_workers(model: CountClassifier, frame: Any, verb: str) -> Any:
+    """Return the lazy answers of a verb for a DataFrame of Dask or Spark.
+
+    The model answers as it is now, whatever it learns before the answers are computed.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    frame : DataFrame
+        Of Dask: the columns that were learned. Of Spark: also others, which stay in the result.
+    verb : "predict", "predict_proba" or "predict_log_proba"
+
+    Returns
+    -------
+    Series or DataFrame of Dask, with the frame's index and divisions; or the Spark frame with more columns
+    """
+    if model._lazy is not None:
+        raise UsageError(
+            "A lazy model counts at prediction time, which the workers of a {name} DataFrame cannot do. Use fit.",
+            name=str(cluster_of(frame)).capitalize(),
+        )
+    labels = model.classes_
+    kind = labels.dtype if labels.dtype.kind in "iufb" else np.dtype(object)
+    is_one = verb == "predict"
+    asked = _Verb(model._copy(), verb)
+    answer = Answer(
+        asked,
+        (PREDICTION,) if is_one else tuple(f"p_{label}" for label in labels.tolist()),
+        tuple(model._require(verb).names),
+        kind if is_one else np.dtype(np.float64),
+        is_one,
+    )
+    if cluster_of(frame) == "dask":
+        check_names(tuple(frame.columns), answer.columns)
+        return map_on_dask(frame, answer)
+    return _on_spark(asked, answer, frame)
+
+
+@dataclass(frozen=True)
+class _Verb:
+    """What a model answers by one of its verbs, an array for each column."""
+
+    model: Any
+    verb: str
+
+    def __call__(self, rows: Any) -> list[Any]:
+        found = getattr(self.model, self.verb)(rows)
+        return [found] if self.verb == "predict" else list(found.T)
+
+
+def _on_spark(asked: _Verb, answer: Answer, frame: Any) -> Any:
+    taken = [name for name in answer.names if name in frame.columns]
+    if taken:
+        raise SettingError(
+            "Two columns of the result would be called {name!r}. Rename that of the DataFrame.", name=taken[0]
+        )
+    if any(name not in frame.columns for name in answer.columns):
+        check_names(tuple(frame.columns), answer.columns)
+    model, key = asked.model, list(frame.columns)
+    try:
+        one = asked.verb != "predict_log_proba" and isinstance(model.to_sql("spark", key=key), str)
+    except (
+        NotSupported,
+        SettingError,
+        UsageError,
+    ):  # by Python then: what SQL cannot say, and without sqlglot
+        one = False
+    if not one:  # a script would make tables in the database
+        return map_on_spark(frame, answer)
+    answers = [PREDICTION, *(f"p_{label}" for label in model.classes_.tolist())]
+    return select_on_spark(frame, lambda view: model.to_sql("spark", view, key), answers, answer.names)

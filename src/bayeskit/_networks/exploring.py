@@ -1,0 +1,140 @@
+"""What the explorer in the browser asks of a network.
+
+The page names nodes and states by their positions, so that names of any kind, and any markup in them, stay here.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from bayeskit._graphs.network import FactorGraph
+from bayeskit._messages import Joined
+from bayeskit._networks.evidence import Not
+from bayeskit._schema import Name, Variable
+from bayeskit._visible import visible
+from bayeskit._web.served_model import json_kind
+from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence
+
+if TYPE_CHECKING:
+    from bayeskit._networks.queries import Queries
+
+# What a finding may say of its node: in this state, in none of these, this likely in each, this number.
+KINDS = ("state", "not", "likelihood", "value")
+
+
+class ExploredNetwork:
+    """A network whose nodes and states are numbered, as the page of the explorer has them.
+
+    Examples
+    --------
+    >>> from bayeskit._networks.examples import wet_grass
+    >>> explored = ExploredNetwork(wet_grass())
+    >>> found = explored.beliefs([{"node": 3, "state": 1}])
+    >>> [round(p, 4) for p in found[1]]
+    [0.6618, 0.3382]
+    """
+
+    def __init__(self, network: Queries) -> None:
+        self._network = network.copy()  # type: ignore[attr-defined]
+        self._variables: tuple[Variable, ...] = self._network._adapter.variables
+        self._places: dict[Name, int] = {v.name: place for place, v in enumerate(self._variables)}
+        # A network that is too large is refused here, before a browser opens.
+        self._prior = self.beliefs([])
+
+    def description(self) -> dict[str, Any]:
+        """Return the nodes, the arcs and the priors."""
+        value = self._network._network
+        directed = not isinstance(value, FactorGraph)
+        pairs = self._network.arcs if directed else _neighbours(value)
+        return {
+            "name": visible(self._network.name),
+            "directed": directed,
+            "nodes": [_described(variable) for variable in self._variables],
+            "arcs": [[self._places[a], self._places[b]] for a, b in pairs],
+            "beliefs": self._prior,
+        }
+
+    def beliefs(self, findings: Any) -> list[Any]:
+        """Return for each node its probabilities given the findings, or mean and standard deviation."""
+        evidence, soft = self._read(findings)
+        return [_belief(found) for found in self._network.posteriors(evidence, soft=soft).values()]
+
+    def why(self, node: Any, findings: Any, lang: str) -> str:
+        """Return the page of arithmetic of a node, as text."""
+        evidence, soft = self._read(findings)
+        page = self._network.explain(self._variable(node).name, evidence, soft=soft, lang=lang)
+        return str(page)
+
+    def conflict(self, error: ImpossibleEvidence) -> list[int]:
+        """Return the nodes whose findings cannot all be true."""
+        return [self._places[name] for name in error.evidence]
+
+    def _read(self, findings: Any) -> tuple[dict[Name, Any], dict[Name, Any]]:
+        """Return evidence and soft evidence as the network takes them."""
+        if not isinstance(findings, list):
+            raise DataTypeError("The findings are {kind}. Send a list of them.", kind=json_kind(findings))
+        evidence: dict[Name, Any] = {}
+        soft: dict[Name, Any] = {}
+        for finding in findings:
+            if not isinstance(finding, dict) or len(finding) != 2 or "node" not in finding:
+                raise DataTypeError(
+                    'A finding is an object such as {{"node": 0, "state": 1}}, with one of {kinds}.',
+                    kinds=Joined(KINDS),
+                )
+            variable = self._variable(finding["node"])
+            if variable.name in evidence or variable.name in soft:
+                raise DataError("There are two findings about {name!r}. Send one.", name=variable.name)
+            match finding:
+                case {"state": code}:
+                    evidence[variable.name] = _state(variable, code)
+                case {"not": [_, *_] as codes}:
+                    evidence[variable.name] = Not(*(_state(variable, code) for code in codes))
+                case {"likelihood": [*numbers]}:
+                    soft[variable.name] = numbers
+                case {"value": number} if variable.kind == "numeric" and type(number) in (int, float):
+                    evidence[variable.name] = number
+                case _:
+                    raise DataTypeError(
+                        "This is no finding about {name!r}. Send a state, a list of states that it has not, a list "
+                        "of likelihoods, or the number of a continuous node.",
+                        name=variable.name,
+                    )
+        return evidence, soft
+
+    def _variable(self, place: Any) -> Variable:
+        if type(place) is not int or not 0 <= place < len(self._variables):
+            raise DataError(
+                "There is no node {place!r}. Nodes are numbered from 0 to {last}.",
+                place=place,
+                last=len(self._variables) - 1,
+            )
+        return self._variables[place]
+
+
+def _described(variable: Variable) -> dict[str, Any]:
+    states = [visible(state) for state in variable.states] if variable.kind == "categorical" else None
+    return {"name": visible(variable.name), "states": states}
+
+
+def _neighbours(field: FactorGraph) -> list[tuple[Name, Name]]:
+    """Return the pairs of variables that share a factor."""
+    return sorted({pair for factor in field.factors for pair in combinations(factor.names, 2)}, key=str)
+
+
+def _state(variable: Variable, code: Any) -> Any:
+    states = variable.states
+    if variable.kind != "categorical" or type(code) is not int or not 0 <= code < len(states):
+        raise DataError(
+            "{name!r} has no state {code!r}. States are numbered from 0 to {last}.",
+            name=variable.name,
+            code=code,
+            last=len(states) - 1,
+        )
+    return states[code]
+
+
+def _belief(found: Any) -> Any:
+    if hasattr(found, "tolist"):
+        return found.tolist()
+    return {"mean": float(found.mean), "sd": float(found.sd)}

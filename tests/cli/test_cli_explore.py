@@ -1,0 +1,80 @@
+"""``bayeskit explore``: what it opens, what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bayeskit import AODE, TAN
+from bayeskit.networks import wet_grass
+from cli_run import refused
+
+for package in ("uvicorn", "httptools"):
+    pytest.importorskip(package, reason='explore needs uvicorn and httptools: pip install "bayeskit[web]"')
+
+TABLE = {"x": ["a", "b", "a", "b"] * 5, "z": ["u", "u", "v", "v"] * 5, "y": ["n", "y", "y", "y", "n"] * 4}
+
+
+def explored(*words: str) -> dict[str, Any]:
+    """Start the command, ask for its network as a browser does, and press Ctrl-C."""
+    line = [sys.executable, "-m", "bayeskit", "explore", *words, "--no-browser"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            address = process.stdout.readline().strip()  # type: ignore[union-attr]
+            assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{20,}", address), process.stderr.read()  # type: ignore[union-attr]
+            with urllib.request.urlopen(address, timeout=60) as answer:
+                cookie = answer.headers["set-cookie"].partition(";")[0]
+            place = address.partition("?")[0] + "network"
+            with pytest.raises(urllib.error.HTTPError):
+                urllib.request.urlopen(place, timeout=60)
+            with urllib.request.urlopen(urllib.request.Request(place, headers={"Cookie": cookie})) as answer:
+                found: dict[str, Any] = json.load(answer)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 0 and "Traceback" not in err and "Stopped" in out, err
+    return found
+
+
+def write_table(path: Path) -> str:
+    lines = [",".join(row) for row in zip(*TABLE.values(), strict=True)]
+    path.write_text("\n".join([",".join(TABLE), *lines]) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def names(found: dict[str, Any]) -> list[str]:
+    return [node["name"] for node in found["nodes"]]
+
+
+def test_an_example_a_file_a_model_and_a_table(tmp_path: Path) -> None:
+    assert names(explored("asia"))[:2] == ["asia", "tub"]
+    file = tmp_path / "grass.bif"
+    wet_grass().write(file)
+    assert sorted(names(explored(str(file)))) == ["joe", "rain", "sprinkler", "wet"]
+    model = tmp_path / "m.bayes"
+    TAN().fit({"x": TABLE["x"], "z": TABLE["z"]}, TABLE["y"]).save(model)
+    assert names(explored(str(model))) == ["y", "x", "z"]
+    assert names(explored(write_table(tmp_path / "t.csv"), "--target", "y")) == ["y", "x", "z"]
+
+
+def test_what_is_not_one_network_is_refused(tmp_path: Path) -> None:
+    table, model, file = (str(tmp_path / name) for name in ("t.csv", "m.bayes", "grass.bif"))
+    write_table(Path(table))
+    AODE().fit({"x": TABLE["x"], "z": TABLE["z"]}, TABLE["y"]).save(model)
+    wet_grass().write(file)
+    refused("explore", "asai", names=["asai", "asia"])
+    refused("explore", table, names=[table, "--target"])
+    refused("explore", model, names=["AODE"])
+    refused("explore", file, "--target", "rain", names=[file, "--target"])
+    refused("explore", "asia", "--target", "lung", names=["asia", "--target"])
+    refused("explore", table, "--target", "y", "--model", "aode", names=["aode", "tan"])

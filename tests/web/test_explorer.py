@@ -1,0 +1,336 @@
+"""The server of the explorer, asked without a browser: its numbers, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+
+from bayeskit import AODE, TAN, BayesianNetwork, MarkovNetwork
+from bayeskit._networks.exploring import ExploredNetwork
+from bayeskit._web.explorer import PAGE, POLICY, WORDS, Explorer
+from bayeskit._web.json_server import Access, Limits
+from bayeskit.errors import UsageError
+from bayeskit.networks import Not, asia, melon, wet_grass
+from refusals import refuses
+
+TOKEN = "a-token-for-the-tests"
+HOST = "127.0.0.1:8000"
+WEB = Path(__file__).parents[2] / "web"
+
+
+def explorer(network: Any, lang: str = "en", **limits: Any) -> Explorer:
+    return Explorer(ExploredNetwork(network), Access(TOKEN), Limits(**limits) if limits else None, lang=lang)
+
+
+def ask(
+    app: Any,
+    path: str,
+    body: Any = None,
+    method: str | None = None,
+    query: str = "",
+    headers: dict[str, str | None] | None = None,
+) -> tuple[int, Any, dict[str, str]]:
+    """Send a request; bytes are sent as they are, anything else as JSON. A header of None is left out."""
+    given_headers = {
+        "host": HOST,
+        "authorization": f"Bearer {TOKEN}",
+        "content-type": "application/json",
+        **(headers or {}),
+    }
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    scope = {
+        "type": "http",
+        "method": method or ("GET" if body is None else "POST"),
+        "path": path,
+        "query_string": query.encode(),
+        "headers": [(k.encode(), v.encode("latin-1")) for k, v in given_headers.items() if v is not None],
+    }
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": content}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    found = {k.decode(): v.decode() for k, v in sent[0]["headers"]}
+    text = sent[1]["body"].decode()
+    return sent[0]["status"], json.loads(text) if "json" in found["content-type"] and text else text, found
+
+
+def mixed() -> BayesianNetwork:
+    states = {"sex": ["f", "m"], "height": float, "weight": float}
+    network = BayesianNetwork({"sex": [], "height": ["sex"], "weight": ["height"]}, states)
+    network.set_cpt("sex", [0.5, 0.5])
+    network.set_gaussian("height", {"f": (165.0, 36.0), "m": (178.0, 49.0)})
+    network.set_gaussian("weight", -100.0, {"height": 1.0}, variance=64.0)
+    return network
+
+
+def beliefs(app: Explorer, findings: list[Any]) -> list[Any]:
+    status, answer, _ = ask(app, "/posteriors", {"findings": findings})
+    assert status == 200, answer
+    return answer["beliefs"]
+
+
+# -- numbers --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("network", [asia(), melon(), wet_grass()], ids=lambda network: network.name)
+def test_every_state_of_every_node_moves_all_as_the_engine_says(network: BayesianNetwork) -> None:
+    app = explorer(network)
+    for node, name in enumerate(network.nodes):
+        for code, state in enumerate(network.states(name)):
+            for finding, evidence in [({"state": code}, state), ({"not": [code]}, Not(state))]:
+                wanted = list(network.posteriors({name: evidence}).values())
+                for found, right in zip(beliefs(app, [{"node": node, **finding}]), wanted, strict=True):
+                    np.testing.assert_allclose(found, right, atol=1e-12, rtol=0)
+
+
+def test_the_chest_clinic() -> None:
+    app, names = explorer(asia()), list(asia().nodes)
+    xray, visit, lung = (names.index(name) for name in ("xray", "asia", "lung"))
+    once = beliefs(app, [{"node": xray, "state": 0}])
+    twice = beliefs(app, [{"node": xray, "state": 0}, {"node": visit, "state": 0}])
+    shown = [round(100 * found[lung][0], 1) for found in (beliefs(app, []), once, twice)]
+    assert shown == [5.5, 48.9, 37.1]
+
+
+def test_soft_evidence() -> None:
+    app = explorer(wet_grass())
+    found = beliefs(app, [{"node": 3, "likelihood": [1, 4]}])
+    wanted = wet_grass().posteriors(soft={"wet": [1, 4]})
+    np.testing.assert_allclose(found, list(wanted.values()), atol=1e-12)
+
+
+def test_continuous_nodes_have_a_mean_and_a_deviation() -> None:
+    network, app = mixed(), explorer(mixed())
+    _, told, _ = ask(app, "/network")
+    assert [node["states"] for node in told["nodes"]] == [["f", "m"], None, None]
+    found = beliefs(app, [{"node": 1, "value": 180.5}])
+    wanted = network.posteriors({"height": 180.5})
+    np.testing.assert_allclose(found[0], wanted["sex"], atol=1e-12)
+    assert found[2] == {"mean": pytest.approx(float(wanted["weight"].mean)), "sd": pytest.approx(8.0)}
+    assert found[1] == {"mean": 180.5, "sd": 0.0}
+
+
+def test_a_markov_network_has_neighbours() -> None:
+    network = MarkovNetwork({"a": [0, 1], "b": [0, 1]}, [(["a", "b"], [[3, 1], [1, 3]])])
+    _, told, _ = ask(explorer(network), "/network")
+    assert told["arcs"] == [[0, 1]] and told["directed"] is False
+    assert beliefs(explorer(network), [{"node": 1, "state": 0}])[0] == pytest.approx([0.75, 0.25])
+
+
+def test_a_classifier_is_explored_as_its_network() -> None:
+    model = TAN().fit({"x": ["a", "b", "a", "b"], "z": ["u", "u", "v", "v"]}, ["n", "y", "n", "y"])
+    app = explorer(model.network_)
+    assert np.allclose(
+        beliefs(app, [{"node": 1, "state": 0}])[0], model.predict_proba({"x": ["a"], "z": [None]})[0]
+    )
+
+
+def test_what_is_no_single_network_is_not_explored() -> None:
+    with refuses(UsageError, "AODE"):
+        AODE().fit({"x": ["a", "b"]}, ["n", "y"]).explore(open_browser=False)
+    with pytest.raises(NotFittedError):
+        TAN().explore(open_browser=False)
+
+
+def test_the_page_of_arithmetic() -> None:
+    app = explorer(wet_grass())
+    status, told, _ = ask(app, "/why", {"node": 0, "findings": [{"node": 3, "state": 1}]})
+    assert status == 200 and "25/34" in told["text"]
+    _, told, _ = ask(
+        app, "/why", {"node": 0, "findings": [{"node": 3, "state": 1}]}, headers={"accept-language": "zh-CN"}
+    )
+    assert re.search("[\u4e00-\u9fff]", told["text"])
+    status, _, _ = ask(app, "/why", {"node": 3, "findings": [{"node": 3, "state": 1}]})
+    assert status == 422
+
+
+# -- what cannot be ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/posteriors", "/why"])
+def test_impossible_evidence_names_its_least_conflict(path: str) -> None:
+    names = list(asia().nodes)
+    lung, either, smoke, dysp = (names.index(name) for name in ("lung", "either", "smoke", "dysp"))
+    findings = [{"node": smoke, "state": 1}, {"node": lung, "state": 0}, {"node": either, "not": [0]}]
+    more = {"node": dysp} if path == "/why" else {}
+    status, told, _ = ask(explorer(asia()), path, {"findings": findings, **more})
+    assert status == 422 and told["error"] == "ImpossibleEvidence"
+    assert sorted(told["conflict"]) == sorted([lung, either])
+
+
+# -- who may ask --------------------------------------------------------------------------
+
+
+def test_the_address_opens_the_page_and_the_cookie_the_rest() -> None:
+    app = explorer(asia())
+    no = {"authorization": None}
+    status, page, headers = ask(app, "/", query=f"token={TOKEN}", headers=no)
+    assert status == 200 and "explorer.js" in page and TOKEN not in page
+    cookie = headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
+    for path in ("/explorer.js", "/explorer.css", "/network", "/"):
+        status, _, headers = ask(app, path, headers={**no, "cookie": f"other=1; {cookie.partition(';')[0]}"})
+        assert status == 200 and "set-cookie" not in headers
+        assert headers["content-security-policy"] == POLICY and "unsafe" not in POLICY
+        assert headers["x-content-type-options"] == "nosniff"
+        for wrong in (
+            no,
+            {**no, "cookie": cookie.partition("=")[0] + "=wrong"},
+            {"authorization": "Bearer x"},
+        ):
+            assert ask(app, path, headers=wrong)[0] == 401
+    assert ask(app, "/", query="token=wrong", headers=no)[0] == 401
+    assert ask(app, "/network", query=f"token={TOKEN}", headers=no)[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("status", "path", "how"),
+    [
+        (400, "/network", {"headers": {"host": "evil.example"}}),
+        (400, "/network", {"headers": {"host": None}}),
+        (403, "/network", {"headers": {"origin": "http://evil.example"}}),
+        (403, "/posteriors", {"body": {"findings": []}, "headers": {"origin": "null"}}),
+        (403, "/posteriors", {"body": {"findings": []}, "headers": {"origin": "http://127.0.0.1:9"}}),
+        (200, "/posteriors", {"body": {"findings": []}, "headers": {"origin": f"http://{HOST}"}}),
+        (401, "/posteriors", {"body": {"findings": []}, "headers": {"authorization": None}}),
+        (404, "/page/explorer.html", {}),
+        (404, "/../../etc/passwd", {}),
+        (405, "/posteriors", {"method": "GET"}),
+        (405, "/network", {"method": "DELETE"}),
+        (405, "/", {"body": {}}),
+        (415, "/posteriors", {"body": {"findings": []}, "headers": {"content-type": "text/plain"}}),
+        (413, "/posteriors", {"body": b" " * 1_000_001}),
+        (413, "/posteriors", {"body": {}, "headers": {"content-length": "99999999999"}}),
+        (400, "/posteriors", {"body": b"{"}),
+        (400, "/posteriors", {"body": b"[" * 100_000}),
+        (400, "/posteriors", {"body": b"\xff"}),
+        (422, "/posteriors", {"body": []}),
+        (422, "/posteriors", {"body": {"findings": [], "lang": "en"}}),
+        (422, "/posteriors", {"body": {"findings": {}}}),
+        (422, "/posteriors", {"body": b'{"findings": [], "findings": []}'}),
+        (422, "/why", {"body": {"findings": [], "node": "lung"}}),
+    ],
+)  # fmt: skip
+def test_other_requests_are_refused(status: int, path: str, how: dict[str, Any]) -> None:
+    found, told, _ = ask(explorer(asia()), path, **how)
+    assert found == status
+    if status >= 400:
+        assert set(told) == {"error", "message"} and told["message"]
+
+
+@pytest.mark.parametrize(
+    "finding",
+    [
+        None, 3, [], {}, {"node": 0}, {"state": 0}, {"node": 0, "state": 0, "not": [1]}, {"node": True, "state": 0},
+        {"node": -1, "state": 0}, {"node": 99, "state": 0}, {"node": 0.0, "state": 0}, {"node": "asia", "state": 0},
+        {"node": 0, "state": -1}, {"node": 0, "state": 2}, {"node": 0, "state": "yes"}, {"node": 0, "state": False},
+        {"node": 0, "not": []}, {"node": 0, "not": [0, 1]}, {"node": 0, "not": 0}, {"node": 0, "not": [5]},
+        {"node": 0, "likelihood": []}, {"node": 0, "likelihood": [1]}, {"node": 0, "likelihood": [0, 0]},
+        {"node": 0, "likelihood": [-1, 2]}, {"node": 0, "likelihood": ["a", 2]},
+        {"node": 0, "likelihood": [10**400, 1]},
+        {"node": 0, "likelihood": [[1], [2]]}, {"node": 0, "likelihood": [None, 1]}, {"node": 0, "value": 3},
+        {"node": 0, "shape": 3},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_finding_that_is_none_is_refused(finding: Any) -> None:
+    status, told, _ = ask(explorer(asia()), "/posteriors", {"findings": [finding]})
+    assert status == 422, told
+
+
+@pytest.mark.parametrize(
+    "value", ["1", None, True, 10**400, [1]], ids=["text", "null", "true", "huge", "list"]
+)
+def test_a_number_that_is_none_is_refused(value: Any) -> None:
+    status, _, _ = ask(explorer(mixed()), "/posteriors", {"findings": [{"node": 1, "value": value}]})
+    assert status == 422
+    assert ask(explorer(mixed()), "/posteriors", b'{"findings": [{"node": 1, "value": Infinity}]}')[0] == 422
+    assert ask(explorer(mixed()), "/posteriors", b'{"findings": [{"node": 1, "value": NaN}]}')[0] == 422
+
+
+def test_two_findings_about_a_node_are_refused() -> None:
+    twice = [{"node": 0, "state": 0}, {"node": 0, "likelihood": [1, 2]}]
+    assert ask(explorer(asia()), "/posteriors", {"findings": twice})[0] == 422
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["node", "state", "not", "likelihood", "value", "findings"]), inner)
+    ),
+    max_leaves=12,
+)
+APP = explorer(asia())
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.sampled_from(["/posteriors", "/why"]), json_values, st.booleans())
+def test_no_body_is_a_fault_of_ours(path: str, body: Any, wrapped: bool) -> None:
+    content = {"findings": body, **({"node": 0} if path == "/why" else {})} if wrapped else body
+    assert ask(APP, path, content, method="POST")[0] in (200, 422)
+
+
+# -- names and words ------------------------------------------------------------------------
+
+
+def test_names_are_text_and_never_markup() -> None:
+    bad = '<img src=x onerror="alert(1)">'
+    network = BayesianNetwork({bad: []}, {bad: [bad, "</script>\x1b[2J"]}, name=bad)
+    network.set_cpt(bad, [0.5, 0.5])
+    app = explorer(network)
+    status, told, headers = ask(app, "/network")
+    assert status == 200 and headers["content-type"] == "application/json"
+    assert told["nodes"][0]["name"] == bad and "\x1b" not in told["nodes"][0]["states"][1]
+    assert bad not in ask(app, "/", query=f"token={TOKEN}")[1]
+    # Nothing in the page turns a text into markup.
+    for name in ("canvas.ts", "dialogs.ts", "main.ts", "model.ts", "words.ts"):
+        text = (WEB / "src" / name).read_text("utf-8")
+        assert not re.search("innerHTML|outerHTML|insertAdjacentHTML|document.write|eval\\(", text)
+
+
+def test_the_page_has_no_inline_script_or_style() -> None:
+    page = (PAGE / "explorer.html").read_text("utf-8")
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=|https?://(?!www\.w3\.org)", page)
+
+
+def test_both_languages_come_with_the_network() -> None:
+    _, told, _ = ask(explorer(asia(), lang="zh"), "/network", headers={"accept-language": "en-US"})
+    assert told["lang"] == "zh" and set(told["words"]["en"]) == set(told["words"]["zh"]) == set(WORDS)
+    _, told, _ = ask(explorer(asia()), "/network", headers={"accept-language": "zh-CN,zh;q=0.9"})
+    assert told["lang"] == "zh"
+
+
+def test_the_page_uses_all_words_and_only_these() -> None:
+    sources = "".join(path.read_text("utf-8") for path in sorted((WEB / "src").iterdir()))
+    used = set(re.findall(r'data-(?:word|label)="(\w+)"', sources))
+    used |= {word for call in re.findall(r"say\(([^{;]*)", sources) for word in re.findall(r'"(\w+)"', call)}
+    keys = re.search(r"const keys = \[(.*?)\]", sources)
+    assert keys is not None
+    used |= {f"key_{name}" for name in re.findall(r'"(\w+)"', keys[1])}
+    assert used | {"stop"} == set(WORDS)
+
+
+def test_the_bundle_is_built_from_the_sources() -> None:
+    digest = hashlib.sha256()
+    for path in sorted((WEB / "src").iterdir()):
+        digest.update(path.read_bytes())
+    script = (PAGE / "explorer.js").read_text("utf-8")
+    assert digest.hexdigest() in script.partition("\n")[0], "run: cd web && npm ci && npm run build"
+    for name in ("explorer.html", "explorer.css"):
+        assert (PAGE / name).read_bytes() == (WEB / "src" / name).read_bytes()

@@ -1,0 +1,248 @@
+"""The explorer in a browser: every state clicked, every gesture, both languages. Needs Playwright and Chromium."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from bayeskit import BayesianNetwork
+from bayeskit._networks.exploring import ExploredNetwork
+from bayeskit._web.explorer import Explorer
+from bayeskit._web.json_server import Access
+from bayeskit._web.server import address_of, listening, serve
+from bayeskit.networks import asia, wet_grass
+
+pytestmark = pytest.mark.web
+TOKEN = "a-token-for-the-tests"
+
+
+@contextmanager
+def served(network: Any, lang: str = "en") -> Iterator[str]:
+    """Run the server in a thread, and give the address to open."""
+    opened, stop, ready = listening("127.0.0.1", 0), threading.Event(), threading.Event()
+    app = Explorer(ExploredNetwork(network), Access(TOKEN), lang=lang)
+    thread = threading.Thread(target=serve, args=(app, opened, ready.set, stop))
+    thread.start()
+    try:
+        assert ready.wait(60)
+        yield f"{address_of(opened)}/?token={TOKEN}"
+    finally:
+        stop.set()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    for package in ("uvicorn", "httptools"):
+        pytest.importorskip(
+            package, reason='explore needs uvicorn and httptools: pip install "bayeskit[web]"'
+        )
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="the page is tested with Playwright: pip install playwright"
+    )
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    with api.sync_playwright() as play:
+        try:
+            found = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        except api.Error as error:
+            pytest.skip(f"there is no Chromium (apt-get install chromium): {error.message.splitlines()[0]}")
+        yield found
+        found.close()
+
+
+@contextmanager
+def opened(browser: Any, network: Any, lang: str = "en", **how: Any) -> Iterator[Any]:
+    with served(network, lang) as address:
+        context = browser.new_context(viewport={"width": 1280, "height": 800}, **how)
+        page = context.new_page()
+        faults: list[str] = []
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on(
+            "console",
+            lambda told: (
+                faults.append(told.text) if told.type == "error" and "422" not in told.text else None
+            ),
+        )
+        page.goto(address)
+        page.wait_for_selector(".row")
+        yield page
+        context.close()
+        assert faults == []
+
+
+def row(page: Any, node: str, state: str) -> Any:
+    return page.get_by_role("button", name=re.compile(f"^{re.escape(node)}[,，] ?{re.escape(state)}[,，]"))
+
+
+def name_of(page: Any, node: str, state: str) -> str:
+    return str(row(page, node, state).get_attribute("aria-label"))
+
+
+def is_shown(page: Any, wanted: dict[Any, Any], network: BayesianNetwork) -> None:
+    """All percentages are those of the engine, to what is shown of them."""
+    labels = page.locator(".row").evaluate_all("rows => rows.map(row => row.getAttribute('aria-label'))")
+    right = [p for name in network.nodes for p in wanted[name]]
+    for label, p in zip(labels, right, strict=True):
+        shown = re.search(r"([\d.]+\+?|<100)%", label)
+        assert shown is not None, label
+        number = {"0+": 0.0, "<100": 100.0}.get(shown[1])
+        assert abs((float(shown[1]) if number is None else number) - 100 * p) <= 0.05 + 1e-9, label
+
+
+def when_found(page: Any, n: int) -> None:
+    from playwright.sync_api import expect
+
+    # Not wait_for_function, which evaluates a text: the page's policy forbids it, as it should.
+    expect(page.locator("#chips li")).to_have_count(n)
+
+
+def test_every_state_clicked_shows_the_numbers_of_the_engine(browser: Any) -> None:
+    network = asia()
+    with opened(browser, network) as page:
+        is_shown(page, network.posteriors(), network)
+        for name in network.nodes:
+            for state in network.states(name):
+                row(page, name, state).click()
+                page.wait_for_selector(f'.row.seen[aria-label^="{name}, {state},"]')
+                is_shown(page, network.posteriors({name: state}), network)
+                row(page, name, state).click()
+                when_found(page, 0)
+                row(page, name, state).click(modifiers=["Shift"])
+                page.wait_for_selector(f'.row.out[aria-label^="{name}, {state},"]')
+                other = next(each for each in network.states(name) if each != state)
+                is_shown(page, network.posteriors({name: other}), network)
+                row(page, name, state).click(modifiers=["Shift"])
+                when_found(page, 0)
+
+
+def test_the_story_of_the_chest_clinic(browser: Any) -> None:
+    with opened(browser, asia()) as page:
+        assert TOKEN not in page.url
+        assert name_of(page, "lung", "yes") == "lung, yes, 5.5%"
+        row(page, "xray", "yes").click()
+        when_found(page, 1)
+        assert name_of(page, "lung", "yes") == "lung, yes, 48.9%, up from 5.5"
+        row(page, "asia", "yes").click()
+        when_found(page, 2)
+        assert name_of(page, "lung", "yes") == "lung, yes, 37.1%, down from 48.9"
+        page.keyboard.press("Control+z")
+        when_found(page, 1)
+        assert "48.9%" in name_of(page, "lung", "yes")
+        page.get_by_role("button", name="Redo").click()
+        when_found(page, 2)
+        page.reload()  # the cookie opens it again
+        page.wait_for_selector(".row")
+        when_found(page, 0)
+
+
+def test_impossible_evidence_is_told_in_words_and_changes_nothing(browser: Any) -> None:
+    with opened(browser, asia()) as page:
+        row(page, "lung", "yes").click()
+        when_found(page, 1)
+        before = page.locator(".row").evaluate_all("rows => rows.map(row => row.getAttribute('aria-label'))")
+        row(page, "either", "no").click()
+        alert = page.get_by_role("alert").filter(has_text="lung")
+        alert.wait_for()
+        assert "lung = yes" in alert.inner_text() and "either = no" in alert.inner_text()
+        after = page.locator(".row").evaluate_all("rows => rows.map(row => row.getAttribute('aria-label'))")
+        assert before == after and page.locator("#chips li").count() == 1
+        row(page, "smoke", "yes").click()
+        when_found(page, 2)
+        assert page.locator("#alert").is_hidden()
+
+
+def test_every_gesture_by_keyboard(browser: Any) -> None:
+    with opened(browser, wet_grass()) as page:
+        page.keyboard.press("/")
+        page.keyboard.type("wet")
+        page.keyboard.press("Enter")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowDown")
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("wet, yes")
+        page.keyboard.press("Enter")
+        when_found(page, 1)
+        assert "33.8%" in name_of(page, "sprinkler", "yes")
+        page.keyboard.press("Delete")
+        when_found(page, 0)
+        page.keyboard.press("Shift+Enter")
+        page.wait_for_selector(".row.out")
+        page.keyboard.press("l")
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_role("spinbutton").nth(0).fill("1")
+        dialog.get_by_role("spinbutton").nth(1).fill("4")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".row.out", state="detached")
+        soft = wet_grass().posteriors(soft={"wet": [1, 4]})
+        is_shown(page, soft, wet_grass())
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("w")
+        dialog.get_by_text(re.compile("/")).first.wait_for()
+        page.keyboard.press("Escape")
+
+
+def test_a_continuous_node_takes_a_number(browser: Any) -> None:
+    network = BayesianNetwork({"sex": [], "height": ["sex"]}, {"sex": ["f", "m"], "height": float})
+    network.set_cpt("sex", [0.5, 0.5])
+    network.set_gaussian("height", {"f": (165.0, 36.0), "m": (178.0, 49.0)})
+    with opened(browser, network) as page:
+        card = page.get_by_role("button", name=re.compile("^height, mean 171.5, standard deviation"))
+        card.click()
+        page.get_by_role("dialog").get_by_role("textbox").fill("180")
+        page.keyboard.press("Enter")
+        when_found(page, 1)
+        wanted = network.posteriors({"height": 180.0})["sex"][1]
+        assert f"{100 * wanted:.1f}%" in name_of(page, "sex", "m")
+
+
+def test_names_are_shown_as_they_are(browser: Any) -> None:
+    bad = '<img src=x onerror="document.title=1">'
+    network = BayesianNetwork({bad: []}, {bad: [bad, "<b>no</b>"]}, name=bad)
+    network.set_cpt(bad, [0.25, 0.75])
+    with opened(browser, network) as page:
+        page.locator(".row").nth(1).click()
+        when_found(page, 1)
+        assert page.locator("img, b").count() == 0 and page.locator("#name").inner_text() == bad
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_telephone_in_chinese(browser: Any, theme: str) -> None:
+    how: dict[str, Any] = {
+        "locale": "zh-CN",
+        "color_scheme": theme,
+        "has_touch": True,
+        "reduced_motion": "reduce",
+    }
+    with opened(browser, asia(), **how) as page:
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.reload()
+        page.wait_for_selector(".row")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert page.evaluate("document.documentElement.lang") == "zh-CN"
+        row(page, "smoke", "yes").tap()
+        when_found(page, 1)
+        assert "由 5.5 上升" in name_of(page, "lung", "yes")
+        for key in ("undo", "redo", "fit", "zoom-in", "language", "help"):
+            assert page.locator(f"#{key}").bounding_box()["width"] >= 24
+        duration = page.evaluate("getComputedStyle(document.querySelector('.bar')).transitionDuration")
+        assert duration == "0s"
+        page.locator("#language").click()
+        assert name_of(page, "lung", "yes").endswith("up from 5.5")
+
+
+def test_what_is_on_the_screen_can_be_saved(browser: Any, tmp_path: Any) -> None:
+    with opened(browser, asia(), accept_downloads=True) as page:
+        row(page, "xray", "yes").click()
+        when_found(page, 1)
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save as SVG").click()
+        target = tmp_path / "asia.svg"
+        download.value.save_as(target)
+        text = target.read_text("utf-8")
+        assert "48.9%" in text and TOKEN not in text and "<script" not in text

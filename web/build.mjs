@@ -1,0 +1,23 @@
+// Bundles src/ into the package. The digest of the sources is the first line of the script, so that a test can tell
+// without Node whether the bundle is that of the sources.
+import { build } from "esbuild";
+import { createHash } from "node:crypto";
+import { copyFileSync, readdirSync, readFileSync } from "node:fs";
+
+const page = "../src/bayeskit/_web/page/";
+const digest = createHash("sha256");
+for (const name of readdirSync("src").sort()) digest.update(readFileSync(`src/${name}`));
+await build({
+  entryPoints: ["src/main.ts"],
+  outfile: `${page}explorer.js`,
+  bundle: true,
+  minify: true,
+  charset: "utf8",
+  format: "iife",
+  target: "es2022",
+  legalComments: "none",
+  banner: {
+    js: `// Built from web/src, sha256 ${digest.digest("hex")}. With @dagrejs/dagre 3.1.1 (MIT, see LICENSES.txt).`,
+  },
+});
+for (const name of ["explorer.html", "explorer.css"]) copyFileSync(`src/${name}`, page + name);

@@ -1,0 +1,265 @@
+// What the user does, and what the page does then.
+import { Canvas } from "./canvas";
+import { askLikelihoods, askNumber, showLines, showPage } from "./dialogs";
+import { loaded, percent, Refusal, Session, type Finding } from "./model";
+import { Speaker } from "./words";
+
+const part = <T extends Element = HTMLElement>(id: string) => document.getElementById(id) as unknown as T;
+const button = (id: string) => part<HTMLButtonElement>(id);
+
+/** What the browser keeps of the user's choices, where it keeps anything. */
+const kept = {
+  get(name: string): string | null {
+    try {
+      return localStorage.getItem(`bayeskit-${name}`);
+    } catch {
+      return null;
+    }
+  },
+  set(name: string, value: string): void {
+    try {
+      localStorage.setItem(`bayeskit-${name}`, value);
+    } catch {
+      // Private windows may refuse; the choice then lasts as long as the page.
+    }
+  },
+};
+
+async function begin(): Promise<void> {
+  const theme = kept.get("theme");
+  if (theme) document.documentElement.dataset.theme = theme;
+  history.replaceState(null, "", location.pathname); // the token is not to be copied with the address
+  const network = await loaded();
+  const chosen = kept.get("lang");
+  if (chosen && network.words[chosen]) network.lang = chosen;
+  const session = new Session(network);
+  const speaker = new Speaker(network);
+  const canvas = new Canvas(part<SVGSVGElement>("canvas"), network, speaker, { observe, exclude, weigh, why });
+
+  function show(): void {
+    canvas.show(session);
+    button("undo").disabled = !session.canUndo;
+    button("redo").disabled = !session.canRedo;
+    const { findings } = session;
+    part("start").hidden = findings.size > 0;
+    button("clear").hidden = findings.size === 0;
+    part("chips").replaceChildren(
+      ...[...findings].map(([node, finding]) => {
+        const told = speaker.told(node, finding);
+        const chip = document.createElement("button");
+        chip.type = "button";
+        chip.textContent = `${told} ×`;
+        chip.title = told;
+        chip.setAttribute("aria-label", speaker.say("remove", { finding: told }));
+        chip.addEventListener("click", () => set(node, null));
+        const item = document.createElement("li");
+        item.append(chip);
+        return item;
+      }),
+    );
+  }
+
+  function speak(): void {
+    session.lang = network.lang;
+    speaker.speak(network.lang);
+    const name = network.name || speaker.say("network");
+    part("name").textContent = name;
+    document.title = `${name} · bayeskit`;
+    show();
+  }
+
+  function tell(text: string): void {
+    part("alert-text").textContent = text;
+    part("alert").hidden = text === "";
+  }
+
+  /** Do something that changes the findings; what is refused is said, and nothing changes. */
+  async function doing(done: Promise<void>): Promise<void> {
+    tell("");
+    const slow = window.setTimeout(() => canvas.stale(true), 150);
+    try {
+      await done;
+      show();
+    } catch (error) {
+      show();
+      refused(error);
+    } finally {
+      clearTimeout(slow);
+      canvas.stale(false);
+    }
+  }
+
+  function refused(error: unknown): void {
+    if (!(error instanceof Refusal)) tell(speaker.say("silent"));
+    else if (error.conflict === null) tell(error.message);
+    else {
+      const told = error.conflict.map((node) => speaker.told(node, error.findings.get(node)!));
+      tell(speaker.say("impossible", { findings: told.join("; ") }));
+      canvas.clash(error.conflict);
+    }
+  }
+
+  function set(node: number, finding: Finding | null): Promise<void> {
+    return doing(
+      session.change((findings) => {
+        if (finding === null) findings.delete(node);
+        else findings.set(node, finding);
+      }),
+    );
+  }
+
+  async function observe(node: number, state: number): Promise<void> {
+    await doing(
+      session.change((findings) => {
+        const held = findings.get(node);
+        if (held?.kind === "state" && held.state === state) findings.delete(node);
+        else findings.set(node, { kind: "state", state });
+      }),
+    );
+    const belief = session.beliefs[node] as number[];
+    const { name, states } = network.nodes[node];
+    part("told").textContent = speaker.say("row", { node: name, state: states![state], percent: percent(belief, state) });
+  }
+
+  async function exclude(node: number, state: number): Promise<void> {
+    await doing(
+      session.change((findings) => {
+        const held = findings.get(node);
+        const out = new Set(held?.kind === "not" ? held.states : []);
+        if (!out.delete(state)) out.add(state);
+        if (out.size === 0) findings.delete(node);
+        else findings.set(node, { kind: "not", states: [...out].sort((a, b) => a - b) });
+      }),
+    );
+  }
+
+  async function weigh(node: number): Promise<void> {
+    const held = session.findings.get(node);
+    const { states } = network.nodes[node];
+    const finding = states ? await askLikelihoods(speaker, network.nodes[node], held) : await askNumber(speaker, network.nodes[node], held);
+    if (finding !== undefined) await set(node, finding);
+    canvas.focus(node, 0);
+  }
+
+  async function why(node: number): Promise<void> {
+    const title = speaker.say("why_of", { node: network.nodes[node].name });
+    try {
+      await showPage(title, await session.why(node));
+    } catch (error) {
+      refused(error);
+    }
+  }
+
+  function help(): Promise<void> {
+    const keys = ["observe", "not", "weigh", "why", "retract", "move", "undo", "zoom", "find"];
+    return showLines(speaker.say("help"), [...keys.map((key) => speaker.say(`key_${key}`)), speaker.say("legend")]);
+  }
+
+  let matches: number[] = [];
+  let at = -1;
+  const field = part<HTMLInputElement>("find");
+  function find(): void {
+    const text = field.value.trim().toLowerCase();
+    matches = text ? network.nodes.flatMap(({ name }, node) => (name.toLowerCase().includes(text) ? [node] : [])) : [];
+    at = -1;
+    canvas.marked(new Set(matches));
+    part("found").textContent = !text
+      ? ""
+      : matches.length
+        ? speaker.say("n_found", { n: matches.length })
+        : speaker.say("none_found", { text: field.value });
+  }
+  field.addEventListener("input", find);
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && matches.length) {
+      at = (at + 1) % matches.length;
+      canvas.reveal(matches[at], true);
+    } else if (event.key === "ArrowDown" && matches.length) {
+      event.preventDefault();
+      canvas.focus(matches[Math.max(at, 0)], 0);
+    } else if (event.key === "Escape") {
+      field.value = "";
+      find();
+      field.blur();
+    }
+  });
+
+  const undo = () => doing(session.step(-1));
+  const redo = () => doing(session.step(1));
+  button("undo").addEventListener("click", undo);
+  button("redo").addEventListener("click", redo);
+  button("clear").addEventListener("click", () => doing(session.change((findings) => findings.clear())));
+  button("zoom-in").addEventListener("click", () => canvas.zoom(1.25));
+  button("zoom-out").addEventListener("click", () => canvas.zoom(0.8));
+  button("fit").addEventListener("click", () => canvas.fit());
+  button("help").addEventListener("click", help);
+  button("alert-close").addEventListener("click", () => {
+    tell("");
+    show();
+  });
+  button("theme").addEventListener("click", () => {
+    const dark = getComputedStyle(document.documentElement).colorScheme === "dark";
+    const next = dark ? "light" : "dark";
+    document.documentElement.dataset.theme = next;
+    kept.set("theme", next);
+  });
+  button("language").addEventListener("click", () => {
+    network.lang = network.lang === "zh" ? "en" : "zh";
+    kept.set("lang", network.lang);
+    tell("");
+    speak();
+    find();
+  });
+  button("save").addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([canvas.picture()], { type: "image/svg+xml" }));
+    link.download = `${(network.name || "network").replace(/[^\p{L}\p{N}_-]+/gu, "_")}.svg`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  });
+
+  document.addEventListener("keydown", (event) => {
+    const target = event.target as Element;
+    if (target.closest("input, dialog")) return;
+    const control = event.ctrlKey || event.metaKey;
+    const key = event.key.toLowerCase();
+    if (control && key === "z") void (event.shiftKey ? redo() : undo());
+    else if (control && key === "y") void redo();
+    else if (control || event.altKey) return;
+    else if (event.key === "/") field.focus();
+    else if (event.key === "+" || event.key === "=") canvas.zoom(1.25);
+    else if (event.key === "-") canvas.zoom(0.8);
+    else if (event.key === "0") canvas.fit();
+    else if (event.key === "?") void help();
+    else if (!onRow(target, event)) return;
+    event.preventDefault();
+  });
+
+  /** Keys on a row; whether this was one. */
+  function onRow(target: Element, event: KeyboardEvent): boolean {
+    const row = target.closest<SVGGElement>(".row");
+    if (row === null) return false;
+    const [node, state] = [Number(row.dataset.node), Number(row.dataset.state)];
+    const last = canvas.cards[node].rows.length - 1;
+    const key = event.key;
+    if (key === "Enter" || key === " ") canvas.pressed(node, state, event.shiftKey);
+    else if (key === "Delete" || key === "Backspace") {
+      if (session.findings.has(node)) void set(node, null);
+    } else if (key.toLowerCase() === "l") void weigh(node);
+    else if (key.toLowerCase() === "w") void (network.nodes[node].states && why(node));
+    else if (key === "ArrowDown" && state < last) canvas.focus(node, state + 1);
+    else if (key === "ArrowUp" && state > 0) canvas.focus(node, state - 1);
+    else if (key.startsWith("Arrow")) {
+      const next = canvas.beside(node, key);
+      if (next !== null) canvas.focus(next, key === "ArrowUp" ? Infinity : key === "ArrowDown" ? 0 : state);
+    } else return false;
+    return true;
+  }
+
+  speak();
+}
+
+begin().catch((error: Error) => {
+  part("alert-text").textContent = error.message;
+  part("alert").hidden = false;
+});

@@ -1,0 +1,149 @@
+// What is known: the network, the findings, what was found before, and the numbers of the server.
+
+export type Belief = number[] | { mean: number; sd: number };
+
+export interface NodeInfo {
+  name: string;
+  states: string[] | null;
+}
+
+export type Words = Record<string, string>;
+
+export interface Network {
+  name: string;
+  directed: boolean;
+  nodes: NodeInfo[];
+  arcs: [number, number][];
+  beliefs: Belief[];
+  lang: string;
+  words: Record<string, Words>;
+}
+
+export type Finding =
+  | { kind: "state"; state: number }
+  | { kind: "not"; states: number[] }
+  | { kind: "likelihood"; numbers: number[] }
+  | { kind: "value"; value: number };
+
+export type Findings = ReadonlyMap<number, Finding>;
+
+interface Snapshot {
+  findings: Findings;
+  beliefs: Belief[];
+}
+
+/** An answer that is an error: its words, and the nodes whose findings cannot all be true. */
+export class Refusal extends Error {
+  constructor(message: string, readonly conflict: number[] | null, readonly findings: Findings) {
+    super(message);
+  }
+}
+
+/** The server cannot be reached. */
+export class Silence extends Error {}
+
+async function asked(path: string, lang: string, findings: Findings, more: object = {}): Promise<any> {
+  const listed = [...findings].map(([node, finding]) => {
+    if (finding.kind === "state") return { node, state: finding.state };
+    if (finding.kind === "not") return { node, not: finding.states };
+    if (finding.kind === "likelihood") return { node, likelihood: finding.numbers };
+    return { node, value: finding.value };
+  });
+  let answer: Response;
+  let content: any;
+  try {
+    answer = await fetch(path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "Accept-Language": lang },
+      body: JSON.stringify({ ...more, findings: listed }),
+    });
+    content = await answer.json();
+  } catch {
+    throw new Silence();
+  }
+  if (!answer.ok) throw new Refusal(content.message, content.conflict ?? null, findings);
+  return content;
+}
+
+export async function loaded(): Promise<Network> {
+  const answer = await fetch("network");
+  const content = await answer.json();
+  if (!answer.ok) throw new Error(content.message);
+  return content;
+}
+
+/** The findings now and before; what is asked is answered in the order of the clicks. */
+export class Session {
+  readonly prior: Belief[];
+  lang: string;
+  /** The numbers that were shown before the last change. */
+  before: Belief[] | null = null;
+  private history: Snapshot[];
+  private at = 0;
+  private last: Promise<void> = Promise.resolve();
+
+  constructor(network: Network) {
+    this.prior = network.beliefs;
+    this.lang = network.lang;
+    this.history = [{ findings: new Map(), beliefs: network.beliefs }];
+  }
+
+  get findings(): Findings {
+    return this.history[this.at].findings;
+  }
+
+  get beliefs(): Belief[] {
+    return this.history[this.at].beliefs;
+  }
+
+  get canUndo(): boolean {
+    return this.at > 0;
+  }
+
+  get canRedo(): boolean {
+    return this.at < this.history.length - 1;
+  }
+
+  /** Change the findings once all changes before are made; an impossible change is thrown, and changes nothing. */
+  change(how: (findings: Map<number, Finding>) => void): Promise<void> {
+    const done = this.last.then(async () => {
+      const findings = new Map(this.findings);
+      how(findings);
+      const beliefs = findings.size ? (await asked("posteriors", this.lang, findings)).beliefs : this.prior;
+      this.before = this.beliefs;
+      this.history.length = this.at + 1;
+      this.history.push({ findings, beliefs });
+      this.at += 1;
+    });
+    this.last = done.catch(() => undefined);
+    return done;
+  }
+
+  step(by: 1 | -1): Promise<void> {
+    this.last = this.last.then(() => {
+      if (this.history[this.at + by] === undefined) return;
+      this.before = this.beliefs;
+      this.at += by;
+    });
+    return this.last;
+  }
+
+  async why(node: number): Promise<string> {
+    return (await asked("why", this.lang, this.findings, { node })).text;
+  }
+}
+
+/** "0+" and "<100" say that a number is not quite 0 or 100; these two are said only where it is. */
+export function percent(belief: number[], state: number): string {
+  const p = belief[state];
+  if (p === 0) return "0";
+  if (belief.every((q, other) => other === state || q === 0)) return "100";
+  if (p < 0.0005) return "0+";
+  if (p >= 0.9995) return "<100";
+  return (100 * p).toFixed(1);
+}
+
+/** Four digits, without an exponent where that is short. */
+export function short(number: number): string {
+  return String(Number(number.toPrecision(4)));
+}

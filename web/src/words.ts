@@ -1,0 +1,41 @@
+// The words of the page, in the language that is chosen.
+import type { Finding, Network, Words } from "./model";
+
+export class Speaker {
+  private words: Words;
+
+  constructor(private network: Network) {
+    this.words = network.words[network.lang];
+  }
+
+  speak(lang: string): void {
+    this.words = this.network.words[lang];
+    document.documentElement.lang = lang === "zh" ? "zh-CN" : "en";
+    for (const part of document.querySelectorAll<HTMLElement>("[data-word]")) part.textContent = this.say(part.dataset.word!);
+    for (const part of document.querySelectorAll<HTMLElement | SVGElement>("[data-label]")) {
+      const text = this.say(part.dataset.label!);
+      part.setAttribute("aria-label", text);
+      if (part instanceof HTMLButtonElement) part.title = text;
+      if (part instanceof HTMLInputElement) part.placeholder = text;
+    }
+  }
+
+  say(key: string, values: Record<string, string | number> = {}): string {
+    return this.words[key].replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+  }
+
+  /** A finding in words. */
+  told(node: number, finding: Finding): string {
+    const { name, states } = this.network.nodes[node];
+    switch (finding.kind) {
+      case "state":
+        return this.say("is", { node: name, state: states![finding.state] });
+      case "not":
+        return this.say("is_not", { node: name, state: finding.states.map((state) => states![state]).join(", ") });
+      case "likelihood":
+        return this.say("weighed", { node: name, numbers: finding.numbers.join(" : ") });
+      case "value":
+        return this.say("is", { node: name, state: String(finding.value) });
+    }
+  }
+}
