@@ -207,6 +207,7 @@ class CountClassifier(BaseClassifier):
         missing: MarksLike | None = None,
         keep: Sequence[Name] = (),
         max_memory: int | str | None = None,
+        progress: bool = False,
     ) -> Self:
         """Fit the model to all rows of a source, discarding any earlier fit.
 
@@ -239,12 +240,15 @@ class CountClassifier(BaseClassifier):
             ``reading_`` says how a file was read and what was left out.
         max_memory : int or str, optional
             What reading a file may take, in bytes or as ``"512MB"``. Counts take as much as they need.
+        progress : bool
+            Show on standard error how far each pass over files or batches has come: rows, rows per second, and the
+            time left. Passes of less than a second show nothing.
         """
         self._check_settings()
         refuse_sparse(self, X)
         source = self._source(
             X, y, sample_weight, target, columns, exclude, encoding, once=True, separator=separator,
-            missing=missing, max_memory=max_memory, quick=True,
+            missing=missing, max_memory=max_memory, quick=True, progress=bool(progress),
         )  # fmt: skip
         require_y(self, source)
         learn(self, source, partial(fit_source, self), keep)

@@ -27,6 +27,8 @@ class FileOptions:
     quick : bool
         Whether a large text file may be read on the promise of its first rows; see
         :class:`~bayeskit._data.files.FileSource`.
+    progress : bool
+        Whether to show how far each pass over the rows has come.
     reading : FileReading, optional
         How another file was read, which this one is read like; its ``left_out`` are no attributes.
     """
@@ -37,6 +39,7 @@ class FileOptions:
     threads: int | None = None
     max_memory: int | None = None
     quick: bool = False
+    progress: bool = False
     reading: FileReading | None = None
 
     def settings(self, target: Name | None) -> dict[str, Any]:

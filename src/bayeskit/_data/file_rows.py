@@ -49,6 +49,12 @@ class FileRows:
     def n_rows(self) -> int:
         return self.source.rows if self.limit is None else min(self.source.rows, self.limit)
 
+    @property
+    def known_rows(self) -> int | None:
+        """The number of rows, or None where it has not been counted."""
+        known = self.source.known_rows
+        return known if known is None or self.limit is None else min(known, self.limit)
+
     def sample(self, most: int) -> Mapping[str, NDArray[Any]]:
         """Return all rows if they are so few; else rows at equal distances, at most so many."""
         if self.limit is None:
@@ -84,7 +90,7 @@ class FileRows:
 
     def for_learning(self) -> Batches:
         """Return the rows as a source for a classifier."""
-        return Batches(self.batches)
+        return Batches(self.batches, self.known_rows)
 
     def columns(self) -> Batch:
         """Return all rows, in memory."""

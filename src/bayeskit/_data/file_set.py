@@ -102,6 +102,12 @@ class FileSet:
         return sum(file.rows for file in self.files)
 
     @property
+    def known_rows(self) -> int | None:
+        """The number of rows, or None where that of a file has not been counted."""
+        known = [file.known_rows for file in self.files]
+        return None if None in known else sum(n for n in known if n is not None)
+
+    @property
     def sure(self) -> bool:
         return all(file.sure for file in self.files)
 

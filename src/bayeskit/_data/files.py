@@ -201,6 +201,11 @@ class FileSource:
             [(n,)] = connection.execute(f"SELECT count(*) FROM {table}").fetchall()
         return int(n)
 
+    @property
+    def known_rows(self) -> int | None:
+        """The number of rows, or None where it has not been counted."""
+        return self.__dict__.get("rows")
+
     def __repr__(self) -> str:
         return f"FileSource({self.shown}: {self.rows:,} rows, {len(self.names)} columns, {self._format})"
 

@@ -16,6 +16,7 @@ from bayeskit._data.class_labels import batch_weights, check_total, weight_of
 from bayeskit._data.database_url import DatabaseTable
 from bayeskit._data.file_options import FileOptions
 from bayeskit._data.frames import cluster_of, is_relation, lazy_pieces, names_files
+from bayeskit._data.row_progress import with_progress
 from bayeskit._data.table import Table, open_table
 from bayeskit._messages import Joined
 from bayeskit._schema import UNNAMED, Name
@@ -69,6 +70,8 @@ class Batches:
     make : callable
         Called once for every pass. It returns an iterable of batches. A batch is (X, y), (X, y, weights), or
         rows that include the target column.
+    n_rows : int, optional
+        How many rows there are in all, if that is known. A progress bar then estimates the time left.
 
     Examples
     --------
@@ -77,7 +80,7 @@ class Batches:
     (2, 2)
     """
 
-    def __init__(self, make: Callable[[], Iterable[Any]]) -> None:
+    def __init__(self, make: Callable[[], Iterable[Any]], n_rows: int | None = None) -> None:
         if not callable(make):
             raise DataTypeError(
                 "Batches takes a callable that opens the source anew, not a {kind}. "
@@ -85,6 +88,7 @@ class Batches:
                 kind=type(make).__name__,
             )
         self.make = make
+        self.n_rows = n_rows
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.make())
@@ -293,10 +297,19 @@ class Source:
 
     def _numbered(self) -> Iterator[Rows]:
         """Give all batches; each knows how many rows came before it."""
-        before = 0
-        for rows in self._all():
+        before, batches = 0, self._all()
+        if self.options.progress:
+            batches = with_progress(batches, lambda rows: rows.table.n_rows, self._known_rows)
+        for rows in batches:
             yield replace(rows, table=replace(rows.table, first_row=before)) if before else rows
             before += rows.table.n_rows
+
+    @property
+    def _known_rows(self) -> int | None:
+        """The number of all rows, where nobody needs to count them for it."""
+        if names_files(self.data):
+            return self.file.known_rows
+        return self.data.n_rows if isinstance(self.data, Batches) else None
 
     def _all(self) -> Iterator[Rows]:
         if names_files(self.data):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -115,7 +116,8 @@ def learn_rows(
     with noting_compilation(common.say(WORDS["compiling"], model=type(estimator).__name__)):
         # A search over networks needs all rows at once.
         by_batch = model != "net"
-        estimator.fit(rows.for_learning() if by_batch else rows.columns(), target=target)
+        shown = by_batch and sys.stderr.isatty()
+        estimator.fit(rows.for_learning() if by_batch else rows.columns(), target=target, progress=shown)
     used = {*rows.names}
     estimator.reading_ = replace(read, kinds={n: kind for n, kind in read.kinds.items() if n in used})
     return estimator, rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,8 @@ from bayeskit.errors import BayeskitError, UsageError
 
 if TYPE_CHECKING:
     from bayeskit._cli.saved_models import SavedPredictor
+    from bayeskit._data.file_rows import FileRows
+    from bayeskit._data.table import ColumnBatch
     from bayeskit.typing import Floats, LossLike
 
 WORDS = WordList(
@@ -70,7 +73,7 @@ def predict(
         with opened_text(output) as stream:
             writer = RowWriter(stream, header, form, spreadsheet)
             first = 1
-            for batch in known.batches():
+            for batch in _shown(known, output):
                 try:
                     found = predictor.predict_proba(batch)
                 except BayeskitError as error:
@@ -103,13 +106,23 @@ def _write_parquet(
     if not plain:
         raise UsageError("Parquet holds predictions and probabilities. For decisions write CSV or JSON.")
     with opened(data, reading) as rows:
-        batches = predictor.columns_of(rows).batches()
+        batches = _shown(predictor.columns_of(rows), output)
         written = write_batches(predictor.predict_proba, predictor.classes, batches, output)
     if common.as_json:
         print_json({"rows": written.rows, "counts": written.counts, "written": output})
     else:
         counts = common.listed(f"{label} {count:,}" for label, count in written.most_common())
         show(common.say(WORDS["done"], n=written.rows, counts=counts, path=output))
+
+
+def _shown(rows: FileRows, output: str | None) -> Iterator[ColumnBatch]:
+    """Return the batches of rows; where they are written to a file, a terminal shows how far they have come."""
+    from bayeskit._data.row_progress import with_progress
+
+    batches = rows.batches()
+    if output in (None, "-") or not sys.stderr.isatty():
+        return batches
+    return with_progress(batches, lambda batch: batch.n_rows, rows.known_rows)
 
 
 def _lines(
