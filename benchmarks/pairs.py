@@ -16,7 +16,7 @@ from numba import njit
 
 from bayeskit._counting.count_tables import count_pairs
 from bayeskit._data.encoded import EncodedTable
-from bayeskit._statistics.pairs import Pairs
+from bayeskit._statistics.tables import Pairs
 from bayeskit.statistics import Schema, Variable, pair_information
 from harness import Report, Run, options
 

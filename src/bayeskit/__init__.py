@@ -13,13 +13,13 @@ _HOMES = {
     "BernoulliNB": "bayeskit._classifiers.discrete_nb",
     "MultinomialNB": "bayeskit._classifiers.discrete_nb",
     "ComplementNB": "bayeskit._classifiers.discrete_nb",
-    "CategoricalNB": "bayeskit._classifiers.categorical_nb",
+    "CategoricalNB": "bayeskit._classifiers.discrete_nb",
     "SPODE": "bayeskit._classifiers.spode",
     "TAN": "bayeskit._classifiers.tan",
     "AODE": "bayeskit._classifiers.aode",
-    "AnDE": "bayeskit._classifiers.ande",
+    "AnDE": "bayeskit._classifiers.aode",
     "KDB": "bayeskit._classifiers.kdb",
-    "SelectiveKDB": "bayeskit._classifiers.selective_kdb",
+    "SelectiveKDB": "bayeskit._classifiers.kdb",
     "AutoBayes": "bayeskit._classifiers.auto_bayes",
     "CountForest": "bayeskit._classifiers.count_forest",
     "WeightedNB": "bayeskit._classifiers.weighted_nb",
@@ -95,22 +95,19 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from bayeskit._classifiers.ande import AnDE
-    from bayeskit._classifiers.aode import AODE
+    from bayeskit._classifiers.aode import AODE, AnDE
     from bayeskit._classifiers.auto_bayes import AutoBayes
     from bayeskit._classifiers.bayes_decision import BayesDecision
     from bayeskit._classifiers.bayes_net import BayesNetClassifier
-    from bayeskit._classifiers.categorical_nb import CategoricalNB
     from bayeskit._classifiers.count_forest import CountForest
-    from bayeskit._classifiers.discrete_nb import BernoulliNB, ComplementNB, MultinomialNB
+    from bayeskit._classifiers.discrete_nb import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
     from bayeskit._classifiers.discretizer import Discretizer
     from bayeskit._classifiers.gaussian_bayes import GaussianBayes
     from bayeskit._classifiers.gaussian_nb import GaussianNB
-    from bayeskit._classifiers.kdb import KDB
+    from bayeskit._classifiers.kdb import KDB, SelectiveKDB
     from bayeskit._classifiers.log_linear_bayes import LogLinearBayes
     from bayeskit._classifiers.model_files import load
     from bayeskit._classifiers.naive_bayes import NaiveBayes
-    from bayeskit._classifiers.selective_kdb import SelectiveKDB
     from bayeskit._classifiers.spode import SPODE
     from bayeskit._classifiers.tally_store import TallyStore
     from bayeskit._classifiers.tan import TAN

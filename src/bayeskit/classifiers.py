@@ -10,13 +10,13 @@ _HOMES = {
     "KDB": "bayeskit._classifiers.kdb",
     "SPODE": "bayeskit._classifiers.spode",
     "TAN": "bayeskit._classifiers.tan",
-    "AnDE": "bayeskit._classifiers.ande",
+    "AnDE": "bayeskit._classifiers.aode",
     "ArcInformation": "bayeskit._classifiers.structures",
     "AutoBayes": "bayeskit._classifiers.auto_bayes",
     "BayesDecision": "bayeskit._classifiers.bayes_decision",
     "BayesNetClassifier": "bayeskit._classifiers.bayes_net",
     "BernoulliNB": "bayeskit._classifiers.discrete_nb",
-    "CategoricalNB": "bayeskit._classifiers.categorical_nb",
+    "CategoricalNB": "bayeskit._classifiers.discrete_nb",
     "ComplementNB": "bayeskit._classifiers.discrete_nb",
     "CountClassifier": "bayeskit._classifiers.count_classifier",
     "CountForest": "bayeskit._classifiers.count_forest",
@@ -32,7 +32,7 @@ _HOMES = {
     "MemberStanding": "bayeskit._classifiers.auto_bayes",
     "MultinomialNB": "bayeskit._classifiers.discrete_nb",
     "NaiveBayes": "bayeskit._classifiers.naive_bayes",
-    "SelectiveKDB": "bayeskit._classifiers.selective_kdb",
+    "SelectiveKDB": "bayeskit._classifiers.kdb",
     "SlidingWindow": "bayeskit._classifiers.streams",
     "SqlScript": "bayeskit._export.sql",
     "TallyStore": "bayeskit._classifiers.tally_store",
@@ -78,24 +78,21 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from bayeskit._classifiers.ande import AnDE
-    from bayeskit._classifiers.aode import AODE
+    from bayeskit._classifiers.aode import AODE, AnDE
     from bayeskit._classifiers.auto_bayes import AutoBayes, MemberStanding
     from bayeskit._classifiers.bayes_decision import BayesDecision
     from bayeskit._classifiers.bayes_net import BayesNetClassifier
-    from bayeskit._classifiers.categorical_nb import CategoricalNB
     from bayeskit._classifiers.count_classifier import CountClassifier
     from bayeskit._classifiers.count_forest import CountForest
-    from bayeskit._classifiers.discrete_nb import BernoulliNB, ComplementNB, MultinomialNB
+    from bayeskit._classifiers.discrete_nb import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
     from bayeskit._classifiers.discretizer import Discretizer
     from bayeskit._classifiers.drift import Drift, DriftMonitor
     from bayeskit._classifiers.gaussian_bayes import GaussianBayes
     from bayeskit._classifiers.gaussian_nb import GaussianNB
-    from bayeskit._classifiers.kdb import KDB
+    from bayeskit._classifiers.kdb import KDB, SelectiveKDB
     from bayeskit._classifiers.labelled_tables import DependentTable, LabelledTable
     from bayeskit._classifiers.log_linear_bayes import LogLinearBayes
     from bayeskit._classifiers.naive_bayes import FamilyChoice, NaiveBayes
-    from bayeskit._classifiers.selective_kdb import SelectiveKDB
     from bayeskit._classifiers.spode import SPODE
     from bayeskit._classifiers.streams import SlidingWindow
     from bayeskit._classifiers.structures import ArcInformation

@@ -12,7 +12,7 @@ from scipy.stats import beta
 from scipy.stats import t as student
 
 from bayeskit import TAN, BayesNetClassifier, NaiveBayes
-from bayeskit._classifiers.intervals import drawable_model
+from bayeskit._classifiers.explain_rows import drawable_model
 from bayeskit._conditionals.posterior_draws import Draws
 from bayeskit._data.table import open_table
 from bayeskit.errors import SettingError, UsageError

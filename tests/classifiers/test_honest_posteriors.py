@@ -11,8 +11,8 @@ from bayeskit import CountForest, LogLinearBayes, NaiveBayes
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.source import Source
 from bayeskit._fitting.forest import joined
+from bayeskit._fitting.leave_one_out import learned_chunks
 from bayeskit._fitting.log_linear import FEW_TO_JUDGE, folds_of
-from bayeskit._fitting.rows_again import learned_chunks
 
 
 def table(n: int = 90, seed: int = 0) -> tuple[Any, Any]:

@@ -28,7 +28,7 @@ import bayeskit
 from bayeskit import Batches, TextBayes
 from bayeskit._data.source import Source
 from bayeskit._data.texts import TextSettings, choose_vocabulary, is_free_text, open_texts
-from bayeskit._fitting import weighed_words
+from bayeskit._fitting import weighting
 from bayeskit._words import WEIGHTINGS, Splitting, Vocabulary, document_counts, shown_word, split
 from bayeskit.errors import (
     ColumnError,
@@ -241,12 +241,12 @@ def test_words_of_one_text_alone_are_unknown_where_it_is_left_out(monkeypatch: p
     longer = [f"{text} only{i} alone{i}" for i, text in enumerate(texts)]
     seen: list[Any] = []
 
-    class Recorded(weighed_words._Loss):
+    class Recorded(weighting._WordLoss):
         def __init__(self, terms: Any, *more: Any) -> None:
             seen.append(terms)
             super().__init__(terms, *more)
 
-    monkeypatch.setattr(weighed_words, "_Loss", Recorded)
+    monkeypatch.setattr(weighting, "_WordLoss", Recorded)
     model = TextBayes(ngram_range=(1, 1)).fit(longer, labels)
     (terms,) = seen
     in_texts = Counter(word for text in longer for word in set(text.split()))
@@ -609,7 +609,7 @@ def test_a_failed_fit_changes_nothing() -> None:
 def test_weights_come_from_texts_spread_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     texts, labels = drawn(300)
     whole = TextBayes().fit(texts, labels)
-    monkeypatch.setattr(weighed_words, "MOST_TEXTS", 100)
+    monkeypatch.setattr(weighting, "MOST_TEXTS", 100)
     some = TextBayes().fit(texts, labels)
     assert whole.weights_ != some.weights_
     assert abs(whole.loo_score(texts, labels) - some.loo_score(texts, labels)) < 0.05

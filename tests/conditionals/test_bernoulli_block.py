@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.naive_bayes import BernoulliNB
 
-from bayeskit._conditionals.bernoulli_block import estimate_bernoulli_block
+from bayeskit._conditionals.word_models import estimate_bernoulli_block
 from bayeskit._statistics.totals import Totals
 from bayeskit.errors import BlockValue, DataError, SettingError
 from refusals import refuses

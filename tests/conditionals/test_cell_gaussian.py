@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit._conditionals.cell_gaussian import estimate_cell_gaussian
-from bayeskit._conditionals.child_gaussians import ChildGaussians
+from bayeskit._conditionals.cell_gaussian import ChildGaussians, estimate_cell_gaussian
 from bayeskit._conditionals.gaussian import estimate_gaussian
 from bayeskit._counting.count_moments import count_cell_moments, count_moments
 from bayeskit.errors import InfiniteValue, NotCounted, SettingError

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.naive_bayes import MultinomialNB
 
-from bayeskit._conditionals.multinomial import estimate_multinomial, log_coefficient
+from bayeskit._conditionals.word_models import estimate_multinomial, log_coefficient
 from bayeskit._statistics.totals import Totals
 from bayeskit.errors import BlockValue, ColumnError, SettingError
 from refusals import refuses

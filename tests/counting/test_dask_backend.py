@@ -26,7 +26,7 @@ from bayeskit import (
     load,
 )
 from bayeskit._counting import partitions
-from bayeskit._counting.dask_backend import tree
+from bayeskit._counting.cluster_tasks import tree
 from bayeskit.errors import ColumnError, DataError, DataTypeError, InfiniteValue, UsageError, WeightError
 from cluster_tables import CASES, ReducedBytes, counted, mixed, same_statistics
 from refusals import refuses

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bayeskit import NaiveBayes, load
+from bayeskit._data.file_options import IN_NUMBERS, MissingMarks
 from bayeskit._data.file_set import open_files
-from bayeskit._data.missing_marks import IN_NUMBERS, MissingMarks
 from bayeskit.errors import ColumnError, SourceNote
 from refusals import refuses
 

@@ -13,8 +13,8 @@ from bayeskit._data.encode import encode
 from bayeskit._data.encoded import CHUNK_ROWS
 from bayeskit._data.table import open_table
 from bayeskit._fitting.fitted_state import without_idle_states
-from bayeskit._statistics.pairs import Pairs
 from bayeskit._statistics.statistics import memory_of
+from bayeskit._statistics.tables import Pairs
 from bayeskit._statistics.triples import Triples
 from bayeskit.extending import Reading
 from bayeskit.statistics import Pattern, Plan, Schema, Variable

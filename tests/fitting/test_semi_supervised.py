@@ -39,8 +39,14 @@ from bayeskit._counting.backend import count
 from bayeskit._counting.count_shares import count_soft
 from bayeskit._data.source import Source
 from bayeskit._fitting.naive import Naive
-from bayeskit._fitting.self_training import CANDIDATES, left_out_loss, self_train
-from bayeskit._fitting.semi_supervised import SplitRows, complete, imaginary_value
+from bayeskit._fitting.semi_supervised import (
+    CANDIDATES,
+    SplitRows,
+    complete,
+    imaginary_value,
+    left_out_loss,
+    self_train,
+)
 from bayeskit.errors import (
     BlockValue,
     DataError,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from bayeskit._data.encoded import Chunk
-from bayeskit._fitting.rows_again import spread
+from bayeskit._fitting.leave_one_out import spread
 from bayeskit._fitting.stack import FLOOR, PENALTY, log_mix, stack_weights, tempered
 
 

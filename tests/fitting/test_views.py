@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from bayeskit import AODE, AnDE, CountForest, LogLinearBayes, load
-from bayeskit._fitting.views import ViewKind, coarse_kinds, draw_cuts, draw_views, kinds_of
+from bayeskit._fitting.choose_cuts import ViewKind, coarse_kinds, draw_cuts, draw_views, kinds_of
 from bayeskit.errors import Incompatible, InfiniteValue, SettingError
 from refusals import refuses
 

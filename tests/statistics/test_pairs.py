@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from bayeskit._counting import count_tables as counting
 from bayeskit._counting.count_tables import count_pairs, count_tables
 from bayeskit._data.encoded import CodeColumn
-from bayeskit._statistics import pairs
-from bayeskit._statistics.pairs import Pairs
+from bayeskit._statistics import tables as home_of_pairs
+from bayeskit._statistics.tables import Pairs
 from bayeskit.errors import DataError, NotCounted
 from bayeskit.extending import Chunk
 from bayeskit.statistics import Embedding, Schema, Variable
@@ -282,9 +282,9 @@ def test_too_large_a_table_is_refused_before_it_is_made():
         with refuses(DataError, 20, 20_000, "5.96 GiB", "0.5 GiB"):
             ask()
     small = schema_of((2, 2), 2)
-    with mock.patch.object(pairs, "LARGEST", Pairs.memory(small) - 1), pytest.raises(DataError):
+    with mock.patch.object(home_of_pairs, "LARGEST", Pairs.memory(small) - 1), pytest.raises(DataError):
         Pairs.zero(small, ())
-    with mock.patch.object(pairs, "LARGEST", Pairs.memory(small)):
+    with mock.patch.object(home_of_pairs, "LARGEST", Pairs.memory(small)):
         assert Pairs.zero(small, ()).counts.nbytes + 16 == Pairs.memory(small)
 
 

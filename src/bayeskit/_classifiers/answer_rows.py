@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from bayeskit._classifiers.input_checks import refuse_sparse, require_y, warn_of_impossible
 from bayeskit._conditionals.class_prior import choose, log_normalise, normalise
 from bayeskit._counting.backend import thread_count
-from bayeskit._counting.dask_backend import map_on_dask
+from bayeskit._counting.cluster_tasks import map_on_dask, map_on_spark, select_on_spark
 from bayeskit._counting.partitions import Answer
-from bayeskit._counting.spark_backend import map_on_spark, select_on_spark
 from bayeskit._data.encode import check_names
 from bayeskit._data.frames import cluster_of
 from bayeskit._data.source import Source, memory_in_bytes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._conditionals.child_gaussians import ChildGaussians
+from bayeskit._conditionals.cell_gaussian import ChildGaussians
 from bayeskit._conditionals.conditional import Conditional, DiscreteConditional
 from bayeskit._fitting.graph_factors import GraphFactors
 from bayeskit._fitting.graph_network import normalised, state_labels

@@ -24,12 +24,11 @@ from bayeskit._fitting.calibration import Temperature
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.forest import MOST_ROWS, joined
 from bayeskit._fitting.grow_trees import LEAST_TREES
-from bayeskit._fitting.leave_one_out import SCORINGS, mean_loss
+from bayeskit._fitting.leave_one_out import SCORINGS, learned_chunks, mean_loss
 from bayeskit._fitting.log_linear import FEW_TO_JUDGE
 from bayeskit._fitting.long_runs import Deadline
 from bayeskit._fitting.model import ModelSpec, RowChoice, plan_for
 from bayeskit._fitting.naive import TablesOnly
-from bayeskit._fitting.rows_again import learned_chunks
 from bayeskit._fitting.stack import Member, Stack, log_mix, stack_weights, tempered
 from bayeskit._io.trial import check_held, held_choice, is_loss, is_number
 from bayeskit._messages import Joined

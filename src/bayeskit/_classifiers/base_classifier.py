@@ -259,7 +259,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         0.83 0.63 0.97
         0.9 0.89 0.91
         """
-        from bayeskit._classifiers.intervals import checked_interval, posterior_draws, quantiles
+        from bayeskit._classifiers.explain_rows import checked_interval, posterior_draws, quantiles
         from bayeskit._conditionals.posterior_draws import Draws
         from bayeskit._report.posterior_interval import PosteriorInterval
 

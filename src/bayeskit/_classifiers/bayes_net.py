@@ -20,7 +20,7 @@ from bayeskit._fitting.graph_search import GraphSearch, gathered, searched_graph
 from bayeskit._fitting.graphical import Graphical, as_graph, class_node
 from bayeskit._fitting.model import ModelForm, RowChoice, weighted_classes
 from bayeskit._fitting.naive import Naive
-from bayeskit._fitting.one_dependence import Tree
+from bayeskit._fitting.with_parents import Tree
 from bayeskit._graphs.dag import Dag, markov_blanket
 from bayeskit._inference.exact import get_max_memory
 from bayeskit._random_state import seed_of

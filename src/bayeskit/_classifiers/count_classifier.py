@@ -40,8 +40,8 @@ from bayeskit._classifiers.streams import (
 from bayeskit._counting.backend import thread_count
 from bayeskit._data.database_url import DatabaseTable, names_database
 from bayeskit._data.encoded import Chunk
+from bayeskit._data.file_options import MarksLike
 from bayeskit._data.frames import cluster_of
-from bayeskit._data.missing_marks import MarksLike
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Learned, Source, memory_in_bytes
 from bayeskit._data.table import Table, open_table
@@ -698,7 +698,7 @@ class CountClassifier(BaseClassifier):
 
     def to_river(self) -> Any:
         """Return this model as a classifier of River (``pip install bayeskit[river]``). It learns in a copy."""
-        from bayeskit._classifiers.river_adapter import river_classifier
+        from bayeskit._classifiers.streams import river_classifier
 
         return river_classifier()(self)
 

@@ -28,10 +28,9 @@ from bayeskit._fitting.forest import (
     out_of_bag_shares,
 )
 from bayeskit._fitting.grow_trees import Growth
-from bayeskit._fitting.leave_one_out import encode_learned
+from bayeskit._fitting.leave_one_out import encode_learned, learned_chunks
 from bayeskit._fitting.model import Model, ModelSpec, RowChoice, estimate
 from bayeskit._fitting.naive import Naive
-from bayeskit._fitting.rows_again import learned_chunks
 from bayeskit._io.trial import held_choice
 from bayeskit._random_state import generator_of, seed_of
 from bayeskit._report.row import one_row

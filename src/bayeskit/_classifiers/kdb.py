@@ -1,23 +1,28 @@
-"""k-dependence Bayesian classifiers."""
+"""k-dependence Bayesian classifiers, and selective ones, which choose their attributes and their number of parents."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from bayeskit._classifiers.input_checks import one_of
 from bayeskit._classifiers.semi_naive import GraphClassifier
 from bayeskit._classifiers.structures import given_dag
+from bayeskit._conditionals.class_prior import class_factors, given_class_prior
 from bayeskit._data.encode import Unseen
+from bayeskit._data.encoded import Chunk
 from bayeskit._data.source import Source
 from bayeskit._fitting.fitted_state import FittedState
-from bayeskit._fitting.model import ModelForm, weighted_classes
-from bayeskit._fitting.one_dependence import Tree, with_numeric
-from bayeskit._fitting.with_parents import WithParents
+from bayeskit._fitting.leave_one_out import learned_chunks
+from bayeskit._fitting.model import ModelForm, RowChoice, weighted_classes
+from bayeskit._fitting.selective import Criterion, Selection, select
+from bayeskit._fitting.with_parents import Tree, WithParents, with_numeric
 from bayeskit._graphs.dag import Dag
-from bayeskit._schema import Label, Schema
+from bayeskit._schema import Label, Name, Schema
 from bayeskit._structure.learners import k_dependence, learn
 from bayeskit.errors import SettingError
 from bayeskit.priors import BackOff, SmoothingLike
@@ -148,3 +153,179 @@ def check_depth(name: str, value: object) -> None:
         raise SettingError(
             "{name} is {value!r}; it must be a whole number from 0 to 64.", name=name, value=value
         )
+
+
+# The most bytes of codes that are held in memory to choose the attributes. Rows beyond that are not used for it.
+_MOST_BYTES = 2**30
+
+
+class SelectiveKDB(GraphClassifier):
+    r"""The k-dependence classifier with the attributes and k chosen by leave-one-out.
+
+    Attributes are ordered by I(X; Y), as in :class:`~bayeskit.KDB`. One more pass over the rows then
+    evaluates every prefix of that order (including none) with every number of parents from 0 to ``max_k`` by
+    leave-one-out, and the best is taken.
+
+    Parameters
+    ----------
+    max_k : int, default=5
+    criterion : {"rmse", "log-loss", "error", "mcc"}, default="rmse"
+        With P the posterior of the true class: the root of the mean of (1 − P)², the mean of −log P, the
+        error rate, or Matthews' correlation.
+    smoothing : number, name, prior or mapping, default=BackOff()
+    class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
+        As in :class:`~bayeskit.NaiveBayes`; missing parents as in :class:`~bayeskit.KDB`.
+    numeric, cut_points, calibration
+        As in :class:`~bayeskit.TAN`. With "gaussian", numeric attributes are always kept.
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`.
+
+    Attributes
+    ----------
+    k_ : int
+    attributes_ : tuple of the discrete attributes chosen, the most informative first
+    loo_score_ : float
+        The leave-one-out loss of the choice (for "mcc", one minus the correlation).
+    losses_ : array of shape (max_k + 1, attributes + 1)
+        The leave-one-out loss of every k (rows) with every number of attributes (columns).
+    structure_, arcs_, held_
+        As in :class:`~bayeskit.KDB`.
+
+    References
+    ----------
+    A. Martínez, G. Webb, S. Chen and N. Zaidi, "Scalable learning of Bayesian network classifiers", JMLR 17, 2016.
+
+    Examples
+    --------
+    >>> from bayeskit import SelectiveKDB
+    >>> X = [["sun", "dry", "a"], ["sun", "dry", "b"], ["rain", "wet", "a"], ["rain", "wet", "b"]]
+    >>> model = SelectiveKDB().fit(X, ["go", "go", "stay", "stay"])
+    >>> model.attributes_, model.predict([["rain", None, "b"]]).tolist()
+    (('x0', 'x1'), ['stay'])
+    """
+
+    _base_prior = BackOff()
+    _holds = frozenset({"structure", "k", "losses"})
+
+    max_k: int
+    criterion: Criterion
+
+    def __init__(
+        self,
+        max_k: int = 5,
+        *,
+        criterion: Criterion = "rmse",
+        smoothing: SmoothingLike = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
+        numeric: str = "mdl",
+        cut_points: Mapping[Any, ArrayLike] | None = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        states: Mapping[Any, Collection[Label]] | None = None,
+        missing: str = "ignore",
+        unseen: Unseen = "ignore",
+        calibration: str | None = None,
+        n_jobs: int | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Label | None = None,
+    ) -> None:
+        self.max_k = max_k
+        self.criterion = criterion
+        self.smoothing = smoothing
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.numeric = numeric
+        self.cut_points = cut_points
+        self.categorical_features = categorical_features
+        self.states = states
+        self.missing = missing
+        self.unseen = unseen
+        self.calibration = calibration
+        self.n_jobs = n_jobs
+        self.semi_supervised = semi_supervised
+        self.unlabelled_weight = unlabelled_weight
+        self.missing_label = missing_label
+
+    @property
+    def k_(self) -> int:
+        """The number of parents chosen."""
+        return int(self.held_["k"])
+
+    @property
+    def attributes_(self) -> tuple[Name, ...]:
+        """The discrete attributes chosen, the most informative first."""
+        discrete = {v.name for v in self.schema_.categorical}
+        return tuple(name for name in self.held_["structure"] if name in discrete)
+
+    @property
+    def losses_(self) -> NDArray[np.float64]:
+        """The leave-one-out loss of every k with every number of attributes."""
+        return np.array(self.held_["losses"], dtype=np.float64).reshape(self.max_k + 1, -1)
+
+    @property
+    def loo_score_(self) -> float:
+        """The leave-one-out loss of the choice."""
+        return float(self.losses_[self.k_, len(self.attributes_)])
+
+    def _row_choices(self) -> list[RowChoice]:
+        return [RowChoice(f"criterion={self.criterion!r}", "Use KDB."), *super()._row_choices()]
+
+    def _choose_more(self, source: Source) -> dict[str, Any]:
+        trial = self._trial(source, lambda schema: Tree())
+        dag, chosen = choose_selection(trial, source, self.max_k, self.criterion)
+        losses = tuple(map(tuple, chosen.losses.tolist()))
+        return {"structure": dag.as_mapping(), "k": chosen.k, "losses": losses}
+
+    def _form(self, schema: Schema) -> ModelForm:
+        return form_of_structure(self._held.get("structure", {}))
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_depth("max_k", self.max_k)
+        one_of("criterion", self.criterion, get_args(Criterion))
+
+
+def choose_selection(
+    trial: FittedState, source: Source, max_k: int, criterion: Criterion
+) -> tuple[Dag, Selection]:
+    """Learn the structure of kDB from pair counts, then choose attributes and k by leave-one-out."""
+    dag = learned_structure(trial, max_k)
+    schema, spec = trial.schema, trial.spec
+    assert spec is not None
+    discrete = [name for name in dag.nodes if name in {v.name for v in schema.categorical}]
+    prior = None if spec.class_prior is None else given_class_prior(spec.class_prior, schema.target)
+    chosen = select(
+        _rows_in_memory(trial, source),
+        schema,
+        [(name, *dag.parents_of(name)) for name in discrete],
+        spec.smoothing,
+        max_k=max_k,
+        criterion=criterion,
+        class_smoothing=spec.class_smoothing,
+        class_prior=prior,
+        missing=spec.missing,
+        unseen=spec.unseen,
+    )
+    kept = discrete[: chosen.n_attributes]
+    numeric = [v.name for v in schema.numeric if v.name in dag.position]
+    parents = [dag.parents_of(name)[: chosen.k] for name in kept]
+    parents += [tuple(p for p in dag.parents_of(name) if p in kept) for name in numeric]
+    return Dag((*kept, *numeric), tuple(parents)), chosen
+
+
+def _rows_in_memory(trial: FittedState, source: Source) -> list[Chunk]:
+    """Return the encoded rows, weighted by class weights; only the first ``_MOST_BYTES`` of a larger source."""
+    assert trial.spec is not None
+    target = trial.schema.target
+    factors = class_factors(trial.spec.class_weight, trial.statistics.class_counts, target)
+    found: list[Chunk] = []
+    held = 0
+    for chunk in learned_chunks(trial, source):
+        held += chunk.codes.nbytes
+        if held > _MOST_BYTES and found:
+            break
+        if factors is not None:
+            chunk = replace(chunk, weights=chunk.row_weights * factors[chunk.target])
+        found.append(replace(chunk, values=np.empty((chunk.n_rows, 0))))
+    return found

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayeskit._fitting.model import ModelSpec
 from bayeskit._markup import Html, join, paragraphs, tag
 from bayeskit._schema import Schema
-from bayeskit._statistics.statistics_html import statistics_html
+from bayeskit._statistics.statistics import statistics_html
 from bayeskit._visible import escape, shorter
 
 if TYPE_CHECKING:

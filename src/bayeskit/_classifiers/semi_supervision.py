@@ -21,8 +21,7 @@ from bayeskit._data.frames import factorize_series
 from bayeskit._data.source import Rows, Source
 from bayeskit._fitting.em import EmResult
 from bayeskit._fitting.fitted_state import FittedState
-from bayeskit._fitting.self_training import WeightTrial, check_weight, weigh
-from bayeskit._fitting.semi_supervised import SplitRows
+from bayeskit._fitting.semi_supervised import SplitRows, WeightTrial, check_weight, weigh
 from bayeskit._schema import Label
 from bayeskit.errors import DataError, InfiniteValue, NotConverged, SettingError, SuspectResult, UsageError
 from bayeskit.typing import Array, LabelsLike

@@ -14,9 +14,9 @@ from bayeskit._classifiers.structures import check_discrete, given_dag
 from bayeskit._data.encode import Unseen
 from bayeskit._data.source import Source
 from bayeskit._fitting.averaging import Averaging, losses_by_folds, losses_left_out, star
+from bayeskit._fitting.leave_one_out import learned_chunks
 from bayeskit._fitting.model import ModelForm, RowChoice
-from bayeskit._fitting.one_dependence import OneDependence
-from bayeskit._fitting.rows_again import learned_chunks
+from bayeskit._fitting.with_parents import OneDependence
 from bayeskit._schema import Label, Name, Schema
 from bayeskit.errors import SettingError
 from bayeskit.priors import Laplace, SmoothingLike

@@ -1,31 +1,34 @@
-"""One row at a time: rows as mappings, which wait until the next question and are then counted together."""
+"""One row at a time: rows as mappings, which wait until the next question and are then counted together.
+
+``river_classifier`` is a classifier as River has them. River is an extra, imported when the class is first asked for.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from math import isfinite, isinf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
+from sklearn.base import clone
 
 from bayeskit._classifiers.answer_rows import chosen, posterior
 from bayeskit._data.row_cells import Row
 from bayeskit._data.table import open_table
 from bayeskit._fitting.row_stream import MOST_WAITING, RowStream, column_names
 from bayeskit._schema import Label, Name
-from bayeskit.errors import ColumnError, DataTypeError, SettingError
+from bayeskit.errors import ColumnError, DataTypeError, SettingError, UsageError
 from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit._classifiers.count_classifier import CountClassifier
     from bayeskit._data.reading import Reading
     from bayeskit._fitting.fitted_state import FittedState
-
 
 # A row, its class, its weight.
 Example = tuple[Row, Any, Any]
@@ -375,3 +378,65 @@ class SlidingWindow(Generic[Classifier]):
         if self._leaving:
             take_away(self._model, self._leaving)
             self._leaving = []
+
+
+def __getattr__(name: str) -> Any:
+    # Pickles look the class up here, by its name.
+    if name == "RiverClassifier":
+        return river_classifier()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@cache
+def river_classifier() -> Any:
+    """Return the class whose instances are classifiers of River."""
+    try:
+        from river import base
+    except ImportError as error:
+        raise UsageError(
+            "River is not installed ({error}). Install it: pip install bayeskit[river].", error=error
+        ) from error
+
+    class RiverClassifier(base.Classifier):
+        """A classifier of bayeskit in pipelines and evaluations of River.
+
+        Before the first row ``predict_one`` returns None and ``predict_proba_one`` an empty dictionary.
+
+        Parameters
+        ----------
+        model
+            The classifier. It is copied, with all that it has learned; a clone has learned nothing.
+        """
+
+        def __init__(self, model: CountClassifier) -> None:
+            self.model = model
+            fitted = model.__sklearn_is_fitted__()
+            self._learner: CountClassifier = model._copy() if fitted else clone(model)
+
+        @classmethod
+        def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+            from bayeskit._classifiers.naive_bayes import NaiveBayes
+
+            yield {"model": NaiveBayes()}
+
+        @property
+        def _multiclass(self) -> bool:
+            return True
+
+        def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Any:
+            """Return a classifier with the same parameters that has learned nothing."""
+            if include_attributes:
+                return super().clone(new_params, include_attributes=True)
+            return type(self)(clone((new_params or {}).get("model", self.model)))
+
+        def learn_one(self, x: dict[Any, Any], y: Any, sample_weight: float = 1) -> None:
+            self._learner.learn_one(x, y, sample_weight)
+
+        def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+            return self._learner.predict_proba_one(x) if self._learner.__sklearn_is_fitted__() else {}
+
+        def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+            return self._learner.predict_one(x) if self._learner.__sklearn_is_fitted__() else None
+
+    RiverClassifier.__qualname__ = RiverClassifier.__name__
+    return RiverClassifier

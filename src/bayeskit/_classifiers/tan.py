@@ -12,7 +12,7 @@ from bayeskit._classifiers.semi_naive import GraphClassifier
 from bayeskit._classifiers.structures import check_discrete, given_dag
 from bayeskit._data.encode import Unseen
 from bayeskit._fitting.model import ModelForm
-from bayeskit._fitting.one_dependence import OneDependence, Tree
+from bayeskit._fitting.with_parents import OneDependence, Tree
 from bayeskit._schema import Label, Name, Schema
 from bayeskit.errors import SettingError
 from bayeskit.priors import BackOff, SmoothingLike

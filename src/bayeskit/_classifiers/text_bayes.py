@@ -17,7 +17,7 @@ from bayeskit._data.source import Source
 from bayeskit._data.table import Table
 from bayeskit._data.texts import TextSettings, choose_vocabulary, open_texts
 from bayeskit._fitting.model import ModelSpec, RowChoice
-from bayeskit._fitting.weighed_words import ALPHAS, WeighedWords, choose_word_weights
+from bayeskit._fitting.weighting import ALPHAS, WeighedWords, choose_word_weights
 from bayeskit._io.trial import held_choice, is_number
 from bayeskit._report.row import one_row
 from bayeskit._schema import Label, Name, Schema

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from bayeskit._cli.options import STANDARD_INPUT, Reading
 from bayeskit._cli.row_writing import RowWriter, opened_text
+from bayeskit._data.file_options import MissingMarks
 from bayeskit._data.file_reading import FileReading, screen_file
 from bayeskit._data.file_rows import FileRows
 from bayeskit._data.file_set import open_files
-from bayeskit._data.missing_marks import MissingMarks
 from bayeskit._data.source import memory_in_bytes
 from bayeskit._messages import Message, did_you_mean
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SourceNote, UsageError

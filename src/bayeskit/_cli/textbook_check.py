@@ -255,7 +255,7 @@ def _given(state: Any, columns: Mapping[str, Any], cells: Mapping[str, Any], lab
 def spode(lesson: Lesson | None = None) -> Numbers:
     """One super-parent: mutual information of counts, and a star."""
     from bayeskit._fitting.averaging import star
-    from bayeskit._fitting.one_dependence import OneDependence
+    from bayeskit._fitting.with_parents import OneDependence
 
     lesson = lesson or melons()
     told = {name: _information([lesson.columns[name], lesson.y]) for name in lesson.query}
@@ -266,7 +266,7 @@ def spode(lesson: Lesson | None = None) -> Numbers:
 
 def tan(lesson: Lesson | None = None) -> Numbers:
     """The library's tree, and mutual information of counts."""
-    from bayeskit._fitting.one_dependence import Tree
+    from bayeskit._fitting.with_parents import Tree
 
     lesson = lesson or melons()
     pairs = combinations(lesson.query, 2)

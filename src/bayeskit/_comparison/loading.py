@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from bayeskit._comparison.trials import Columns
 from bayeskit._data.class_labels import as_labels
+from bayeskit._data.file_options import MarksLike, MissingMarks
 from bayeskit._data.file_reading import FileReading, note_columns, note_file, told_reasons
 from bayeskit._data.frames import as_frame, names_files
-from bayeskit._data.missing_marks import MarksLike, MissingMarks
 from bayeskit._data.source import name_of_labels
 from bayeskit._data.suspect_columns import ColumnScreening, hint, is_present, screen_columns
 from bayeskit._data.table import Table, open_table

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayeskit._comparison import candidates
 from bayeskit._comparison.column_profiling import profiles
-from bayeskit._fitting.one_dependence import Tree
+from bayeskit._fitting.with_parents import Tree
 from bayeskit._report.comparison_report.comparison import Comparison
 from bayeskit._report.comparison_report.comparison_page import Findings, RowShown
 from bayeskit._report.comparison_report.profiles import ColumnProfile, Relation

@@ -24,7 +24,7 @@ from bayeskit.typing import LossLike, Seed
 
 if TYPE_CHECKING:
     from bayeskit._comparison.candidates import ModelsLike
-    from bayeskit._data.missing_marks import MarksLike
+    from bayeskit._data.file_options import MarksLike
     from bayeskit.typing import LabelsLike, RowSource
 
 # Tables of more rows are compared on a random sample of so many; the recommended model is fitted to all of them.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._conditionals.child_gaussians import draw_children
+from bayeskit._conditionals.cell_gaussian import draw_children
 from bayeskit._conditionals.class_prior import ClassPrior
 from bayeskit._conditionals.conditional import (
     Codes,
@@ -40,8 +40,8 @@ from bayeskit._data.encoded import Chunk
 from bayeskit._messages import Message
 from bayeskit._schema import Schema, Variable
 from bayeskit._statistics.information import class_information
-from bayeskit._statistics.pairs import Pairs
 from bayeskit._statistics.part import never_counted
+from bayeskit._statistics.tables import Pairs
 from bayeskit.errors import DataError, NotSupported
 from bayeskit.priors import Smoothing, joint_cells
 from bayeskit.typing import Floats

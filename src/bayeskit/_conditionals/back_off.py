@@ -21,7 +21,7 @@ from bayeskit._conditionals.tries import Trie, find_cell, lay_tries
 from bayeskit._numba import kernel
 from bayeskit._schema import Schema
 from bayeskit._statistics.families import Cells, Families
-from bayeskit._statistics.pairs import Pairs
+from bayeskit._statistics.tables import Pairs
 from bayeskit.typing import Floats
 
 

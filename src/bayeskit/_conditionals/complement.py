@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from bayeskit._conditionals.conditional import Conditional, DrawnRows, no_formula
 from bayeskit._conditionals.kernels.block_scores import add_scores
 from bayeskit._conditionals.kernels.left_out import remainder
-from bayeskit._conditionals.multinomial import checked_alpha, entries_of, linear
 from bayeskit._conditionals.scoring import Score
+from bayeskit._conditionals.word_models import checked_alpha, entries_of, linear
 from bayeskit._counting.count_totals import refuse_unusable
 from bayeskit._data.encoded import Chunk
 from bayeskit._messages import Message, RowNumber

@@ -22,7 +22,7 @@ from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit._conditionals.categorical import TableConditional
-    from bayeskit._conditionals.child_gaussians import ChildGaussians
+    from bayeskit._conditionals.cell_gaussian import ChildGaussians
     from bayeskit._conditionals.covariance import GaussianClasses
     from bayeskit._conditionals.density import Formula
     from bayeskit._conditionals.family_tries import FamilyTries

@@ -32,7 +32,7 @@ from bayeskit._conditionals.density import (
     Summary,
 )
 from bayeskit._conditionals.kernels.gaussian_scores import TILE, distance, find_infinite, load_tile
-from bayeskit._conditionals.kernels.left_out_moments import add_gaussian
+from bayeskit._conditionals.kernels.left_out import add_gaussian
 from bayeskit._conditionals.posterior_draws import NormalPosterior, Normals
 from bayeskit._conditionals.scoring import Score, Sum, constant, normal
 from bayeskit._data.encoded import Chunk

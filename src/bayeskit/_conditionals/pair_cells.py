@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bayeskit._numba import kernel
 from bayeskit._schema import Schema
-from bayeskit._statistics.pairs import Pairs
+from bayeskit._statistics.tables import Pairs
 from bayeskit.priors import AnyPrior, BackOff, BDeu, Smoothing, WittenBell, one_more_cell
 from bayeskit.typing import Floats
 
@@ -157,7 +157,7 @@ class PairCells(NamedTuple):
     Attributes
     ----------
     counts : array of shape (T, T, K)
-        As in :class:`bayeskit._statistics.pairs.Pairs`.
+        As in :class:`bayeskit._statistics.tables.Pairs`.
     offsets : uintp array of shape (d + 1,)
     real : uintp array of shape (d,)
         The number of states; this very code is the spare cell, the next one means unseen.

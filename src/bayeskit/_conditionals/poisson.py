@@ -23,7 +23,7 @@ from bayeskit._conditionals.density import (
     Summary,
 )
 from bayeskit._conditionals.gaussian import CountedMoments
-from bayeskit._conditionals.kernels.left_out_moments import add_poisson
+from bayeskit._conditionals.kernels.left_out import add_poisson
 from bayeskit._conditionals.posterior_draws import NEVER, Draws, log_gamma_draws
 from bayeskit._conditionals.scoring import IfPresent, Number, Product, Score, Step, Sum, constant
 from bayeskit._data.encoded import Chunk

@@ -15,7 +15,7 @@ from bayeskit._conditionals.conditional import DrawRule, Nodes, ParameterPosteri
 from bayeskit._conditionals.density import SMALLEST_DEVIATION, ColumnSums, FamilyWords, Formula, Parameter
 from bayeskit._conditionals.gaussian import CentredDensity, CountedMoments
 from bayeskit._conditionals.kernels.gaussian_scores import TILE, distance, find_infinite, load_tile
-from bayeskit._conditionals.kernels.left_out_moments import add_student
+from bayeskit._conditionals.kernels.left_out import add_student
 from bayeskit._conditionals.posterior_draws import NormalPosterior, Normals
 from bayeskit._conditionals.scoring import Distance, IfPresent, Log, Product, Score, Sum, constant
 from bayeskit._data.encoded import Chunk

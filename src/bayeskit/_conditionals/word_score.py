@@ -2,7 +2,7 @@ r"""The score of the words of a text: a weighted sum of two models.
 
 .. math:: \log P(y \mid x) = \log P(y) + b_y + \sum_v x_v (u \log\theta_{yv} + w \, \omega_{yv}) + \text{const}
 
-θ is the word distribution of the class (:mod:`bayeskit._conditionals.multinomial`), ω the weights of complement naive
+θ is the word distribution of the class (:mod:`bayeskit._conditionals.word_models`), ω the weights of complement naive
 Bayes (:mod:`bayeskit._conditionals.complement`). A text without a known word adds nothing, not even b.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bayeskit._conditionals.complement import Complement, estimate_complement
 from bayeskit._conditionals.conditional import Codes, Conditional, Workings
 from bayeskit._conditionals.kernels.block_scores import add_scores
-from bayeskit._conditionals.multinomial import Multinomial, estimate_multinomial
+from bayeskit._conditionals.word_models import Multinomial, estimate_multinomial
 from bayeskit._data.encoded import Chunk
 from bayeskit._statistics.totals import Totals
 from bayeskit.typing import Floats

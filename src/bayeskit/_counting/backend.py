@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bayeskit._counting.backend_protocol import Backend
+from bayeskit._counting.cluster_tasks import reduce_on_dask, reduce_on_spark
 from bayeskit._counting.count_families import count_families, count_regressions
 from bayeskit._counting.count_grids import count_grids
 from bayeskit._counting.count_interactions import count_interactions, take_sample
@@ -19,11 +20,9 @@ from bayeskit._counting.count_scatter import count_coded_scatter, count_scatter
 from bayeskit._counting.count_tables import count_pairs, count_tables, count_triples
 from bayeskit._counting.count_totals import count_totals
 from bayeskit._counting.count_trees import count_trees
-from bayeskit._counting.dask_backend import reduce_on_dask
 from bayeskit._counting.database_backend import Database
 from bayeskit._counting.duckdb_backend import DuckDB
 from bayeskit._counting.partitions import Partitions
-from bayeskit._counting.spark_backend import reduce_on_spark
 from bayeskit._data.encode import encode, match_columns
 from bayeskit._data.encoded import CHUNK_ROWS, Chunk, EncodedTable
 from bayeskit._data.reading import Reading

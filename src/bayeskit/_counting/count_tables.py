@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from bayeskit._data.encoded import Chunk
 from bayeskit._numba import kernel
 from bayeskit._schema import Name, Schema
-from bayeskit._statistics.pairs import Pairs
-from bayeskit._statistics.tables import Tables
+from bayeskit._statistics.tables import Pairs, Tables
 from bayeskit._statistics.triples import Triples
 from bayeskit.typing import Floats
 

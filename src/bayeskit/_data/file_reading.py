@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit._data.file_options import MissingMarks
 from bayeskit._data.file_rows import FileRows
 from bayeskit._data.file_set import TableFiles
 from bayeskit._data.files import FIRST_ROWS
 from bayeskit._data.formats import Unsure
-from bayeskit._data.missing_marks import MissingMarks
 from bayeskit._data.suspect_columns import (
     FEWEST,
     ColumnScreening,

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from bayeskit._data.columns import CodedColumn, narrow, without_labels
 from bayeskit._data.encodings import GZIP_MAGIC, blocks, decoded, is_utf8, resolve, utf8_copy
+from bayeskit._data.file_options import MissingMarks
 from bayeskit._data.frames import factorize_arrow
-from bayeskit._data.missing_marks import MissingMarks
 from bayeskit._data.spelling import SPELLINGS, spelling_of
 from bayeskit._messages import Joined, Message
 from bayeskit.errors import ColumnError, DataError, SettingError, SourceNote

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit._conditionals.averaged import SuperParentAverage, check_memory, joint_mass
-from bayeskit._conditionals.child_gaussians import ChildGaussians
+from bayeskit._conditionals.cell_gaussian import ChildGaussians
 from bayeskit._conditionals.class_prior import ClassPrior, class_factors
 from bayeskit._conditionals.conditional import Conditional
 from bayeskit._conditionals.one_parent import OneParent
@@ -19,7 +19,7 @@ from bayeskit._counting.backend import count
 from bayeskit._data.encoded import Chunk
 from bayeskit._fitting.model import ModelForm, ModelSpec, class_prior_of, weighted_classes
 from bayeskit._fitting.naive import Naive, presence_conditionals
-from bayeskit._fitting.one_dependence import (
+from bayeskit._fitting.with_parents import (
     Constants,
     OneDependence,
     cell_gaussian,

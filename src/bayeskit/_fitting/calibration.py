@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.source import Source
 from bayeskit._fitting.fitted_state import FittedState
-from bayeskit._fitting.leave_one_out import LeaveOneOut, log_posterior
+from bayeskit._fitting.leave_one_out import LeaveOneOut, learned_chunks, log_posterior, spread
 from bayeskit._fitting.model import class_prior_of, weighted_classes
-from bayeskit._fitting.rows_again import learned_chunks, spread
 from bayeskit._messages import Joined, Message
 from bayeskit._numba import kernel
 from bayeskit._schema import Label

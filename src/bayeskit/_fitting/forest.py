@@ -18,8 +18,8 @@ from bayeskit._counting.count_trees import binned
 from bayeskit._data.encoded import Chunk
 from bayeskit._fitting.calibration import Temperature
 from bayeskit._fitting.grow_trees import Growth, Sample, bin_cuts, grow_trees
+from bayeskit._fitting.leave_one_out import spread
 from bayeskit._fitting.model import ModelForm, ModelSpec, estimate
-from bayeskit._fitting.rows_again import spread
 from bayeskit._schema import Schema, label_order
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.term import Pattern, Plan

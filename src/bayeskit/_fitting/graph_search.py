@@ -17,8 +17,8 @@ from bayeskit._data.source import Source
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.graph_network import state_labels
 from bayeskit._fitting.graphical import as_graph, class_node
+from bayeskit._fitting.leave_one_out import learned_chunks
 from bayeskit._fitting.long_runs import run_search
-from bayeskit._fitting.rows_again import learned_chunks
 from bayeskit._fitting.search.conditional_scores import ConditionalScores, Parents, naive_arcs, tan_arcs
 from bayeskit._fitting.search.node_columns import LARGEST, NodeColumns
 from bayeskit._fitting.search.search_network import METHODS as SEARCHES

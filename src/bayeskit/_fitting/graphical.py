@@ -19,8 +19,7 @@ from bayeskit._conditionals.tries import states_of_missing
 from bayeskit._fitting.graph_factors import GraphFactors
 from bayeskit._fitting.model import ModelForm, ModelSpec
 from bayeskit._fitting.naive import presence_conditionals
-from bayeskit._fitting.one_dependence import Constants
-from bayeskit._fitting.with_parents import settled_constants
+from bayeskit._fitting.with_parents import Constants, settled_constants
 from bayeskit._graphs.dag import Dag, topological_order
 from bayeskit._schema import Name, Schema, Variable
 from bayeskit._statistics.statistics import Statistics

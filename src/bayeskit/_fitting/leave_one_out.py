@@ -5,11 +5,13 @@ of count ratios, only the cells of the row change. So one pass over the rows is 
 
 .. math:: P_{-i}(x_j \mid c) = \frac{n(x_j, c) - w_i [c = c_i] + a}{n(c) - w_i [c = c_i] + \sum a}
 
-The schema, cut points, structure and back-off constants are kept fixed.
+The schema, cut points, structure and back-off constants are kept fixed. Counted rows are read again for it: all of
+them, or an evenly spaced selection.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +23,7 @@ from bayeskit._conditionals.class_prior import class_factors, log_normalise
 from bayeskit._counting.backend import count, in_order
 from bayeskit._data.class_labels import as_labels, batch_weights, encode_labels
 from bayeskit._data.encoded import Chunk, EncodedTable
-from bayeskit._data.source import Rows
+from bayeskit._data.source import Rows, Source
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import Model, ModelSpec, class_prior_of, estimate, weighted_classes
 from bayeskit._messages import Joined
@@ -286,3 +288,53 @@ def _same_states(a: Schema, b: Schema) -> bool:
     if a is b:
         return True
     return [v.states for v in (*a.categorical, a.target)] == [v.states for v in (*b.categorical, b.target)]
+
+
+def learned_chunks(fitted: FittedState, source: Source) -> Iterator[Chunk]:
+    """Yield the rows of a counted source as chunks, in the codes of its schema, without rows of weight 0."""
+    for rows in source:
+        yield from chunks_with_weight(encode_learned(fitted, fitted.schema, rows))
+
+
+def chunks_with_weight(encoded: EncodedTable) -> Iterator[Chunk]:
+    """Yield encoded rows as chunks, without rows of weight 0."""
+    for chunk in encoded.chunks():
+        if chunk.weights is not None and not (chunk.weights > 0.0).all():
+            chunk = chunk.take(np.flatnonzero(chunk.weights > 0.0))
+        if chunk.n_rows:
+            yield chunk
+
+
+def spread(
+    chunks: Iterable[Chunk], score: Callable[[Chunk], tuple[NDArray[Any], ...]], most: int
+) -> list[NDArray[Any]]:
+    """Score at most a given number of evenly spaced rows: every row, or every second, every fourth, …
+
+    Parameters
+    ----------
+    chunks : iterable of Chunk
+    score : callable
+        A function from a chunk to arrays, with one entry for each row.
+    most : int
+
+    Returns
+    -------
+    list of arrays, concatenated over all chunks
+    """
+    pieces: list[tuple[NDArray[Any], ...]] = []
+    held: list[NDArray[np.intp]] = []
+    seen, step = 0, 1
+    for chunk in chunks:
+        numbers = seen + np.arange(chunk.n_rows)
+        seen += chunk.n_rows
+        while sum(int((n % step == 0).sum()) for n in (*held, numbers)) > most:
+            step *= 2
+        chosen = np.flatnonzero(numbers % step == 0)
+        if len(chosen):
+            pieces.append(score(chunk.take(chosen)))
+            held.append(numbers[chosen])
+    kept = [n % step == 0 for n in held]
+    return [
+        np.concatenate([a[k] for a, k in zip(arrays, kept, strict=True)])
+        for arrays in zip(*pieces, strict=True)
+    ]

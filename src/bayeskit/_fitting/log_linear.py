@@ -28,9 +28,9 @@ from bayeskit._conditionals.log_linear_weights import (
 from bayeskit._counting.backend import count
 from bayeskit._counting.count_interactions import Axes, add_counts
 from bayeskit._data.encoded import Chunk
+from bayeskit._fitting.choose_cuts import Views, coarse_kinds, draw_views, kinds_of
 from bayeskit._fitting.long_runs import never
 from bayeskit._fitting.model import ModelForm, ModelSpec, class_prior_of, estimate, weighted_classes
-from bayeskit._fitting.views import Views, coarse_kinds, draw_views, kinds_of
 from bayeskit._numba import repeating
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.interactions import Interactions, axis_width

@@ -131,10 +131,10 @@ def _block(statistics: Statistics, spec: ModelSpec) -> Any:
 
         return estimate_complement(totals, spec.block_alpha, spec.block_norm)
     if spec.block_family == "bernoulli":
-        from bayeskit._conditionals.bernoulli_block import estimate_bernoulli_block
+        from bayeskit._conditionals.word_models import estimate_bernoulli_block
 
         return estimate_bernoulli_block(totals, spec.block_alpha, spec.block_above or 0.0)
-    from bayeskit._conditionals.multinomial import estimate_multinomial
+    from bayeskit._conditionals.word_models import estimate_multinomial
 
     return estimate_multinomial(totals, spec.block_alpha)
 

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from bayeskit._blas import one_blas_thread
 from bayeskit._data.class_labels import as_weights
 from bayeskit._mixtures.gaussian_fitting import GaussianFitting, with_weight
-from bayeskit._mixtures.mixture_em import warn_of_collapse
+from bayeskit._mixtures.mixture_em import mix_in, sums_of, warn_of_collapse
 from bayeskit._mixtures.numeric_rows import read_numbers
-from bayeskit._mixtures.online_em import mix_in, sums_of
 from bayeskit.errors import UsageError
 from bayeskit.typing import PathLike, Seed, TableLike, WeightsLike
 
@@ -173,7 +172,7 @@ class GaussianMixture(GaussianFitting):
     def partial_fit(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> Self:
         """Update the mixture with a batch by one step of online EM. The first batch is fitted as in ``fit``.
 
-        Steps become smaller with every batch, see :mod:`bayeskit._mixtures.online_em`. The likelihood may
+        Steps become smaller with every batch, see :mod:`bayeskit._mixtures.mixture_em`. The likelihood may
         decrease. The history, the bounds and the choice stay those of ``fit`` or of the first batch.
         """
         self._checked()

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayeskit._data.class_labels import as_weights
 from bayeskit._data.table import open_dense
 from bayeskit._mixtures.latent_fitting import LatentFitting
-from bayeskit._mixtures.online_em import step_size
+from bayeskit._mixtures.mixture_em import step_size
 from bayeskit.errors import UsageError
 from bayeskit.priors import Lidstone
 from bayeskit.typing import CategoricalFeatures, PathLike, Seed, TableLike, WeightsLike
@@ -172,7 +172,7 @@ class LatentClass(LatentFitting):
     def partial_fit(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> Self:
         """Update the model with a batch by one step of online EM. The first batch is fitted as in ``fit``.
 
-        Steps become smaller with every batch, see :mod:`bayeskit._mixtures.online_em`. New states are added.
+        Steps become smaller with every batch, see :mod:`bayeskit._mixtures.mixture_em`. New states are added.
         The likelihood may decrease. Components keep their numbers, and the history stays that of the first
         batch.
         """

@@ -18,7 +18,7 @@ from bayeskit._counting.backend import thread_count
 from bayeskit._display_table import MOST_ROWS, DisplayTable
 from bayeskit._fitting.em import EmResult, Problem, StoppingRule, run_em_from_starts
 from bayeskit._fitting.long_runs import progress_of
-from bayeskit._fitting.mixtures.components import Components
+from bayeskit._fitting.mixtures.components import Components, GaussianSums
 from bayeskit._messages import Joined, Message, listed
 from bayeskit._random_state import refused_random_state
 from bayeskit._report.summary_page import Summary, number, pairs_section, summary_words
@@ -314,3 +314,52 @@ def mixture_summary(mixture: Any, components: DisplayTable, weights: Sequence[fl
     title = words["title_mixture"].format(model=type(mixture).__name__, **sizes)
     shown = replace(components, title=words["components"], rows=components.rows[:MOST_ROWS])
     return Summary(title, (pairs_section(words["data"], facts), shown), tuple(warned), values, lang)
+
+
+# Any exponent above 1/2 and up to 1 converges; the smaller it is, the faster early batches fade.
+EXPONENT = 0.6
+
+
+def step_size(seen: float, batch: float) -> float:
+    r"""Return the step size of a batch, from the weight of the rows before it and its own weight.
+
+    Online EM takes one step for each batch, and reads no row twice:
+
+    .. math:: S \leftarrow (1 - \gamma)\, S + \gamma\, s, \qquad \gamma = (t + 2)^{-0.6}
+
+    with S the sums of the model and s the expected sums of the batch, both per row, and t the number of earlier
+    batches of this weight. The expectations of early batches used outdated parameters, so their weight decays.
+    The likelihood may decrease from one batch to the next.
+
+    References
+    ----------
+    Cappé, Moulines (2009), On-line expectation-maximization algorithm for latent data models. Liang, Klein (2009),
+    Online EM for unsupervised models.
+
+    Examples
+    --------
+
+    >>> round(step_size(200.0, 100.0), 4)
+    0.4353
+    """
+    return float((seen / batch + 2.0) ** -EXPONENT)
+
+
+def sums_of(components: Components, total: float, reg_covar: float) -> GaussianSums:
+    """Return the sums that would give these components as estimates, for a given number of rows."""
+    weight = total * components.weights
+    d = components.means.shape[1]
+    if components.matrices:
+        spread = components.full_covariances - reg_covar * np.eye(d)
+        second = weight[:, None, None] * spread
+    else:
+        second = weight[:, None] * (components.variances - reg_covar)
+    return GaussianSums(
+        components.means.copy(), weight, weight.copy(), np.zeros_like(components.means), second
+    )
+
+
+def mix_in(model: GaussianSums, seen: float, batch: GaussianSums, weight: float) -> GaussianSums:
+    """Return the sums of a model after a batch, as those of all rows so far."""
+    share, total = step_size(seen, weight), seen + weight
+    return model.scale((1.0 - share) * total / seen).merge(batch.scale(share * total / weight))

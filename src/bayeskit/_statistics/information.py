@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayeskit._schema import Schema
 from bayeskit._statistics.cell_moments import CellMoments
 from bayeskit._statistics.moments import Moments
-from bayeskit._statistics.pairs import Pairs
+from bayeskit._statistics.tables import Pairs
 from bayeskit.typing import Floats
 
 # The number of cells of a table of pairs to process at a time: a few MB of temporaries.

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from bayeskit._schema import Name, Schema
+from bayeskit._display_table import DisplayTable, as_html
+from bayeskit._schema import Name, Schema, Variable
 from bayeskit._statistics.cell_moments import CellMoments
 from bayeskit._statistics.families import Families
 from bayeskit._statistics.grids import Grids
 from bayeskit._statistics.interactions import Interactions
 from bayeskit._statistics.moments import Moments
-from bayeskit._statistics.pairs import Pairs
 from bayeskit._statistics.part import CellTable, Embedding, Part, cannot_widen, joined, never_counted
 from bayeskit._statistics.regression_families import RegressionFamilies
 from bayeskit._statistics.row_sample import RowSample
 from bayeskit._statistics.scatter import CodedScatter, Scatter
-from bayeskit._statistics.tables import Tables
+from bayeskit._statistics.tables import Pairs, Tables
 from bayeskit._statistics.term import PARTS, Plan, Term, register
 from bayeskit._statistics.totals import Totals
 from bayeskit._statistics.tree_counts import TreeCounts
 from bayeskit._statistics.triples import Triples
+from bayeskit._visible import shorter
 from bayeskit.errors import CannotCount, Incompatible
 from bayeskit.typing import Floats
 
@@ -221,8 +222,6 @@ class Statistics:
     __rmul__ = __mul__
 
     def _repr_html_(self) -> str:
-        from bayeskit._statistics.statistics_html import statistics_html
-
         return statistics_html(self)
 
     def pruned(self) -> Statistics:
@@ -251,3 +250,82 @@ def _merged(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
 def memory_of(plan: Plan, schema: Schema) -> int:
     """Return the bytes that the large parts of a plan will need for a schema."""
     return sum(PARTS[pattern.kind].memory(schema, pattern.attributes) for pattern in plan.patterns)
+
+
+# The maximum number of attributes to show. For the others, only their number is shown.
+MOST_ATTRIBUTES = 20
+MOST_STATES = 6
+MOST_CLASSES = 8
+
+Cells = tuple[str, str, list[str]]
+
+
+def statistics_html(statistics: Statistics) -> str:
+    """Return a table with a column for each class: its rows, the counts of states, mean ± deviation of numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayeskit._schema import Schema
+    >>> from bayeskit.statistics import Plan, Statistics
+    >>> schema = Schema((Variable("sky", "categorical", ("<sun>",)),), Variable("y", "categorical", ("go", "stay")))
+    >>> html = statistics_html(Statistics.zero(schema, Plan.naive(schema)))
+    >>> html[html.index("<tbody>") :]
+    '<tbody><tr><th>(rows)</th><th></th><td>0</td><td>0</td></tr><tr><th>sky</th><th>&lt;sun&gt;</th><td>0</td><td>0</td></tr></tbody></table>'
+    """
+    schema = statistics.schema
+    classes = schema.target.states[:MOST_CLASSES]
+    lines: list[Cells] = [("(rows)", "", _numbers(statistics.class_counts[: len(classes)].tolist()))]
+    for variable in schema.attributes[:MOST_ATTRIBUTES]:
+        for i, (state, cells) in enumerate(_lines(statistics, variable, len(classes))):
+            lines.append((shorter(variable.name) if i == 0 else "", state, cells))
+    notes = []
+    if (more := len(schema.attributes) - MOST_ATTRIBUTES) > 0:
+        notes.append(f"{more:,} more attribute{'' if more == 1 else 's'}")
+    if (more := schema.n_classes - len(classes)) > 0:
+        notes.append(f"{more:,} more class{'' if more == 1 else 'es'}")
+    header = tuple(shorter(text) for text in (schema.target.name, "", *classes))
+    rows = tuple((name, state, *cells) for name, state, cells in lines)
+    kinds = ", ".join(p.kind.replace("_", " ") for p in statistics.plan.patterns)
+    title = f"{statistics.total:,.10g} rows: {kinds}"
+    below = (f"… {', '.join(notes)} not shown.",) if notes else ()
+    return as_html(DisplayTable(title, header, rows, notes=below, names=2), whole=True)
+
+
+def _lines(statistics: Statistics, variable: Variable, k: int) -> Iterator[tuple[str, list[str]]]:
+    """Yield the lines of one attribute: a heading, and a cell for each class."""
+    schema, parts = statistics.schema, statistics.parts
+    if variable.kind == "categorical":
+        counts = statistics.table(variable.name)
+        for code, state in enumerate(variable.states[:MOST_STATES]):
+            yield shorter(state), _numbers(counts[code, :k].tolist())
+        if variable.size > MOST_STATES:
+            rest = counts[MOST_STATES:, :k].sum(axis=0)
+            yield f"… {variable.size - MOST_STATES:,} more", _numbers(rest.tolist())
+        # The spare cell after the last state.
+        j = [v.name for v in schema.categorical].index(variable.name)
+        missing = statistics.tables.counts[int(schema.offsets[j + 1]) - 1, :k]
+        if missing.any():
+            yield "(missing)", _numbers(missing.tolist())
+    elif variable.kind == "block":
+        sums = statistics.parts["totals"].arrays()["sums"] if "totals" in parts else None
+        texts = _numbers(sums[:k].sum(axis=1).tolist()) if sums is not None else [""] * k
+        yield f"sum of {variable.width:,} columns", texts
+    elif "moments" in parts:
+        j = schema.numeric_index[variable.name]
+        moments = statistics.moments
+        mean, deviation = moments.mean()[0][:k, j].tolist(), moments.deviation()[:k, j].tolist()
+        weight = moments.weight[:k, j].tolist()
+        yield (
+            "mean ± sd",
+            [
+                f"{m:.4g} ± {s:.3g}".replace("-", "−") if w > 0 else ""
+                for m, s, w in zip(mean, deviation, weight, strict=True)
+            ],
+        )
+    else:
+        yield "numbers", [""] * k
+
+
+def _numbers(values: list[float]) -> list[str]:
+    return [f"{value:,.6g}" for value in values]

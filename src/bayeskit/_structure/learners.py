@@ -14,8 +14,8 @@ import numpy as np
 from bayeskit._graphs.dag import Dag
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.information import class_information, pair_information
-from bayeskit._statistics.pairs import Pairs
 from bayeskit._statistics.statistics import Statistics
+from bayeskit._statistics.tables import Pairs
 from bayeskit._statistics.term import Plan
 from bayeskit.typing import Floats
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayeskit._fitting.mixtures.components import Components, factors
-from bayeskit._fitting.mixtures.gaussian_estimates import GaussianSums, estimate
+from bayeskit._fitting.mixtures.components import Components, GaussianSums, estimate, factors
 from bayeskit._fitting.mixtures.gaussian_expectation import MissingPatterns, expected_sums, log_joint_of
 from bayeskit.errors import DataError
 from bayeskit.typing import Floats

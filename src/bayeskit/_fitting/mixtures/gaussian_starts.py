@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayeskit._fitting.mixtures.components import Components, factors
-from bayeskit._fitting.mixtures.gaussian_estimates import GaussianSums, estimate
+from bayeskit._fitting.mixtures.components import Components, GaussianSums, estimate, factors
 from bayeskit._fitting.mixtures.gaussian_expectation import expected_sums, log_joint_of
 from bayeskit._fitting.mixtures.gaussian_problem import GaussianProblem
 from bayeskit._messages import Joined

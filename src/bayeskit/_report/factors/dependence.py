@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._conditionals.child_gaussians import ChildGaussians
+from bayeskit._conditionals.cell_gaussian import ChildGaussians
 from bayeskit._conditionals.one_parent import OneParent
 from bayeskit._conditionals.pair_cells import IMAGINARY
 from bayeskit._report.explanation import Attribute, OmittedAttribute, PageFactor

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayeskit._conditionals.child_gaussians import ChildGaussians
+from bayeskit._conditionals.cell_gaussian import ChildGaussians
 from bayeskit._conditionals.covariance import GaussianClasses
 from bayeskit._conditionals.density import Formula, Parameter
 from bayeskit._conditionals.family_tries import FamilyTries
