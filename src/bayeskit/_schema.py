@@ -367,6 +367,10 @@ class Schema:
     offsets: NDArray[np.uintp] = field(init=False, repr=False, compare=False)
     code_dtype: type[np.uint8] | type[np.uint32] = field(init=False, repr=False, compare=False)
     numeric_index: dict[Name, int] = field(init=False, repr=False, compare=False)
+    # The vocabulary of the text columns, or None without texts.
+    vocabulary: Vocabulary | None = field(init=False, repr=False, compare=False)
+    # The number of columns of a table that the attributes are read from.
+    n_columns: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         position: dict[Name, int] = {}
@@ -378,11 +382,18 @@ class Schema:
             twice = first_twice(v.name for v in self.attributes)
             raise ColumnError("Two columns are named {twice!r}. Rename one of them.", twice=twice)
         sizes = [variable.size for variable in of_kind["categorical"]]
+        block = next(iter(of_kind["block"]), None)
+        texts = None if block is None else block.vocabulary
+        n_columns = len(self.attributes)
+        if block is not None:
+            n_columns = block.width if texts is None else n_columns - 1 + len(texts.places)
         found = {
             "position": position,
             "categorical": tuple(of_kind["categorical"]),
             "numeric": tuple(of_kind["numeric"]),
-            "block": next(iter(of_kind["block"]), None),
+            "block": block,
+            "vocabulary": texts,
+            "n_columns": n_columns,
             "n_classes": self.target.size,
             "numeric_index": {variable.name: i for i, variable in enumerate(of_kind["numeric"])},
             "offsets": np.array([0, *accumulate(size + 1 for size in sizes)], dtype=np.uintp),
@@ -390,19 +401,6 @@ class Schema:
         }
         for name, value in found.items():
             object.__setattr__(self, name, value)
-
-    @property
-    def vocabulary(self) -> Vocabulary | None:
-        """The vocabulary of the text columns, or None without texts."""
-        return None if self.block is None else self.block.vocabulary
-
-    @property
-    def n_columns(self) -> int:
-        """The number of columns of a table that the attributes are read from."""
-        if self.block is None:
-            return len(self.attributes)
-        texts = self.block.vocabulary
-        return self.block.width if texts is None else len(self.attributes) - 1 + len(texts.places)
 
     def order_of(self, names: tuple[Name, ...]) -> tuple[Name, ...]:
         """Return the columns of a table in the order of the attributes. The block of texts is last."""

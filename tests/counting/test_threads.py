@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from bayeskit._counting import backend as threads
-from bayeskit._counting.backend import count_rows, in_order, thread_count
+from bayeskit._counting.backend import count_rows, in_order
 from bayeskit._data import encoded as encoded_module
 from bayeskit._data.encode import encode
+from bayeskit._data.source import thread_count
 from bayeskit._data.table import open_table
 from bayeskit.errors import SettingError
 from bayeskit.extending import Reading

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from bayeskit._classifiers.input_checks import refuse_sparse, require_y, warn_of_impossible
 from bayeskit._conditionals.class_prior import choose, log_normalise, normalise
-from bayeskit._counting.backend import thread_count
 from bayeskit._counting.cluster_tasks import map_on_dask, map_on_spark, select_on_spark
 from bayeskit._counting.partitions import Answer
 from bayeskit._data.encode import check_names
 from bayeskit._data.frames import cluster_of
-from bayeskit._data.source import Source, memory_in_bytes
+from bayeskit._data.source import Source, memory_in_bytes, thread_count
 from bayeskit._fitting.leave_one_out import encode_learned, left_out_joint, log_posterior
 from bayeskit._fitting.model import Model
 from bayeskit._schema import Schema

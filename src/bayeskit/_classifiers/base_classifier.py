@@ -503,9 +503,10 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
 
     # -- hooks ---------------------------------------------------------------------------------
 
+    @staticmethod
     @abstractmethod
-    def _open(self, X: TableLike) -> Table:
-        """Open rows in memory."""
+    def _open(X: TableLike) -> Table:
+        """Open rows in memory. It goes to the workers of a cluster, so it knows nothing that was learned."""
 
     def _open_row(self, row: RowLike) -> Table:
         """Open one row."""

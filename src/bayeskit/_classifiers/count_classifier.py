@@ -37,14 +37,12 @@ from bayeskit._classifiers.streams import (
     predict_proba_one,
     take_away,
 )
-from bayeskit._counting.backend import thread_count
 from bayeskit._data.database_url import DatabaseTable, names_database
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.file_options import MarksLike
-from bayeskit._data.frames import cluster_of
 from bayeskit._data.reading import Reading
-from bayeskit._data.source import Learned, Source, memory_in_bytes
-from bayeskit._data.table import Table, open_table
+from bayeskit._data.source import Learned, Source, memory_in_bytes, thread_count
+from bayeskit._data.table import open_table
 from bayeskit._fitting.calibration import check_method, from_held
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.lazy_state import Refresh
@@ -151,16 +149,12 @@ class CountClassifier(BaseClassifier):
         scores = LeaveOneOut(statistics, spec).scores(part, np.minimum(part.row_weights, 1.0))
         return log_posterior(*scores)
 
-    def _open(self, X: TableLike) -> Table:
-        """Open rows in memory."""
-        return open_table(X)
+    _open = staticmethod(open_table)
 
     def _source(self, X: RowSource, *given: Any, max_memory: int | str | None = None, **more: Any) -> Source:
         """Return the rows that a verb was given; what is in memory is opened as this classifier opens rows."""
-        # Workers get what opens rows, and nothing that was learned.
-        opener = self._open if cluster_of(X) is None else clone(self)._open
         limits = {"threads": thread_count(self.n_jobs), "max_memory": memory_in_bytes(max_memory)}
-        return replace(Source.given(X, *given, **{**limits, **more}), opener=opener)
+        return replace(Source.given(X, *given, **{**limits, **more}), opener=self._open)
 
     def _source_like(self, *given: Any) -> Source:
         """Return rows that are added or taken away; a file is read as the one that the model has learned."""

@@ -35,7 +35,7 @@ from bayeskit._io.trial import held_choice
 from bayeskit._random_state import generator_of, seed_of
 from bayeskit._report.row import one_row
 from bayeskit._report.tree_paths import TreePaths, tree_paths
-from bayeskit._schema import Label, Name, Schema, Variable
+from bayeskit._schema import Label, Name, Schema
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.tree_counts import Forest, TreeCounts, trees_of
 from bayeskit.errors import DataError, SettingError, SuspectResult
@@ -259,7 +259,7 @@ class CountForest(CountClassifier):
         source.need_many_passes(type(self).__name__)
         seen = FittedState(
             self._reading(), lambda schema: ModelSpec(Naive()), who=type(self).__name__,
-            target=Variable(source.class_name, "categorical"), warns=False, n_jobs=self.n_jobs,
+            target=source.class_variable, warns=False, n_jobs=self.n_jobs,
         )  # fmt: skip
         seen.absorb(source)
         rows = self._weighted(joined(learned_chunks(seen, source), MOST_ROWS), seen.schema)

@@ -23,7 +23,7 @@ from bayeskit._fitting.calibration import calibrate
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.lazy_state import LazyState, Refresh
 from bayeskit._fitting.model import ModelSpec
-from bayeskit._schema import Name, Schema, Variable
+from bayeskit._schema import Name, Schema
 from bayeskit.errors import BayeskitError, NeedsRows
 from bayeskit.typing import LabelsLike
 
@@ -45,7 +45,7 @@ def learn(
     keep = (keep,) if isinstance(keep, str) else keep
     while True:
         # What is found is told as a warning to whoever called the verb, so many calls above.
-        used = source if keep is None else source.examined(keep, model._reads_texts)
+        used = source.examined(keep, model._reads_texts) if keep is not None and source.in_files else source
         try:
             learn_from(used)
         except (BayeskitError, Unsure):
@@ -59,11 +59,12 @@ def learn(
 def fit_source(model: CountClassifier, source: Source) -> None:
     """Fit a model to a source, discarding any earlier fit."""
     backend = backend_of(source)
+    target = source.class_variable
     rows = _rows_for_choices(model, source, backend)
     labelled, unlabelled = parted(model, source) if model.semi_supervised else (source, None)
     rows = labelled if model.semi_supervised else rows
     with numbering(model, source) if model.semi_supervised else nullcontext(), holding(model, rows):
-        fitted = model._new_fitted(_target_of(source))
+        fitted = model._new_fitted(target)
         kept: list[EncodedTable] | None = None if unlabelled is None else []
         fitted.absorb(labelled, kept, read_here=backend is None)
         fitted.check_classes()
@@ -83,7 +84,7 @@ def fit_first(model: CountClassifier, source: Source, classes: LabelsLike | None
     """Begin a model with the first of several sources."""
     rows = _rows_for_choices(model, source, backend_of(source))
     with holding(model, rows):
-        fitted = model._new_fitted(announced(classes, _target_of(source).name))
+        fitted = model._new_fitted(announced(classes, source.class_name))
         fitted.absorb(source)
         _hold_by_counts(model, rows, fitted)
         _hold_calibration(model, rows, fitted)
@@ -96,7 +97,7 @@ def fit_first(model: CountClassifier, source: Source, classes: LabelsLike | None
 def follow_source(model: CountClassifier, source: Source, refresh: Refresh, max_memory: int) -> None:
     """Make a model lazy: what rows choose is chosen now, and everything else is counted when it is asked for."""
     rows = _rows_for_choices(model, source, backend_of(source))
-    target = _target_of(source)
+    target = source.class_variable
     with holding(model, rows):
         if model.calibration is not None or model._chooses_by_counts:
             judged = model._new_fitted(target)
@@ -119,16 +120,12 @@ def count_for(model: CountClassifier, source: Source, spec: Callable[[Schema], M
         model._reading(),
         spec,
         who=type(model).__name__,
-        target=_target_of(source),
+        target=source.class_variable,
         warns=False,
         n_jobs=model.n_jobs,
     )
     trial.absorb(source)
     return trial
-
-
-def _target_of(source: Source) -> Variable:
-    return Variable(source.class_name, "categorical")
 
 
 def _rows_for_choices(model: CountClassifier, source: Source, backend: Backend | None) -> Source:
@@ -176,5 +173,5 @@ def _hold_calibration(model: CountClassifier, source: Source, fitted: FittedStat
 
 def _hold_sample_note(model: CountClassifier, rows: Source) -> None:
     """Hold how many rows choices were made from, where these were not all."""
-    if rows.sample_note is not None:
+    if rows.in_partitions and rows.sample_note is not None:
         model._held = {**model._held, "chosen_from": rows.sample_note}

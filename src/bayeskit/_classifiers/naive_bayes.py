@@ -18,9 +18,9 @@ from bayeskit._data.source import Source
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import ModelSpec, RowChoice
 from bayeskit._fitting.naive import compare_families
-from bayeskit._schema import Kind, Label, Name, Schema, Variable
+from bayeskit._schema import Kind, Label, Name, Schema
 from bayeskit.errors import ColumnError, SettingError, UsageError
-from bayeskit.priors import AnyPrior, SmoothingLike, as_smoothing
+from bayeskit.priors import SmoothingLike, as_smoothing
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike, RowSource
 
 _KIND: dict[str, Kind] = {"table": "categorical", "bernoulli": "categorical"}
@@ -199,7 +199,7 @@ class NaiveBayes(CountClassifier):
             # Kernel densities need grids in addition to moments, so every family can be estimated from the counts.
             lambda schema: replace(self._spec(schema), numeric="kernel"),
             who=type(self).__name__,
-            target=Variable(source.class_name, "categorical"),
+            target=source.class_variable,
             warns=False,
         )
         trial.absorb(source)
@@ -255,11 +255,11 @@ class NaiveBayes(CountClassifier):
         )
 
     def _spec(self, schema: Schema) -> ModelSpec:
+        named = {n: f for n, f in self._named_families.items() if f in family_names()}
         smoothing = as_smoothing(self.smoothing)
         smoothing.check(schema)
         with_prior = smoothing.with_numeric_prior(schema) if self.numeric == "gaussian" else []
-        families = dict.fromkeys(with_prior, "student")
-        families |= {n: f for n, f in self._named_families.items() if f in family_names()}
+        families = {**dict.fromkeys(with_prior, "student"), **named}
         return ModelSpec(
             smoothing=smoothing,
             class_smoothing=smoothing.by_name.get(schema.target.name, smoothing.default),
@@ -268,7 +268,8 @@ class NaiveBayes(CountClassifier):
             unbiased=self.variance == "unbiased",
             families=families,
             numeric=self.numeric,
-            block_alpha=smoothing_alpha(smoothing.default),
+            # The pseudo-count per cell for families other than tables.
+            block_alpha=float(getattr(smoothing.default, "alpha", 1.0)),
             missing=self.missing,
             unseen=self.unseen,
         )
@@ -292,8 +293,3 @@ class NaiveBayes(CountClassifier):
             )
         for name, family in self._chosen_by_user.items():
             one_of(f"families[{name!r}]", family, (*family_names(), "bernoulli", "table"))
-
-
-def smoothing_alpha(prior: AnyPrior) -> float:
-    """The pseudo-count per cell for families other than tables."""
-    return float(getattr(prior, "alpha", 1.0))

@@ -24,7 +24,7 @@ from bayeskit._schema import Label, Name, Schema
 from bayeskit._words import ANALYZERS, MOST_UNITS, WEIGHTINGS, Splitting, Vocabulary, shown_word
 from bayeskit.errors import DataTypeError, SettingError
 from bayeskit.priors import LARGEST, SmoothingLike, as_smoothing
-from bayeskit.typing import RowLike, RowSource, TableLike
+from bayeskit.typing import RowLike, RowSource
 
 _WEIGHTS = ("multinomial", "complement", "columns")
 
@@ -165,8 +165,7 @@ class TextBayes(CountClassifier):
 
     # -- hooks ---------------------------------------------------------------------------------
 
-    def _open(self, X: TableLike) -> Table:
-        return open_texts(X)
+    _open = staticmethod(open_texts)
 
     def _open_row(self, row: RowLike) -> Table:
         return open_texts([row]) if isinstance(row, (str, bytes)) else one_row(row)

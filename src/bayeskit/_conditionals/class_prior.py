@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from bayeskit._numba import kernel
 from bayeskit._schema import Variable
 from bayeskit.errors import SettingError
-from bayeskit.priors import Prior
 from bayeskit.typing import ClassPriorLike, ClassWeight, Floats
 
 
@@ -128,9 +127,9 @@ class ClassPrior:
             return np.log(np.where(total > 0, left / total, 1.0 / max(len(self.counts), 1)))
 
 
-def estimate_class_prior(counts: Floats, target: Variable, prior: Prior) -> Floats:
-    r"""Return P(c) = (n(c) + a)/(N + Σa). Without rows and without a prior, P(c) is uniform."""
-    smoothed = counts + prior.cells(target, 1)
+def estimate_class_prior(counts: Floats, mass: Floats) -> Floats:
+    r"""Return P(c) = (n(c) + a)/(N + Σa) with imaginary counts a. Without rows and without these, P(c) is uniform."""
+    smoothed = counts + mass
     total = smoothed.sum()
     if total <= 0:
         return np.full(len(counts), 1.0 / max(len(counts), 1))

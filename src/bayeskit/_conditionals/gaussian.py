@@ -461,7 +461,8 @@ def estimate_gaussian(
         absolute_floor = float(floor_share * pooled.variance().max(initial=0.0))
     moments = moments.rescaled(pooled.exponent)
     absent = moments.weight <= 0.0
-    mean, mean_low = (np.where(absent, b, a) for a, b in zip(moments.mean(), pooled.mean(), strict=True))
+    (high, low), (pooled_high, pooled_low) = moments.mean(), pooled.mean()
+    mean, mean_low = np.where(absent, pooled_high, high), np.where(absent, pooled_low, low)
     overall = pooled.scaled_variance()
     variance = moments.scaled_variance(unbiased)
     unknown = moments.weight <= ONE_ROW if unbiased else absent

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from operator import index
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,7 +25,7 @@ from bayeskit._counting.partitions import Partitions
 from bayeskit._data.encode import encode, match_columns
 from bayeskit._data.encoded import CHUNK_ROWS, Chunk, EncodedTable
 from bayeskit._data.reading import Reading
-from bayeskit._data.source import Rows, Source
+from bayeskit._data.source import Rows, Source, thread_count
 from bayeskit._schema import Schema, Variable
 from bayeskit._statistics.statistics import Statistics, memory_of
 from bayeskit._statistics.term import Pattern, Plan
@@ -68,23 +67,6 @@ T = TypeVar("T")
 _FREE_BYTES = 2**25
 
 _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
-
-
-def thread_count(n_jobs: int | None) -> int:
-    """Read ``n_jobs``: None is one thread, −1 all, −2 all but one.
-
-    >>> thread_count(None), thread_count(3)
-    (1, 3)
-    """
-    if n_jobs is None:
-        return 1
-    try:
-        wanted = index(n_jobs)
-    except TypeError:
-        wanted = 0
-    if wanted == 0:
-        raise SettingError("n_jobs is {n_jobs!r}; use a number of threads, or −1 for all.", n_jobs=n_jobs)
-    return wanted if wanted > 0 else max(1, (os.cpu_count() or 1) + 1 + wanted)
 
 
 def _pool(n_threads: int) -> ThreadPoolExecutor:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from bayeskit._data.frames import cluster_of, is_relation, lazy_pieces, names_fi
 from bayeskit._data.row_progress import with_progress
 from bayeskit._data.table import Table, open_table
 from bayeskit._messages import Joined
-from bayeskit._schema import UNNAMED, Name
+from bayeskit._schema import UNNAMED, Name, Variable
 from bayeskit.errors import (
     ColumnError,
     DataError,
@@ -157,6 +158,23 @@ def memory_in_bytes(memory: int | str | None, what: str = "max_memory") -> int |
     return amount
 
 
+def thread_count(n_jobs: int | None) -> int:
+    """Read ``n_jobs``: None is one thread, −1 all, −2 all but one.
+
+    >>> thread_count(None), thread_count(3)
+    (1, 3)
+    """
+    if n_jobs is None:
+        return 1
+    try:
+        wanted = index(n_jobs)
+    except TypeError:
+        wanted = 0
+    if wanted == 0:
+        raise SettingError("n_jobs is {n_jobs!r}; use a number of threads, or −1 for all.", n_jobs=n_jobs)
+    return wanted if wanted > 0 else max(1, (os.cpu_count() or 1) + 1 + wanted)
+
+
 @dataclass(frozen=True)
 class Source:
     """Rows from anywhere, as an iterator of :class:`Rows`.
@@ -182,6 +200,11 @@ class Source:
     opener: Callable[[Any], Table] = open_table
     threshold: float | None = None
     options: FileOptions = field(default_factory=FileOptions)
+    # Whether the data are paths of files; rows, all at once; rows on workers, counted there, and read here where
+    # counts are not enough.
+    in_files: bool = field(init=False, repr=False, compare=False)
+    in_memory: bool = field(init=False, repr=False, compare=False)
+    in_partitions: bool = field(init=False, repr=False, compare=False)
 
     @classmethod
     def given(
@@ -220,6 +243,10 @@ class Source:
         if pieces is not None:
             held = Batches(pieces) if cluster is None else ClusterFrame(self.data, pieces, cluster)
             object.__setattr__(self, "data", held)
+        in_files = names_files(self.data)
+        object.__setattr__(self, "in_files", in_files)
+        object.__setattr__(self, "in_memory", not (in_files or isinstance(self.data, (Batches, Iterator))))
+        object.__setattr__(self, "in_partitions", isinstance(self.data, ClusterFrame))
 
     def _refuse_beside(self, cluster: str) -> None:
         """Raise an error for labels or weights beside a frame in partitions: there is nothing to match rows by."""
@@ -242,10 +269,15 @@ class Source:
         """The name of the class: that of the target column, of a Series of labels, or "y"."""
         return self.target if self.target is not None else name_of_labels(self.y, self.data)
 
+    @property
+    def class_variable(self) -> Variable:
+        """The class, before any of its states is known."""
+        return Variable(self.class_name, "categorical")
+
     def learned_now(self) -> Learned:
         """Return a note for the model: these rows, by the name of their file or the kind of what holds them, now."""
         called = type(self.data).__name__
-        if names_files(self.data):
+        if self.in_files:
             called = os.path.basename(self.data) if isinstance(self.data, str) else self._called
         return Learned(called, datetime.now())
 
@@ -254,18 +286,9 @@ class Source:
         return isinstance(self.data, Iterator)
 
     @property
-    def in_partitions(self) -> bool:
-        """Whether rows are on workers, counted there, and read here where counts are not enough."""
-        return isinstance(self.data, ClusterFrame)
-
-    @property
     def sample_note(self) -> Mapping[str, int] | None:
         """How many rows of how many were drawn, where iterating gives a sample of the rows."""
         return self.data.note if isinstance(self.data, ClusterFrame) else None
-
-    @property
-    def in_memory(self) -> bool:
-        return not (names_files(self.data) or isinstance(self.data, (Batches, Iterator)))
 
     def need_many_passes(self, who: str) -> None:
         """Raise an error for a source that can be read only once."""
@@ -312,7 +335,7 @@ class Source:
         return self.data.n_rows if isinstance(self.data, Batches) else None
 
     def _all(self) -> Iterator[Rows]:
-        if names_files(self.data):
+        if self.in_files:
             yield from self._from_file()
         elif isinstance(self.data, (Batches, Iterator)):
             if self.y is not None:
@@ -360,7 +383,7 @@ class Source:
     def sure(self) -> bool:
         """Whether nothing is read on the promise of the first rows alone."""
         known = "_files" in self.__dict__ and self._files.sure
-        return known or not (self.options.quick and names_files(self.data))
+        return known or not (self.options.quick and self.in_files)
 
     def surveyed(self) -> Source:
         """Return the same rows, read with care.
@@ -379,7 +402,7 @@ class Source:
         A file is looked at before anything is learned from it (`bayeskit._data.file_reading.screen_file`); what was
         found is said by warnings. Rows of any other kind stay as they are, and so do columns that are named.
         """
-        if not names_files(self.data) or self.target is None or self.reading is not None:
+        if not self.in_files or self.target is None or self.reading is not None:
             return self
         from bayeskit._data.file_reading import screen_file
         from bayeskit._data.file_rows import FileRows
@@ -451,7 +474,7 @@ class Source:
         """Return the attribute columns: the requested ones, or all, without the target and the weights."""
         keep = list(names) if self.columns is None else list(self.columns)
         for name in [*keep, *(self.exclude or ())]:
-            if name not in names and not (names_files(self.data) or self.data is None):
+            if name not in names and not (self.in_files or self.data is None):
                 raise ColumnError(
                     "There is no column {name!r}. The columns are {names}.",
                     name=name,

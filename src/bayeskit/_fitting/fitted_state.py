@@ -185,7 +185,11 @@ class FittedState:
             self.shapes = shapes_of(encoded.schema.numeric_index, looked_at)
         if first and self.warns:
             known = self.tally.statistics.schema
-            warn_of_identifiers(rows.table.select(known.order_of(rows.table.names)), known)
+            # Columns of text are read as one block, which is the last attribute.
+            table = rows.table
+            warn_of_identifiers(
+                table if known.vocabulary is None else table.select(known.order_of(table.names)), known
+            )
         return encoded
 
     def specify(self) -> None:

@@ -205,5 +205,5 @@ def class_prior_of(statistics: Statistics, spec: ModelSpec) -> ClassPrior:
     counts, target = statistics.class_counts, statistics.schema.target
     if spec.class_prior is not None:
         return ClassPrior(given_class_prior(spec.class_prior, target), counts, None)
-    share = estimate_class_prior(counts, target, spec.class_smoothing)
-    return ClassPrior(share, counts, spec.class_smoothing.cells(target, 1))
+    mass = spec.class_smoothing.cells(target, 1)
+    return ClassPrior(estimate_class_prior(counts, mass), counts, mass)

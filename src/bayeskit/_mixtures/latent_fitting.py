@@ -19,10 +19,10 @@ from bayeskit._classifiers.naive_bayes import check_bernoulli, kinds_of_families
 from bayeskit._classifiers.notebook import html_repr, mimebundle
 from bayeskit._classifiers.sample_rows import sample_rows
 from bayeskit._conditionals.density import family_names, family_of
-from bayeskit._counting.backend import thread_count
 from bayeskit._data.class_labels import as_weights
 from bayeskit._data.encode import encode
 from bayeskit._data.reading import Reading
+from bayeskit._data.source import thread_count
 from bayeskit._data.table import Table, open_dense
 from bayeskit._fitting.em import EmResult
 from bayeskit._fitting.mixtures.latent_fit import LatentFit, check_shares, random_starts, shares_start

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from bayeskit._classifiers.summary import changed_parameters
-from bayeskit._counting.backend import thread_count
+from bayeskit._data.source import thread_count
 from bayeskit._display_table import MOST_ROWS, DisplayTable
 from bayeskit._fitting.em import EmResult, Problem, StoppingRule, run_em_from_starts
 from bayeskit._fitting.long_runs import progress_of

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayeskit._counting.backend import thread_count
 from bayeskit._data.class_labels import as_weights
+from bayeskit._data.source import thread_count
 from bayeskit._data.table import open_table
 from bayeskit._fitting.em import EmResult, StoppingRule, run_em_from_starts
 from bayeskit._fitting.long_runs import progress_of

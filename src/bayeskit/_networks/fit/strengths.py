@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayeskit._counting.backend import thread_count
 from bayeskit._data.native_frames import to_native
+from bayeskit._data.source import thread_count
 from bayeskit._fitting.long_runs import progress_of
 from bayeskit._fitting.search.node_columns import NodeColumns
 from bayeskit._fitting.search.search_network import SearchSettings, search_network
