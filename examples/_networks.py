@@ -1,8 +1,7 @@
 """Networks in the worked cases: their names in the language of the story, and drawings under one heading."""
 
-from bayeskit._report.charts.axis import LEFT, WIDTH, moved
+from bayeskit._report.charts.axis import LEFT, WIDTH, heading, moved
 from bayeskit._report.charts.chart import ChartPicture
-from bayeskit._report.charts.legend import heading
 from bayeskit._report.scene import Group, Scene, Words
 
 LAWN = {"rain": "下雨", "sprinkler": "洒水器", "joe": "邻家草地湿", "wet": "自家草地湿"}

@@ -11,7 +11,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from bayeskit import datasets
-from bayeskit._cli.help_text import paragraphs
+from bayeskit._cli.error_exits import paragraphs
 from bayeskit._cli.main import app
 from refusals import unnamed
 

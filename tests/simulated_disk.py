@@ -22,7 +22,7 @@ class File:
 
 
 class SimulatedDisk:
-    """Files as ``_io/disk_files.py: Files`` describes them.
+    """Files as ``_io/replacing.py: Files`` describes them.
 
     Names that were made, changed or removed are on disk once their directory was synced, data once their file was.
     ``fail`` is called before each request with its number and its name, and may raise.

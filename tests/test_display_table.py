@@ -28,11 +28,11 @@ from bayeskit._display_table import (
     text_lines,
 )
 from bayeskit._markup import BREAK, Html, document, filled, join, paragraphs, tag, text
-from bayeskit._report.latex.latex_page import as_latex
+from bayeskit._report.latex_page import as_latex
 
 SOURCE = Path(bayeskit.__file__).parent
 # Where tags are written: HTML, SVG, and the formats of networks that are XML.
-MAKERS = {"_markup.py", "_report/drawing/svg.py"}
+MAKERS = {"_markup.py", "_report/scene.py"}
 NAMES = (
     "a b body br caption code desc details div g h1 h2 h3 head html i li line meta ol p path pre rect small span style "
     "summary sup svg table tbody td text th thead title tr"

@@ -109,7 +109,7 @@ _CHINESE = {
             "network_pages",
         )
     ),
-    "_report/charts/legend.py",
+    "_report/charts/axis.py",
 }
 
 

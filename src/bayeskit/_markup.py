@@ -1,7 +1,7 @@
 """HTML elements and documents, with all text escaped.
 
 Generated elements are `Html`. Any other text is escaped when it is inserted, so nothing is escaped twice or forgotten.
-Pictures are SVG and have their own writer (``_report/drawing/svg.py``).
+Pictures are SVG and have their own writer (``_report/scene.py``).
 """
 
 from __future__ import annotations

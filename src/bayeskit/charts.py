@@ -24,7 +24,7 @@ _HOMES = {
     "Waterfall": "bayeskit._report.charts.waterfall",
     "RankingCurve": "bayeskit._report.charts.ranking_curves",
     "cost_curve": "bayeskit._report.charts.decision_curves",
-    "curve_picture": "bayeskit._report.mixtures.component_chart",
+    "curve_picture": "bayeskit._report.mixture_report",
     "lift_curve": "bayeskit._report.charts.ranking_curves",
     "precision_recall_curve": "bayeskit._report.charts.ranking_curves",
     "reject_curve": "bayeskit._report.charts.decision_curves",
@@ -76,6 +76,6 @@ if TYPE_CHECKING:
     from bayeskit._report.charts.regions import Regions
     from bayeskit._report.charts.reliability_chart import Reliability, reliability
     from bayeskit._report.charts.waterfall import Waterfall
-    from bayeskit._report.mixtures.component_chart import curve_picture
+    from bayeskit._report.mixture_report import curve_picture
 
 __getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -12,10 +12,10 @@ from bayeskit._on_demand import on_demand
 
 # Name → module, imported on demand.
 _HOMES = {
-    "BayesRisk": "bayeskit._decision.risk",
+    "BayesRisk": "bayeskit._decision.choice",
     "Decision": "bayeskit._decision.choice",
     "Posterior": "bayeskit._decision.posterior",
-    "bayes_risk": "bayeskit._decision.risk",
+    "bayes_risk": "bayeskit._decision.choice",
     "bayes_rule": "bayeskit._decision.posterior",
     "conditional_risk": "bayeskit._decision.choice",
     "decide": "bayeskit._decision.choice",
@@ -32,8 +32,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from bayeskit._decision.choice import Decision, conditional_risk, decide
+    from bayeskit._decision.choice import BayesRisk, Decision, bayes_risk, conditional_risk, decide
     from bayeskit._decision.posterior import Posterior, bayes_rule
-    from bayeskit._decision.risk import BayesRisk, bayes_risk
 
 __getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -11,7 +11,7 @@ _HOMES = {
     "Contributions": "bayeskit._report.contributions",
     "Explanation": "bayeskit._report.explanation",
     "InformationTable": "bayeskit._report.information_table",
-    "NetworkExplanation": "bayeskit._report.networks.network_explanation",
+    "NetworkExplanation": "bayeskit._report.network_explanation",
     "Novelty": "bayeskit._report.novelty_report",
     "OmittedAttribute": "bayeskit._report.explanation",
     "PageFactor": "bayeskit._report.explanation",
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from bayeskit._report.factors.arithmetic import explain
     from bayeskit._report.factors.average import Average, SuperParent
     from bayeskit._report.information_table import InformationTable, information, pairs
-    from bayeskit._report.networks.network_explanation import NetworkExplanation
+    from bayeskit._report.network_explanation import NetworkExplanation
     from bayeskit._report.novelty_report import Novelty
     from bayeskit._report.picture import Picture
     from bayeskit._report.posterior_interval import PosteriorInterval

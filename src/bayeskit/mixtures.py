@@ -8,7 +8,7 @@ from bayeskit._on_demand import on_demand
 _HOMES = {
     "AcceleratedProblem": "bayeskit._fitting.em",
     "Candidate": "bayeskit._mixtures.component_choice",
-    "ClassProfiles": "bayeskit._report.mixtures.class_profiles",
+    "ClassProfiles": "bayeskit._report.mixture_report",
     "ComponentChoice": "bayeskit._mixtures.component_choice",
     "ComponentTable": "bayeskit._mixtures.gaussian_fitting",
     "EmResult": "bayeskit._fitting.em",
@@ -56,6 +56,6 @@ if TYPE_CHECKING:
     from bayeskit._mixtures.label_matching import Matching, match_labels
     from bayeskit._mixtures.latent_class import LatentClass
     from bayeskit._mixtures.mixture_em import MixtureNotConverged
-    from bayeskit._report.mixtures.class_profiles import ClassProfiles
+    from bayeskit._report.mixture_report import ClassProfiles
 
 __getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -17,7 +17,7 @@ _HOMES = {
     "LinearGaussian": "bayeskit._graphs.distributions",
     "MarkovNetwork": "bayeskit._networks.markov_network",
     "MostProbable": "bayeskit._networks.discrete_adapter",
-    "NetworkComparison": "bayeskit._report.networks.network_comparison",
+    "NetworkComparison": "bayeskit._report.network_comparison",
     "NodeInformation": "bayeskit._networks.analysis.measures",
     "NodeInformationTable": "bayeskit._networks.analysis.measures",
     "NoisyMax": "bayeskit._graphs.distributions",
@@ -100,6 +100,6 @@ if TYPE_CHECKING:
     from bayeskit._networks.markov_network import MarkovNetwork
     from bayeskit._networks.network_io import read_network
     from bayeskit._networks.network_structure import Independence
-    from bayeskit._report.networks.network_comparison import NetworkComparison
+    from bayeskit._report.network_comparison import NetworkComparison
 
 __getattr__, __dir__ = on_demand(__name__, _HOMES)

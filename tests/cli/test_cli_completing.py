@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from bayeskit._cli.commands.network.learn import METHODS
+from bayeskit._cli.commands.network_learn import METHODS
 from bayeskit._cli.completion import header, mend
 from bayeskit._cli.demos import NAMES
 from bayeskit._cli.main import app

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from bayeskit import read_network
-from bayeskit._cli.bayes_rule import by_hand, widths_of
+from bayeskit._cli.commands.bayes import by_hand, widths_of
 from bayeskit.networks import wet_grass
 from cli_run import done, refused, write_table
 

@@ -28,8 +28,8 @@ from sklearn.svm import SVC
 
 import bayeskit
 from bayeskit import TAN, NaiveBayes, compare
-from bayeskit._comparison.column_profiling import profiles
 from bayeskit._comparison.comparison_run import ComparisonRun
+from bayeskit._comparison.report_data import profiles
 from bayeskit.comparison import Comparison
 from bayeskit.errors import (
     BayeskitError,

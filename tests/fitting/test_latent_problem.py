@@ -23,7 +23,7 @@ from bayeskit._fitting.mixtures.latent_fit import random_starts, shares_start
 from bayeskit._fitting.mixtures.latent_model import by_weight, n_parameters, permuted
 from bayeskit._fitting.mixtures.latent_problem import LatentProblem
 from bayeskit._fitting.mixtures.latent_rows import hidden_class, latent_rows
-from bayeskit._report.mixtures.class_profiles import MISSING, class_profiles
+from bayeskit._report.mixture_report import MISSING, class_profiles
 from bayeskit.errors import DataError, InfiniteValue
 from bayeskit.extending import Model, ModelSpec, Reading
 from bayeskit.mixtures import StoppingRule

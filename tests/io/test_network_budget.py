@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit import read_network
-from bayeskit._io.networks import budget as module
-from bayeskit._io.networks.budget import Budget
+from bayeskit._io.networks import assembly as module
+from bayeskit._io.networks.assembly import Budget
 from bayeskit._io.networks.registry import FORMATS, read_model
 from bayeskit.errors import ModelFormatError, SettingError
 from bayeskit.networks import Deterministic

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from bayeskit._graphs.network import Network, Node, discrete
 from bayeskit._io.networks import raw
-from bayeskit._io.networks.assembly import assembled, require_discrete
-from bayeskit._io.networks.budget import Budget
-from bayeskit._io.networks.flat_table import checked_table
+from bayeskit._io.networks.assembly import Budget, assembled, checked_table, require_discrete
 from bayeskit._io.networks.mangling import IDENTIFIER, QUOTED, add_note, mangled, quoted, unquoted
 from bayeskit.errors import DataTypeError, ModelFormatError, SettingError
 from bayeskit.networks import Table

@@ -13,7 +13,7 @@ from sklearn.mixture import GaussianMixture as Peer
 from bayeskit import GaussianMixture, LatentClass
 from bayeskit._mixtures import component_choice
 from bayeskit._mixtures.component_choice import candidate, choose
-from bayeskit._report.mixtures.component_chart import component_chart
+from bayeskit._report.mixture_report import component_chart
 from bayeskit.errors import DataError, SettingError, SuspectResult
 from bayeskit.mixtures import Candidate, ComponentChoice
 from refusals import refuses, warns_of

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from bayeskit import BayesianNetwork, learn_network
 from bayeskit._graphs.dag import Dag
-from bayeskit._report.drawing.comparison_scene import comparison_scene
-from bayeskit._report.networks.network_comparison import compare_graphs
+from bayeskit._report.network_comparison import compare_graphs, comparison_scene
 from bayeskit._report.scene import Line, Rectangle
 from bayeskit.errors import DataTypeError, Incompatible, SettingError
 from bayeskit.networks import compare_networks, cpdag, plot_comparison, score, shd, wet_grass

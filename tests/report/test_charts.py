@@ -18,8 +18,8 @@ from sklearn.calibration import calibration_curve
 
 from bayeskit import AODE, KDB, TAN, BayesNetClassifier, BernoulliNB, GaussianMixture, GaussianNB, NaiveBayes
 from bayeskit._report import picture as pictures
-from bayeskit._report.charts.legend import CHART_STYLES, wrapped
-from bayeskit._report.mixtures.component_chart import component_chart
+from bayeskit._report.charts.axis import CHART_STYLES, wrapped
+from bayeskit._report.mixture_report import component_chart
 from bayeskit._report.scene import STYLES, Words, text_width
 from bayeskit.charts import (
     cost_curve,
@@ -336,7 +336,7 @@ def enclosed(lines):
 
 
 def test_borders_of_regions_are_smooth():
-    from bayeskit._report.charts.contours import loops
+    from bayeskit._report.charts.regions import loops
 
     side = np.linspace(-2.0, 2.0, 81)
     radius = np.hypot(*np.meshgrid(side, side))

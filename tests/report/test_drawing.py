@@ -16,7 +16,7 @@ import pytest
 from bayeskit._graphs.network import Network, Node, continuous, discrete
 from bayeskit._networks import drawing
 from bayeskit._networks.discrete_adapter import DerivedCache
-from bayeskit._report.networks.network_html import MOST_NODES, network_html
+from bayeskit._report.drawing.network_scene import MOST_NODES, network_html
 from bayeskit.errors import SettingError, SuspectResult, TooLarge, UnseenState, UsageError
 from bayeskit.explanations import Picture
 from bayeskit.networks import Deterministic, LinearGaussian, NoisyMax, Not, Table

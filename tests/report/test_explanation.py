@@ -30,7 +30,7 @@ from bayeskit import (
 )
 from bayeskit._display_table import as_rich, as_text, display_width
 from bayeskit._report.fractions import fraction, magnitude, number, share
-from bayeskit._report.latex.latex_math import as_math
+from bayeskit._report.latex_text import as_math
 from bayeskit._report.page import page_of
 from bayeskit.errors import DataError, SettingError, SuspectResult, UnseenState
 from bayeskit.explanations import Explanation, one_row

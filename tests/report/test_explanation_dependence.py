@@ -21,7 +21,7 @@ from bayeskit import AODE, KDB, SPODE, TAN, AnDE, datasets
 from bayeskit._conditionals.one_parent import OneParent
 from bayeskit._display_table import as_text
 from bayeskit._report.factors import average_items as averaged_report
-from bayeskit._report.factors.cell_shares import pair_shares
+from bayeskit._report.factors.dependence import pair_shares
 from bayeskit._report.page import page_of
 from bayeskit.errors import SuspectResult
 from bayeskit.explanations import Attribute, Explanation, PageFactor, explain, one_row

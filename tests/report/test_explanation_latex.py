@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from bayeskit import AODE, KDB, SPODE, TAN, NaiveBayes, WeightedNB, datasets
-from bayeskit._report.latex.latex_math import as_math
-from bayeskit._report.latex.latex_page import escaped
+from bayeskit._report.latex_page import escaped
+from bayeskit._report.latex_text import as_math
 from bayeskit._report.page import page_of
 from bayeskit.decision import decide
 from bayeskit.priors import BackOff

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bayeskit import GaussianMixture
 from bayeskit._report.charts.axis import around, room_for, spread, ticks_of
-from bayeskit._report.mixtures.mixture_picture import MOST_ROWS, _ellipse, mixture_picture
+from bayeskit._report.mixture_report import MOST_ROWS, _ellipse, mixture_picture
 from bayeskit._report.scene import Line, Rectangle, text_width
 from bayeskit.charts import curve_picture
 from bayeskit.errors import BayeskitError, DataError, SettingError
@@ -54,7 +54,7 @@ def test_every_end_of_a_curve_lies_on_the_ellipse(seed, radius):
 
 
 def test_the_rings_hold_half_and_nineteen_of_twenty():
-    from bayeskit._report.mixtures.mixture_picture import HALF, MOST
+    from bayeskit._report.mixture_report import HALF, MOST
 
     rows = np.random.default_rng(1).normal(size=(200_000, 2))
     inside = (rows**2).sum(axis=1)

@@ -12,8 +12,8 @@ import pytest
 
 from bayeskit import BayesianNetwork, BayesNetClassifier, MarkovNetwork, datasets
 from bayeskit._report.fractions import exact, exact_text, from_log
-from bayeskit._report.latex.latex_text import escaped
-from bayeskit._report.networks.network_pages import pages_of
+from bayeskit._report.latex_text import escaped
+from bayeskit._report.network_explanation import pages_of
 from bayeskit.errors import ImpossibleEvidence, SettingError
 from bayeskit.explanations import NetworkExplanation
 from bayeskit.networks import Not, wet_grass

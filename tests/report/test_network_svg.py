@@ -13,10 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit._graphs.network import Network, Node, continuous, discrete
-from bayeskit._report.drawing.network_scene import network_scene
-from bayeskit._report.drawing.node_card import MOST_STATES, PERCENT, card_of, percent
-from bayeskit._report.drawing.svg import ROOT, as_svg, number, stylesheet
-from bayeskit._report.scene import STYLES, Rectangle, Words, shortened, text_width, xml
+from bayeskit._report.drawing.network_scene import MOST_STATES, PERCENT, card_of, network_scene, percent
+from bayeskit._report.scene import (
+    ROOT,
+    STYLES,
+    Rectangle,
+    Words,
+    as_svg,
+    number,
+    shortened,
+    stylesheet,
+    text_width,
+    xml,
+)
 from network_twin import random_network
 
 SVG = "{http://www.w3.org/2000/svg}"

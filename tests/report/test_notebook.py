@@ -33,7 +33,7 @@ from bayeskit._data.files import FileSource
 from bayeskit._markup import plain
 from bayeskit._messages import Joined, Message
 from bayeskit._report.comparison_report.comparison import JudgedRows, Measure, Table
-from bayeskit._report.mixtures.class_profiles import Profile
+from bayeskit._report.mixture_report import Profile
 from bayeskit._visible import visible
 from bayeskit.comparison import Comparison, ModelStanding
 from bayeskit.decision import bayes_risk, bayes_rule, decide

@@ -23,8 +23,7 @@ from bayeskit import (
     TextBayes,
     load,
 )
-from bayeskit._web.application import Access, Application, Limits
-from bayeskit._web.openapi import MOST_STATES
+from bayeskit._web.application import MOST_STATES, Access, Application, Limits
 from bayeskit._web.served_model import ModelFile
 from bayeskit.decision import decide
 from bayeskit.errors import DataError, SettingError

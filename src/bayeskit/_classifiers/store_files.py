@@ -24,7 +24,7 @@ from bayeskit._classifiers.model_files import (
     unpack_model,
     unpack_settings,
 )
-from bayeskit._io.disk_files import NEW, Files, put
+from bayeskit._io.replacing import NEW, Files, put
 from bayeskit._io.saved import SavedContent, naming, read_stream, to_bytes
 from bayeskit._messages import Message, listed
 from bayeskit._schema import LONGEST_NUMBER

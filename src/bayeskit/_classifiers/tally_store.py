@@ -26,7 +26,7 @@ from bayeskit._classifiers.store_files import (
     StoreManifest,
     checked_id,
 )
-from bayeskit._io.disk_files import DiskFiles
+from bayeskit._io.replacing import DiskFiles
 from bayeskit._io.saved import as_path
 from bayeskit._messages import listed
 from bayeskit._report.summary_page import Summary

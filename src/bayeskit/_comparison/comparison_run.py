@@ -16,22 +16,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._comparison import candidates
-from bayeskit._comparison.attribute_screening import most_telling
+from bayeskit._comparison.attribute_screening import Work, most_telling
 from bayeskit._comparison.loading import LabelledRows
-from bayeskit._comparison.scoring import (
+from bayeskit._comparison.trials import (
     LEVEL,
+    Contender,
+    Folds,
+    Rows,
     RowScores,
+    Trial,
+    as_matrix,
     by_fold,
     corrected_t_test,
     difference,
+    folds_of,
     measures,
     paired_test,
     row_scores,
+    size_of,
+    try_model,
 )
-from bayeskit._comparison.trials import Contender, Folds, Rows, Trial, as_matrix, folds_of, size_of, try_model
-from bayeskit._comparison.work import Work
 from bayeskit._data.suspect_columns import is_present
-from bayeskit._decision.risk import bayes_risk
+from bayeskit._decision.choice import bayes_risk
 from bayeskit._fitting.long_runs import Deadline, never
 from bayeskit._messages import text_in
 from bayeskit._report.comparison_report.comparison import (

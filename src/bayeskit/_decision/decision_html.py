@@ -12,10 +12,9 @@ from bayeskit._markup import Html
 from bayeskit._visible import shorter
 
 if TYPE_CHECKING:
-    from bayeskit._decision.choice import Decision
+    from bayeskit._decision.choice import BayesRisk, Decision
     from bayeskit._decision.loss import LossTable
     from bayeskit._decision.posterior import Posterior
-    from bayeskit._decision.risk import BayesRisk
 
 # A notebook shows at most this many rows, and this many classes or actions of each.
 MOST_ROWS = 20

@@ -109,7 +109,7 @@ class ComponentChoice:
         ----------
         lang : "en" or "zh"
         """
-        from bayeskit._report.mixtures.component_chart import component_chart
+        from bayeskit._report.mixture_report import component_chart
 
         best = self.best
         found = [

@@ -218,7 +218,7 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
         >>> GaussianMixture(1).fit(rows).plot(rows)
         <Picture: 1 component over x0 and x1, 440 × 491 pixels>
         """
-        from bayeskit._report.mixtures.mixture_picture import mixture_picture
+        from bayeskit._report.mixture_report import mixture_picture
 
         components, fitted = self.predict(X), self._components()
         pair = self._columns.two(columns)

@@ -45,7 +45,7 @@ from bayeskit._mixtures.mixture_em import (
     whole,
 )
 from bayeskit._random_state import generator_of
-from bayeskit._report.mixtures.class_profiles import ClassProfiles, class_profiles
+from bayeskit._report.mixture_report import ClassProfiles, class_profiles
 from bayeskit._report.summary_page import Summary
 from bayeskit._schema import Schema
 from bayeskit._statistics.statistics import Statistics

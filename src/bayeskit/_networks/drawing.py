@@ -12,8 +12,7 @@ from typing import Any, Literal, Protocol
 from bayeskit._graphs.network import Network
 from bayeskit._networks.arguments import choice, switch
 from bayeskit._networks.evidence import Given, Not, Reader
-from bayeskit._report.drawing.network_scene import network_scene
-from bayeskit._report.networks.network_html import network_html
+from bayeskit._report.drawing.network_scene import network_html, network_scene
 from bayeskit._report.picture import Picture
 from bayeskit._schema import Name, state_code
 from bayeskit.errors import SuspectResult, TooLarge, UsageError

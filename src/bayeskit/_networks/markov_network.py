@@ -149,7 +149,7 @@ class MarkovNetwork(Queries):
         self._become(state["_network"])
 
     def _repr_html_(self) -> str:
-        from bayeskit._report.networks.network_html import field_html
+        from bayeskit._report.drawing.network_scene import field_html
 
         return field_html(self._network)
 

@@ -25,7 +25,7 @@ from bayeskit.typing import Floats, NamesLike, TableLike, WeightsLike
 if TYPE_CHECKING:
     from bayeskit._decision.loss import LossLike
     from bayeskit._networks.mixed_adapter import MixedAdapter
-    from bayeskit._report.networks.network_explanation import NetworkExplanation
+    from bayeskit._report.network_explanation import NetworkExplanation
     from bayeskit._report.value_of_information import Questions
 
 Impossible = Literal["prior", "error"]

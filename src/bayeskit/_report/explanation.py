@@ -313,7 +313,7 @@ class Explanation:
         document : bool
             Return a complete document instead of a table. Chinese needs XeLaTeX or LuaLaTeX.
         """
-        from bayeskit._report.latex.latex_page import explanation_latex
+        from bayeskit._report.latex_page import explanation_latex
 
         return explanation_latex(self, document)
 

@@ -14,7 +14,7 @@ from bayeskit._visible import shorter
 
 if TYPE_CHECKING:
     from bayeskit._report.explanation import Explanation
-    from bayeskit._report.networks.network_explanation import NetworkExplanation
+    from bayeskit._report.network_explanation import NetworkExplanation
 
 # The maximum number of tables of a network explanation. The last one is the posterior.
 MOST_TABLES = 16
@@ -57,7 +57,7 @@ def chart_html(explanation: Explanation) -> Html | None:
 
 def network_explanation_html(explanation: NetworkExplanation, whole: bool = False) -> Html:
     """Return a network explanation as HTML: the heading, its factors and sums, the posterior."""
-    from bayeskit._report.networks.network_pages import pages_of
+    from bayeskit._report.network_explanation import pages_of
 
     lines, pages = pages_of(explanation)
     words = _WORDS.of(explanation.lang)

@@ -5,8 +5,8 @@ A page is complete without scripts; the one here sorts a table by the column who
 
 from __future__ import annotations
 
-from bayeskit._report.charts.legend import COLOURS
-from bayeskit._report.drawing.svg import FONT
+from bayeskit._report.charts.axis import COLOURS
+from bayeskit._report.scene import FONT
 
 _LIGHT = (
     "--ink:#26323a;--faint:#4b5963;--page:#f4f5f3;--card:#fcfcfa;--line:#d5dadd;--accent:#2a66ab;"

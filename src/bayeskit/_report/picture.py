@@ -16,8 +16,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from bayeskit._messages import Joined
-from bayeskit._report.drawing.svg import as_svg
-from bayeskit._report.scene import STYLES, Line, Rectangle, Scene, Style, Words
+from bayeskit._report.scene import STYLES, Line, Rectangle, Scene, Style, Words, as_svg
 from bayeskit._visible import visible
 from bayeskit.errors import SettingError, SuspectResult, UsageError
 

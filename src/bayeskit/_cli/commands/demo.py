@@ -33,7 +33,7 @@ def demo(
 
     lang = common.lang.value
     if name in NAMES:
-        from bayeskit._cli.demos.demo_page import print_page
+        from bayeskit._cli.demos.demo_pages import print_page
 
         found = make_demo(name, lang)
         print_json(found.to_dict()) if common.as_json else print_page(found, lang)

@@ -1,4 +1,4 @@
-"""doctor: check the installation, and show where compiled kernels are cached."""
+"""doctor: check the installation, and show where compiled kernels are cached; warmup: compile the kernels now."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import contextlib
 import os
 import stat
 import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -190,3 +192,67 @@ def cache_size(folder: Path) -> tuple[int, int]:
     """Return how many compiled files there are, and their bytes."""
     sizes = [file.stat().st_size for file in folder.rglob("*.nbc")] if folder.is_dir() else []
     return len(sizes), sum(sizes)
+
+
+WARMUP_WORDS = WordList(
+    {
+        "step": "{name}: {seconds:.1f} s",
+        "done": "All loops are compiled ({seconds:.1f} s of CPU time) and kept in {folder}.",
+    }
+)
+
+
+def warmup(common: Common) -> None:
+    """Compile all loops now, and keep them for later processes."""
+    import time
+
+    from bayeskit._cli.output import note, print_json, show
+    from bayeskit._numba import compiling
+
+    took: dict[str, float] = {}
+    for name, run in steps():
+        begin = time.process_time()
+        with compiling():
+            run()
+        took[name] = time.process_time() - begin
+        note(common.say(WARMUP_WORDS["step"], name=name, seconds=took[name]))
+    total, folder = sum(took.values()), str(cache_folder())
+    if common.as_json:
+        print_json({"cpu_seconds": total, "steps": took, "cache": folder})
+    else:
+        show(common.say(WARMUP_WORDS["done"], seconds=total, folder=folder))
+
+
+def steps() -> Iterator[tuple[str, Callable[[], object]]]:
+    """Yield tasks that use the kernels: every model on a small table, and queries to a network."""
+    from bayeskit import datasets, learn_network
+    from bayeskit._comparison.candidates import MODELS, make_model
+    from bayeskit._networks.examples import wet_grass
+
+    table = datasets.load_dataset("melon3")
+    columns = {name: table.columns[name] for name in table.attributes}
+
+    def model(name: str) -> None:
+        # No column of the table looks like free text, so name one.
+        settings: dict[str, Any] = {"text": table.attributes[0]} if name == "text" else {}
+        fitted = make_model(name, settings).fit({**columns, table.target: table.y}, target=table.target)
+        fitted.predict_proba(columns)
+        fitted.explain({name: column[0] for name, column in columns.items()})
+        if name != "net":
+            fitted.partial_fit({**columns, table.target: table.y}, target=table.target)
+            fitted.forget({**columns, table.target: table.y}, target=table.target)
+            fitted.predict(columns)
+
+    def network() -> None:
+        grass = wet_grass()
+        seen: dict[Any, Any] = {"wet": "yes"}
+        grass.query("rain", evidence=seen)
+        grass.posteriors(seen)
+        grass.mpe(seen)
+        rows = grass.sample(200, random_state=0, evidence=seen, as_codes=True)
+        grass.predict_proba(rows, "rain")
+        learn_network({name: rows[:, j].astype(str) for j, name in enumerate(grass.nodes)})
+
+    for name in MODELS:
+        yield name, partial(model, name)
+    yield "network", network

@@ -1,4 +1,4 @@
-"""explain: explain the prediction of one row step by step, or rank what to ask before deciding."""
+"""explain: the prediction of one row step by step, or what to ask before deciding; inspect: what a saved model is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayeskit._cli.options import Common, FileUse, Loss, MaybeOutput, ModelFile, Reading
-from bayeskit._cli.page_files import Ask, Cost, Form, FormOption
+from bayeskit._cli.row_writing import Ask, Cost, Form, FormOption
 
 if TYPE_CHECKING:
     from bayeskit._classifiers.count_classifier import CountClassifier
@@ -45,7 +45,7 @@ def explain(
 
     --ask lists instead which missing value is worth asking for, in bits or, with --loss, in what it saves.
     """
-    from bayeskit._cli.page_files import read_prices, refuse_strays, write_page
+    from bayeskit._cli.row_writing import read_prices, refuse_strays, write_page
     from bayeskit._cli.saved_models import open_classifier
     from bayeskit._cli.table_rows import read_losses
 
@@ -91,3 +91,50 @@ def _cells(
         with opened(data, reading, str(estimator.schema_.target.name), estimator.reading_) as rows:
             return row_of(estimator, rows, row or 1)
     return row_by_hand(estimator, values) if values else None
+
+
+def inspect(
+    model: ModelFile,
+    reading: Reading,
+    common: Common,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data", metavar="FILE", help="The table the model was fitted to: tells how well it fits, too."
+        ),
+        FileUse.read,
+    ] = None,
+    html: Annotated[
+        str | None,
+        typer.Option("--html", metavar="FILE", help="Write the page as HTML."),
+        FileUse.written,
+    ] = None,
+) -> None:
+    """Show what a model is and what it has learned.
+
+    Its data, parameters, classes, attributes by importance, and warnings; with --data how well it fits, each row
+    predicted from all others, and how well its probabilities are calibrated.
+    """
+    from bayeskit._cli.output import print_json, show
+    from bayeskit._cli.row_writing import html_page, opened_text
+    from bayeskit._cli.saved_models import open_classifier, rows_as_learned
+    from bayeskit._cli.table_rows import opened
+
+    estimator = open_classifier(model)
+    lang = common.lang.value
+    if data is None:
+        page = estimator.summary(lang=lang)
+    else:
+        target = str(estimator.schema_.target.name)
+        with opened(data, reading, target, estimator.reading_) as rows:
+            known = rows_as_learned(estimator, rows).for_learning()
+            page = estimator.summary(known, target=target, lang=lang)
+    if html is not None:
+        with opened_text(html) as stream:
+            stream.write(html_page(page.title, page.to_html(), lang) + "\n")
+    if common.as_json:
+        print_json(page.to_dict())
+    elif html is None:
+        show(str(page))
+    else:
+        show(common.say("Written to {path}.", path=html))

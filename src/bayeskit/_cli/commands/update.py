@@ -1,4 +1,4 @@
-"""update: add rows to a saved model or a store; forget: remove rows exactly, as if they had never been added."""
+"""update: add rows to a saved model or a store; forget: remove rows exactly; merge: add several saved models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from bayeskit._cli.options import Common, Data, FileUse, Reading
+from bayeskit._cli.options import Common, Data, FileUse, Output, Reading
 from bayeskit._messages import WordList
 
 if TYPE_CHECKING:
@@ -181,3 +181,42 @@ def forget(
     Rows that cannot have been learned, because some count would fall below zero, are refused.
     """
     change("forget", model, data, reading, common, output, batch)
+
+
+MERGE_WORDS = WordList(
+    {
+        "merged": "{n} models merged: {model} has {total:g} rows. Written to {path}.",
+    }
+)
+
+
+def merge(
+    models: Annotated[
+        list[str], typer.Argument(metavar="MODEL MODEL...", help="Models saved by 'fit'."), FileUse.read
+    ],
+    output: Output,
+    common: Common,
+) -> None:
+    """Merge saved models into one.
+
+    It is the same as one model fitted to the rows of all.
+
+    They must have the same parameters and columns, and hold the same cut points and structure.
+    """
+    from bayeskit._cli.output import print_json, show
+    from bayeskit._cli.row_writing import replaced
+    from bayeskit._cli.saved_models import open_classifier
+    from bayeskit.errors import UsageError
+
+    if len(models) < 2:
+        raise UsageError("One model alone cannot be merged. Give two or more, then -o FILE.")
+    first, *others = (open_classifier(model) for model in models)
+    for other in others:
+        first.merge(other)
+    with replaced(output) as temporary:
+        first.save(temporary)
+    name, total = type(first).__name__, float(first.statistics_.class_counts.sum())
+    if common.as_json:
+        print_json({"model": name, "merged": models, "rows": total, "written": output})
+    else:
+        show(common.say(MERGE_WORDS["merged"], n=len(models), model=name, total=total, path=output))

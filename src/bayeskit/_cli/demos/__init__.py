@@ -1,15 +1,13 @@
-"""Demonstrations other than a comparison on a table: networks, a decision, a mixture, texts."""
+"""Demonstrations: a comparison on a table; networks, a decision, a mixture, texts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bayeskit._cli.demos.demo_page import DemoPage
+    from bayeskit._cli.demos.demo_pages import DemoPage
 
-# Each has a module, imported on demand: only some of them need scikit-learn.
+# Those that are not about a table. What they need is imported on demand: only some need scikit-learn.
 NAMES = ("spam", "grass", "asia", "mixture", "news")
 
 
@@ -21,4 +19,14 @@ def make_demo(name: str, lang: str) -> DemoPage:
     >>> make_demo("spam", "en").data["words"][0]["action"]
     'delete'
     """
-    return cast("Callable[[str], DemoPage]", import_module(f"{__name__}.{name}_demo").make_page)(lang)
+    from bayeskit._cli.demos.demo_pages import asia_page, grass_page, mixture_page, spam_page
+    from bayeskit._cli.demos.news_demo import news_page
+
+    pages = {
+        "spam": spam_page,
+        "grass": grass_page,
+        "asia": asia_page,
+        "mixture": mixture_page,
+        "news": news_page,
+    }
+    return pages[name](lang)

@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from bayeskit._cli.demos.demo_page import DemoPage, DemoSection
+from bayeskit._cli.demos.demo_pages import DemoPage, DemoSection
 from bayeskit._cli.demos.stories import WORDS
 from bayeskit._cli.output import note, noting_compilation
 from bayeskit._messages import text_in
@@ -20,7 +20,7 @@ TRAINING, MOST_WORDS = 800, 8
 LEAST_POSTS, LARGEST_SHARE = 2, 0.5
 
 
-def make_page(lang: str) -> DemoPage:
+def news_page(lang: str) -> DemoPage:
     """Return the demonstration in a language."""
     from bayeskit import datasets
 

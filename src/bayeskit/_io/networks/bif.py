@@ -11,9 +11,8 @@ import numpy as np
 
 from bayeskit._graphs.distributions import LinearGaussian
 from bayeskit._graphs.network import Network, Node
-from bayeskit._io.networks.assembly import DECLARED_LATE, assembled, require_discrete
+from bayeskit._io.networks.assembly import DECLARED_LATE, Budget, assembled, require_discrete
 from bayeskit._io.networks.bif_rows import Declaration, Tables, nodes_of, read_probability, read_property
-from bayeskit._io.networks.budget import Budget
 from bayeskit._io.networks.mangling import (
     IDENTIFIER,
     TRUE,

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from bayeskit._graphs.distributions import Table
 from bayeskit._graphs.network import Node, discrete
-from bayeskit._io.networks.budget import Budget
-from bayeskit._io.networks.flat_table import checked_table
+from bayeskit._io.networks.assembly import Budget, checked_table
 from bayeskit._io.networks.mangling import QUOTED, TRUE, TRUE_NAME, add_note, take_true, unquoted
 from bayeskit._io.networks.tokens import Tokens, is_number, shown
 from bayeskit._messages import Joined, Message

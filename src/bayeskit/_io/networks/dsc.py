@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bayeskit._graphs.network import Network
-from bayeskit._io.networks.assembly import DECLARED_LATE, assembled
+from bayeskit._io.networks.assembly import DECLARED_LATE, Budget, assembled
 from bayeskit._io.networks.bif_rows import Declaration, Tables, nodes_of, read_probability
-from bayeskit._io.networks.budget import Budget
 from bayeskit._io.networks.mangling import QUOTED, add_note, unquoted
 from bayeskit._io.networks.raw import decode
 from bayeskit._io.networks.tokens import Tokens, pattern, shown

@@ -9,9 +9,7 @@ import numpy as np
 
 from bayeskit._graphs.distributions import Table
 from bayeskit._graphs.network import Network, Node, discrete
-from bayeskit._io.networks.assembly import assembled
-from bayeskit._io.networks.budget import Budget
-from bayeskit._io.networks.flat_table import checked_table
+from bayeskit._io.networks.assembly import Budget, assembled, checked_table
 from bayeskit._io.networks.mangling import unquoted
 from bayeskit._io.networks.raw import decode
 from bayeskit._io.networks.tokens import Tokens, pattern, shown

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import FactorGraph, discrete
-from bayeskit._io.networks.budget import Budget
+from bayeskit._io.networks.assembly import Budget
 from bayeskit._io.networks.raw import decode
 from bayeskit._io.networks.tokens import Words
 from bayeskit._messages import Message

@@ -10,8 +10,7 @@ import math
 
 from bayeskit._graphs.distributions import LinearGaussian
 from bayeskit._graphs.network import Network, Node, continuous
-from bayeskit._io.networks.assembly import assembled
-from bayeskit._io.networks.budget import Budget
+from bayeskit._io.networks.assembly import Budget, assembled
 from bayeskit._io.networks.raw import parse_json
 from bayeskit.errors import ModelFormatError
 

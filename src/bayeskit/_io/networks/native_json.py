@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from bayeskit._graphs.distributions import Deterministic, Distribution, LinearGaussian, NoisyMax, Table
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import FactorGraph, Network, Node, continuous, discrete
-from bayeskit._io.networks.budget import Budget
-from bayeskit._io.networks.flat_table import checked_table, table_from
+from bayeskit._io.networks.assembly import Budget, checked_table, table_from
 from bayeskit._io.networks.raw import parse_json
 from bayeskit._io.networks.tokens import shown
 from bayeskit._io.plain_values import from_plain, to_plain

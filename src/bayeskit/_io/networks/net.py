@@ -10,9 +10,7 @@ import numpy as np
 
 from bayeskit._graphs.distributions import Distribution, LinearGaussian, Table
 from bayeskit._graphs.network import Network, Node, continuous, discrete
-from bayeskit._io.networks.assembly import DECLARED_LATE, assembled, require_writable
-from bayeskit._io.networks.budget import Budget
-from bayeskit._io.networks.flat_table import checked_table
+from bayeskit._io.networks.assembly import DECLARED_LATE, Budget, assembled, checked_table, require_writable
 from bayeskit._io.networks.mangling import (
     IDENTIFIER,
     QUOTED,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayeskit._graphs.network import FactorGraph, Network
+from bayeskit._io.networks.assembly import Budget
 from bayeskit._io.networks.bif import bif_text, read_bif
-from bayeskit._io.networks.budget import Budget
 from bayeskit._io.networks.dsc import read_dsc
 from bayeskit._io.networks.dsl import read_dsl
 from bayeskit._io.networks.fg import read_fg

@@ -13,9 +13,16 @@ import numpy as np
 
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import FactorGraph, Network, Node, discrete
-from bayeskit._io.networks.assembly import assembled, require_discrete, warn_of_pyagrum
-from bayeskit._io.networks.budget import MOST_AXES, Budget
-from bayeskit._io.networks.flat_table import lines_of, table_from, table_of
+from bayeskit._io.networks.assembly import (
+    MOST_AXES,
+    Budget,
+    assembled,
+    lines_of,
+    require_discrete,
+    table_from,
+    table_of,
+    warn_of_pyagrum,
+)
 from bayeskit._io.networks.raw import decode, read_bytes
 from bayeskit._io.networks.tokens import Words, shown
 from bayeskit._messages import Message

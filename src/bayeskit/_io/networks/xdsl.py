@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 
 from bayeskit._graphs.distributions import Deterministic, Discrete, NoisyMax, Table
 from bayeskit._graphs.network import Network, Node, discrete
-from bayeskit._io.networks.assembly import assembled, warn_of_pyagrum
-from bayeskit._io.networks.budget import Budget
-from bayeskit._io.networks.flat_table import (
+from bayeskit._io.networks.assembly import (
     ROUNDED,
+    Budget,
+    assembled,
     checked_states,
     checked_table,
     lines_of,
     table_from,
     table_of,
+    warn_of_pyagrum,
 )
 from bayeskit._io.networks.mangling import (
     TRUE,

@@ -10,9 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from bayeskit._graphs.network import Network, Node, discrete
-from bayeskit._io.networks.assembly import assembled, require_discrete
-from bayeskit._io.networks.budget import Budget
-from bayeskit._io.networks.flat_table import checked_states, lines_of, table_from, table_of
+from bayeskit._io.networks.assembly import (
+    Budget,
+    assembled,
+    checked_states,
+    lines_of,
+    require_discrete,
+    table_from,
+    table_of,
+)
 from bayeskit._io.networks.mangling import (
     QUOTED,
     TRUE,

@@ -19,8 +19,7 @@ from bayeskit.typing import PathLike, TableLike
 
 if TYPE_CHECKING:
     from bayeskit._networks.network_structure import Structure
-    from bayeskit._report.drawing.comparison_scene import ComparisonPicture
-    from bayeskit._report.networks.network_comparison import NetworkComparison
+    from bayeskit._report.network_comparison import ComparisonPicture, NetworkComparison
 
 
 Codes = NDArray[np.intp]
@@ -173,7 +172,7 @@ def compare_networks(
     >>> found.shd, found.skeleton.precision, found.missing, found.extra
     (3, 0.5, (('sprinkler', 'wet'),), (('rain', 'sprinkler'),))
     """
-    from bayeskit._report.networks.network_comparison import compare_graphs
+    from bayeskit._report.network_comparison import compare_graphs
 
     graphs = _graph(learned), _graph(truth)
     return compare_graphs(*graphs, None if data is None else _scores(graphs, data, states))
@@ -205,7 +204,7 @@ def plot_comparison(
     >>> plot_comparison(one, other).scene.title
     'learned and true: 0 arcs in both, 0 extra, 0 missing, 2 directions differ'
     """
-    from bayeskit._report.drawing.comparison_scene import ComparisonPicture, comparison_scene
+    from bayeskit._report.network_comparison import ComparisonPicture, comparison_scene
 
     graphs = _graph(a), _graph(b)
     for graph in graphs:

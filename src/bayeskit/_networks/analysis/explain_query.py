@@ -16,7 +16,8 @@ from bayeskit._networks.analysis.network_information import read_mapping, refuse
 from bayeskit._networks.discrete_adapter import QueryAdapter
 from bayeskit._networks.evidence import Given
 from bayeskit._report.fractions import exact, from_log
-from bayeskit._report.networks.network_explanation import (
+from bayeskit._report.network_explanation import (
+    NETWORK_WORDS,
     NetworkExplanation,
     Piece,
     connected,
@@ -24,7 +25,6 @@ from bayeskit._report.networks.network_explanation import (
     elimination_order,
     multiply,
 )
-from bayeskit._report.networks.network_pages import NETWORK_WORDS
 from bayeskit._report.words import words_of
 from bayeskit._schema import Name, Variable
 from bayeskit.errors import SettingError

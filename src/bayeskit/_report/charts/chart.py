@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayeskit._report.charts.legend import CHART_STYLES
+from bayeskit._report.charts.axis import CHART_STYLES
 from bayeskit._report.charts.plot import Plot
 from bayeskit._report.charts.plot_axes import draw_plot, in_lines
 from bayeskit._report.charts.plot_scene import scene_of

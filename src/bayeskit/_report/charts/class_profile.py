@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from bayeskit._markup import plain
 from bayeskit._messages import Joined
+from bayeskit._report.charts.axis import COLOURS
 from bayeskit._report.charts.chart import Chart
-from bayeskit._report.charts.chart_words import chart_words
-from bayeskit._report.charts.legend import COLOURS
 from bayeskit._report.charts.plot import Axis, Bars, Curve, Key, Panel, Plot, states_axis
 from bayeskit._report.charts.terms import Terms
+from bayeskit._report.words import chart_words
 from bayeskit._schema import Label, Name
 from bayeskit.errors import ColumnError, SettingError
 

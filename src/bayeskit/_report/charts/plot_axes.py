@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit._markup import plain
-from bayeskit._report.charts.axis import Scale
-from bayeskit._report.charts.legend import BANDS, CHART_STYLES, COLOURS, colour_of, wrapped
+from bayeskit._report.charts.axis import BANDS, CHART_STYLES, COLOURS, Scale, colour_of, wrapped
 from bayeskit._report.charts.plot import (
     START,
     STOP,

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit._report.charts.chart import Chart
-from bayeskit._report.charts.chart_words import chart_words
 from bayeskit._report.charts.plot import Axis, Curve, Panel, Plot
 from bayeskit._report.charts.reliability_chart import outcomes, wilson
+from bayeskit._report.words import chart_words
 from bayeskit._schema import Label
 
 Floats = NDArray[np.float64]

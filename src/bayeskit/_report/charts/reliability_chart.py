@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit._messages import Joined
 from bayeskit._report.charts.chart import Chart
-from bayeskit._report.charts.chart_words import chart_words
 from bayeskit._report.charts.plot import Axis, Bars, Curve, Panel, Plot
+from bayeskit._report.words import chart_words
 from bayeskit._schema import Label
 from bayeskit.errors import DataError, SettingError
 

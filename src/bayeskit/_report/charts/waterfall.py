@@ -10,15 +10,13 @@ import numpy as np
 
 from bayeskit._report.charts.axis import around
 from bayeskit._report.charts.chart import Chart
-from bayeskit._report.charts.chart_words import chart_words
 from bayeskit._report.charts.plot import Axis, Bars, Curve, Key, Panel, Plot, states_axis
 from bayeskit._report.contributions import PRIOR, TOGETHER, explained_logs
 from bayeskit._report.explanation import Explanation
 from bayeskit._report.factors.average import logs_of
 from bayeskit._report.fractions import share
-from bayeskit._report.page import PRIOR_WORDS, SMALLEST
-from bayeskit._report.page_cells import name_text, odds_text, value_text
-from bayeskit._report.words import words_of
+from bayeskit._report.page import PRIOR_WORDS, SMALLEST, name_text, odds_text, value_text
+from bayeskit._report.words import chart_words, words_of
 from bayeskit._schema import Label, Name
 from bayeskit._visible import shorter
 from bayeskit.errors import SettingError, UsageError

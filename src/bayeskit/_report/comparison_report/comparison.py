@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._decision.risk import BayesRisk
+from bayeskit._decision.choice import BayesRisk
 from bayeskit._messages import did_you_mean, text_in
 from bayeskit._schema import Label
 from bayeskit._visible import plain
@@ -18,9 +18,9 @@ from bayeskit.errors import SettingError, UsageError
 from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
-    from bayeskit._report.comparison_report.cautions import Caution
     from bayeskit._report.comparison_report.class_figures import ClassFigures
     from bayeskit._report.comparison_report.comparison_page import Findings
+    from bayeskit._report.comparison_report.verdict import Caution
 
 # {action: {class: cost}}
 Losses = dict[Any, dict[Label, float]]
@@ -262,7 +262,7 @@ class Comparison:
     @property
     def cautions(self) -> tuple[Caution, ...]:
         """What should be doubted: leaks, rare classes, few test rows, probabilities that do not hold."""
-        from bayeskit._report.comparison_report.cautions import cautions
+        from bayeskit._report.comparison_report.verdict import cautions
 
         return cautions(self)
 

@@ -16,20 +16,18 @@ from bayeskit._report.charts.reliability_chart import reliability, wilson
 from bayeskit._report.comparison_report.class_figures import rarest
 from bayeskit._report.comparison_report.comparison import Column, Comparison
 from bayeskit._report.comparison_report.comparison_words import WORDS
-from bayeskit._report.comparison_report.profiles import (
-    ColumnProfile,
-    Relation,
-    importance_html,
-    profiles_html,
-    relations_html,
-)
 from bayeskit._report.comparison_report.sections import (
+    ColumnProfile,
     Footnotes,
+    Relation,
     by_class_html,
     confusion_html,
     decisions_html,
+    importance_html,
     meter,
     numbers_table,
+    profiles_html,
+    relations_html,
     structure_svg,
     thresholds_html,
 )

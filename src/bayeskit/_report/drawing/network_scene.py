@@ -1,15 +1,34 @@
-"""The drawing of a network: a box for each node, an arrow for each arc."""
+"""The drawing of a network: a card for each node, an arrow for each arc; and the page that notebooks show."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from bayeskit._graphs.network import Network
+import numpy as np
+
+from bayeskit._display_table import DisplayTable, as_html, table_html
+from bayeskit._graphs.distributions import Deterministic, LinearGaussian, NoisyMax
+from bayeskit._graphs.factor import Factor, factor_html
+from bayeskit._graphs.network import FactorGraph, Network, Node
+from bayeskit._markup import Html, join, plain, tag
 from bayeskit._report.drawing.graph_layout import Direction, lay_out
-from bayeskit._report.drawing.node_card import card_of
-from bayeskit._report.scene import Group, Line, Point, Scene
+from bayeskit._report.scene import (
+    STYLES,
+    Group,
+    Line,
+    Point,
+    Rectangle,
+    Scene,
+    Words,
+    as_svg,
+    shortened,
+    text_width,
+)
 from bayeskit._schema import Name
+from bayeskit._visible import shorter
 
 MARGIN = 16.0
 HEAD_LENGTH, HEAD_WIDTH = 9.0, 7.0
@@ -106,3 +125,312 @@ def _arrow(route: tuple[Point, ...], direction: str) -> tuple[Line, ...]:
 
 def _turned(line: Line) -> Line:
     return Line(tuple((verb, tuple((y, x) for x, y in at)) for verb, at in line.steps), line.style)
+
+
+PAD, NAME_LINE, STATE_LINE = 9.0, 22.0, 16.0
+BAR, PERCENT, CURVE = 62.0, 53.0, 30.0
+WIDEST_NAME, WIDEST_STATE = 240.0, 96.0
+# A node with more states shows the most probable ones and the sum of the rest.
+MOST_STATES = 8
+
+
+@dataclass(frozen=True)
+class Card:
+    """The content of a box.
+
+    Attributes
+    ----------
+    name : the node
+    finding : its evidence, such as "= yes", or empty
+    bars : (state, probability); the last one may stand for several states
+    density : weights, means and variances of a mixture of normal distributions, for a continuous node
+    """
+
+    name: str
+    finding: str = ""
+    bars: tuple[tuple[str, float], ...] = ()
+    density: tuple[tuple[float, float, float], ...] = ()
+
+    @property
+    def heading(self) -> str:
+        size = STYLES["name"].font_size
+        name = shortened(plain(self.name), WIDEST_NAME, size)
+        return f"{name} {shortened(plain(self.finding), WIDEST_STATE, size)}" if self.finding else name
+
+    @property
+    def title(self) -> str:
+        """The full name, with everything that is shown."""
+        lines = [f"{self.name} {self.finding}".strip()]
+        lines += [f"{state}: {percent(p)}" for state, p in self.bars]
+        return "; ".join([*lines, *([moments_text(self.density)] if self.density else [])])
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """The width and height of the box."""
+        width = text_width(self.heading, STYLES["name"].font_size) * 1.05  # bold letters are broader
+        small = STYLES["state"].font_size
+        if self.bars:
+            width = max(width, self._label_width + 6 + BAR + PERCENT)
+        if self.density:
+            width = max(width, BAR + PERCENT, text_width(moments_text(self.density), small))
+        body = STATE_LINE * len(self.bars) + ((STATE_LINE + CURVE) if self.density else 0.0)
+        return max(width, 30.0) + 2 * PAD, NAME_LINE + 8 + (body + 5 if body else 0.0)
+
+    @property
+    def _labels(self) -> list[str]:
+        return [shortened(plain(s), WIDEST_STATE, STYLES["state"].font_size) for s, _ in self.bars]
+
+    @property
+    def _label_width(self) -> float:
+        return max((text_width(label, STYLES["state"].font_size) for label in self._labels), default=0.0)
+
+    def draw(self, x: float, y: float) -> Group:
+        """Draw the box with its left upper corner here."""
+        width, height = self.size
+        kind, bar = ("observed", "bar-observed") if self.finding else ("node", "bar")
+        marks: list[Rectangle | Words | Line] = [
+            Rectangle(x, y, width, height, kind, 6.0),
+            Words(x + width / 2, y + 19.5, self.heading, "name", "middle"),
+        ]
+        left, right, top = x + PAD, x + width - PAD, y + NAME_LINE + 5
+        begin = left + self._label_width + 6
+        room = right - PERCENT - begin
+        for k, (label, (_, p)) in enumerate(zip(self._labels, self.bars, strict=True)):
+            row = top + k * STATE_LINE
+            marks.append(Words(left, row + 11.5, label, "state"))
+            marks.append(Rectangle(begin, row + 3, room, 10.0, "track", 2.0))
+            if p > 0:
+                marks.append(Rectangle(begin, row + 3, max(room * min(p, 1.0), 0.6), 10.0, bar, 2.0))
+            marks.append(Words(right, row + 11.5, percent(p), "state", "end"))
+        if self.density:
+            marks.append(Words(x + width / 2, top + 11.5, moments_text(self.density), "state", "middle"))
+            points = _curve(self.density, left, right, top + STATE_LINE + CURVE - 2, CURVE - 6)
+            marks.append(Line((("M", points[:1]), *(("L", (p,)) for p in points[1:])), "density"))
+        return Group(self.title, tuple(marks))
+
+
+def card_of(name: object, states: Sequence[object], belief: Any = None, finding: str = "") -> Card:
+    """Return the card of a node from its posterior.
+
+    Parameters
+    ----------
+    belief : array of a probability for each state; or ``weights``, ``means`` and ``variances``; or None
+    """
+    if belief is None:
+        return Card(str(name), finding)
+    if hasattr(belief, "means"):
+        parts = zip(
+            *(np.ravel(getattr(belief, part)).tolist() for part in ("weights", "means", "variances")),
+            strict=True,
+        )
+        return Card(str(name), finding, density=tuple(parts))
+    p = np.asarray(belief, dtype=np.float64)
+    shown = list(range(len(p)))
+    if len(p) > MOST_STATES:
+        shown = sorted(np.argsort(-p, kind="stable")[: MOST_STATES - 1].tolist())
+    bars = [(str(states[k]), float(p[k])) for k in shown]
+    if len(shown) < len(p):
+        bars.append((f"… {len(p) - len(shown)} more", float(np.delete(p, shown).sum())))
+    return Card(str(name), finding, tuple(bars))
+
+
+def percent(p: float) -> str:
+    """Return a probability in per cent. A probability that is not 0 or 1 is never written as 0 % or 100 %.
+
+    >>> [percent(p) for p in (0.0, 0.00001, 0.25, 0.99999, 1.0)]
+    ['0 %', '< 0.1 %', '25.0 %', '> 99.9 %', '100 %']
+    """
+    if p <= 0.0 or p >= 1.0:
+        return "0 %" if p <= 0.0 else "100 %"
+    if p < 0.0005:
+        return "< 0.1 %"
+    return "> 99.9 %" if p >= 0.9995 else f"{100 * p:.1f} %"
+
+
+def moments(density: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
+    """Return the mean and the standard deviation of a mixture.
+
+    >>> moments([(0.5, 0.0, 1.0), (0.5, 2.0, 1.0)])
+    (1.0, 1.4142135623730951)
+    """
+    mean = math.fsum(w * m for w, m, _ in density)
+    variance = math.fsum(w * (v + (m - mean) ** 2) for w, m, v in density)
+    return mean, math.sqrt(max(variance, 0.0))
+
+
+def moments_text(density: Sequence[tuple[float, float, float]]) -> str:
+    mean, deviation = moments(density)
+    return f"{mean:.4g} ± {deviation:.3g}"
+
+
+def _curve(
+    density: Sequence[tuple[float, float, float]], left: float, right: float, ground: float, height: float
+) -> tuple[Point, ...]:
+    """Return the density as points, over the mean and three deviations to each side."""
+    mean, deviation = moments(density)
+    if deviation == 0.0:  # the value is known: draw a peak without width
+        middle = (left + right) / 2
+        return (
+            (left, ground),
+            (middle, ground),
+            (middle, ground - height),
+            (middle, ground),
+            (right, ground),
+        )
+    at = np.linspace(mean - 3 * deviation, mean + 3 * deviation, 49)
+    total = np.zeros(49)
+    for w, m, v in density:
+        spread = max(v, (deviation / 40) ** 2)  # a component of no width still shows
+        total += w / math.sqrt(spread) * np.exp(-((at - m) ** 2) / (2 * spread))
+    ys = ground - height * total / total.max()
+    return tuple(zip(np.linspace(left, right, 49).tolist(), ys.tolist(), strict=True))
+
+
+# For larger networks, a notebook shows only the size, because the picture would be unreadable.
+MOST_NODES = 60
+# The full table of a noisy-MAX node with many parents may be huge.
+MOST_CELLS = 100_000
+# The maximum size in bytes, because a notebook stores every page. The picture comes first, then the smallest tables.
+LONGEST_PAGE = 48_000
+
+
+def network_html(network: Network, n_parameters: int | None = None) -> Html:
+    """Return the HTML of a network for a notebook.
+
+    Parameters
+    ----------
+    network : the network
+    n_parameters : the number of free parameters, or None if it is not known yet
+
+    Examples
+    --------
+    >>> from bayeskit._graphs.network import discrete
+    >>> html = network_html(Network((Node(discrete("rain", ["no", "yes"])),)), 1)
+    >>> html.splitlines()[1]
+    '<p><b>Bayesian network, 1 node, no arc</b>, 1 free parameter</p>'
+    """
+    free = (
+        f", {n_parameters:,} free parameter{'' if n_parameters == 1 else 's'}"
+        if n_parameters is not None
+        else ""
+    )
+    lines = [tag("p", tag("b", title_of(network)), free)]
+    if 0 < len(network.nodes) <= MOST_NODES:
+        picture = as_svg(network_scene(network)).rstrip()
+        if (room := LONGEST_PAGE - len(picture.encode())) > 0:
+            lines.append(tag("div", Html(picture), attributes='style="overflow:auto"'))
+        else:
+            room = LONGEST_PAGE
+            lines.append(tag("p", "The picture is large; plot() draws it."))
+        lines += [tables_html(network, room)]
+    elif network.nodes:
+        lines.append(
+            tag("p", f"Pictures and tables are shown up to {MOST_NODES} nodes; plot() draws any network.")
+        )
+    return _boxed(lines)
+
+
+def _boxed(lines: Sequence[Html]) -> Html:
+    return tag("div", Html("\n"), join(lines, "\n"), Html("\n"), cls="bayeskit")
+
+
+def tables_html(network: Network, room: int = LONGEST_PAGE) -> Html:
+    """Return the distribution of every node, each folded."""
+    return folded(
+        [(_summary(node), _body(network, node)) for node in network.nodes], "cpt(node) shows it", room
+    )
+
+
+def folded(parts: Sequence[tuple[str, Html]], way: str, room: int = LONGEST_PAGE) -> Html:
+    """Return summaries with folded content, as long as there is room for it.
+
+    Parameters
+    ----------
+    parts : pairs of a summary and HTML
+    way : how to see the content for which there is no room
+    room : bytes
+
+    Examples
+    --------
+    >>> folded([("P(a)", tag("p", 1))], "cpt(node) shows it")
+    '<details><summary>P(a)</summary><p>1</p></details>'
+    """
+    instead = tag("p", f"Large: {way}.")
+    whole = [tag("details", tag("summary", head), body) for head, body in parts]
+    small = [tag("details", tag("summary", head), instead) for head, _ in parts]
+    sizes = [len(body.encode()) for _, body in parts]
+    room -= sum(len(each.encode()) + 1 for each in small)
+    shown = set()
+    for place in sorted(range(len(parts)), key=sizes.__getitem__):
+        room -= sizes[place]
+        if room >= 0:
+            shown.add(place)
+    return join((whole[i] if i in shown else small[i] for i in range(len(parts))), "\n")
+
+
+def _summary(node: Node) -> str:
+    given = ", ".join(map(str, node.parents))
+    return f"P({node.name} | {given})" if given else f"P({node.name})"
+
+
+def _body(network: Network, node: Node) -> Html:
+    d = node.distribution
+    if d is None:
+        states = ", ".join(map(str, node.variable.states)) or (
+            "not known yet" if node.is_discrete else "numbers"
+        )
+        return tag("p", f"No table yet. States: {states}.")
+    if isinstance(d, LinearGaussian):
+        return _regression(network, node, d)
+    names = (*node.parents, node.name)
+    kind = {Deterministic: "deterministic", NoisyMax: "noisy-MAX"}.get(type(d), "")
+    n_cells = float(np.prod([float(size) for size in network.shape_of(node.name)]))
+    if n_cells > MOST_CELLS:
+        return tag("p", f"{kind or 'a table'} of {n_cells:.3g} cells")
+    factor = Factor(names, (network[name].variable.states for name in names), d.table())
+    return factor_html(factor, caption=kind)
+
+
+def _regression(network: Network, node: Node, d: LinearGaussian) -> Html:
+    """Return a row for each configuration of the discrete parents: the mean as a formula, and the variance."""
+    chosen = [p for p in node.parents if network[p].is_discrete]
+    numeric = [p for p in node.parents if not network[p].is_discrete]
+    rows = []
+    for cell in np.ndindex(*d.intercept.shape):
+        terms = [f"{float(d.intercept[cell]):.6g}"]
+        for b, parent in zip(d.coefficients[cell].tolist(), numeric, strict=True):
+            terms.append(f"{'−' if b < 0 else '+'} {abs(b):.6g} · {parent}")
+        states = [network[p].variable.states[i] for p, i in zip(chosen, cell, strict=True)]
+        rows.append((*map(str, states), " ".join(terms), f"{float(d.variance[cell]):.6g}"))
+    header = (*map(str, chosen), "mean", "variance")
+    return table_html(DisplayTable("", header, tuple(rows), names=len(chosen)))
+
+
+def field_html(field: FactorGraph) -> Html:
+    """Return the HTML of a Markov network for a notebook.
+
+    Examples
+    --------
+    >>> from bayeskit._graphs.factor import Factor
+    >>> from bayeskit._schema import Variable
+    >>> pair = Factor(["a"], [["x", "y"]], [30, 5])
+    >>> field_html(FactorGraph((Variable("a", "categorical", ("x", "y")),), (pair,))).splitlines()[1]
+    '<p><b>Markov network, 1 variable, 1 factor</b></p>'
+    """
+    called = f" {field.name}" if field.name else ""
+    counts = ", ".join(
+        f"{n:,} {word}{'' if n == 1 else 's'}"
+        for n, word in ((len(field.variables), "variable"), (len(field.factors), "factor"))
+    )
+    rows = tuple((shorter(v.name), shorter(str(v.listing()), 200)) for v in field.variables)
+    lines = [tag("p", tag("b", f"Markov network{called}, {counts}"))]
+    lines += [as_html(DisplayTable("", ("variable", "states"), rows))] if rows else []
+    if len(field.factors) <= MOST_NODES:
+        parts = [
+            (", ".join(map(str, f.names)) or "constant", factor_html(f, caption="")) for f in field.factors
+        ]
+        room = LONGEST_PAGE - sum(len(line.encode()) for line in lines)
+        lines.append(folded(parts, "factors has it", room))
+    else:
+        lines.append(tag("p", f"Factors are shown up to {MOST_NODES}; factors has them all."))
+    return _boxed(lines)

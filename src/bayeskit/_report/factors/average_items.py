@@ -20,10 +20,10 @@ from bayeskit._report.explanation_dict import (
     odds_of_logs,
 )
 from bayeskit._report.factors.average import Average, LazyAttributes, NamedLogs, SuperParent
-from bayeskit._report.factors.cell_shares import LogShares
-from bayeskit._report.factors.dependence import Floats, Item, cell_density
+from bayeskit._report.factors.dependence import Item, LogShares, cell_density
 from bayeskit._report.fractions import fraction
 from bayeskit._report.row import CodedRow
+from bayeskit.typing import Floats
 
 
 class Child(NamedTuple):

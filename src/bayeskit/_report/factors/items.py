@@ -17,13 +17,19 @@ from bayeskit._conditionals.kernels.trie_scores import PLAIN
 from bayeskit._fitting.graph_factors import GraphFactors
 from bayeskit._fitting.model import ModelSpec
 from bayeskit._report.explanation import Attribute, OmittedAttribute, PageFactor, PriorSource
-from bayeskit._report.factors.cell_shares import family_shares, shares, with_workings
-from bayeskit._report.factors.dependence import Floats, Item, child_densities
+from bayeskit._report.factors.dependence import (
+    Item,
+    child_densities,
+    family_shares,
+    shares,
+    with_workings,
+)
 from bayeskit._report.fractions import centre, fraction, number, short
 from bayeskit._report.row import CodedRow
 from bayeskit._schema import Name
 from bayeskit._statistics.families import Families
 from bayeskit._statistics.statistics import Statistics
+from bayeskit.typing import Floats
 
 Given = tuple[tuple[Name, Any], ...]
 

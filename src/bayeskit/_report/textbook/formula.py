@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from bayeskit._markup import Html, join, tag, text
-from bayeskit._report.latex.latex_text import escaped, math_width
+from bayeskit._report.latex_text import escaped, math_width
 from bayeskit._report.textbook.printed_number import Blank, Line, PrintedNumber
 
 _FUNCTIONS = {"P", "p", "N", "R", "I", "L", "H", "E", "n", "g", "ln", "exp", "BIC", "det", "Beta", "Dir", "C"}

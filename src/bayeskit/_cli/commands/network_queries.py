@@ -1,4 +1,4 @@
-"""network query: P(nodes | evidence); network mpe: the most probable states of all nodes together."""
+"""network query, mpe, explain, independent: posteriors, the most probable states, their working, and d-separation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayeskit._cli.completion import nodes
-from bayeskit._cli.options import Common, Given, NetworkFile
+from bayeskit._cli.options import Common, Given, Loss, MaybeOutput, NetworkFile
+from bayeskit._cli.row_writing import Ask, Cost, Form, FormOption
 from bayeskit._messages import WordList
 from bayeskit._visible import plain
 
@@ -146,3 +147,93 @@ def answers_of(
             content = {"mean": plain(answer.mean.tolist()), "covariance": plain(answer.variance.tolist())}
         found.append({"nodes": nodes, **content})
     return found
+
+
+def explain(
+    net: NetworkFile,
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", autocompletion=nodes, help="The node to ask for.")
+    ],
+    common: Common,
+    given: Given = None,
+    ask: Ask = False,
+    cost: Cost = None,
+    loss: Loss = None,
+    form: FormOption = Form.text,
+    output: MaybeOutput = None,
+) -> None:
+    """Show how the probabilities of a node come about.
+
+    The factors that take part, the sums one after the other, the normaliser: exact, in fractions.
+
+    --ask lists instead which node is most worth observing next, in bits or, with --loss, in what it saves.
+    """
+    from bayeskit._cli.row_writing import read_prices, refuse_strays, write_page
+    from bayeskit._cli.saved_models import variables_of
+    from bayeskit._cli.table_rows import read_losses
+    from bayeskit._cli.typed_values import named, open_network, read_given
+    from bayeskit.errors import UsageError
+
+    form = Form.json if common.as_json else form
+    refuse_strays(ask, form, cost)
+    if loss is not None and not ask:
+        raise UsageError("--loss is for --ask only. Add --ask, or leave it out.")
+    network = open_network(net)
+    name, evidence, lang = named(network, target), read_given(network, given), common.lang.value
+    if not ask:
+        page = network.explain(name, evidence, lang=lang)
+        write_page(page, f"P({name})", form, output)
+        return
+    variables = variables_of(network)
+    prices = {variables[node].name: price for node, price in read_prices(cost, variables).items()}
+    costs = None if loss is None else read_losses(loss, variables[target].states)
+    questions = network.ask_next(name, evidence, costs=prices, loss=costs, lang=lang)
+    write_page(questions, questions.page().title, form, output)
+
+
+def independent(
+    net: NetworkFile,
+    a: Annotated[str, typer.Argument(metavar="A", autocompletion=nodes)],
+    b: Annotated[str, typer.Argument(metavar="B", autocompletion=nodes)],
+    common: Common,
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--given", metavar="NODE", autocompletion=nodes, help="A node observed."),
+    ] = None,
+) -> None:
+    """Tell whether A and B are independent once nodes are observed.
+
+    With the reason: every path between them, and what blocks it.
+    """
+    from bayeskit import BayesianNetwork
+    from bayeskit._cli.output import print_json, show
+    from bayeskit._cli.typed_values import named, open_network
+    from bayeskit.errors import UsageError
+
+    network = open_network(net)
+    if not isinstance(network, BayesianNetwork):
+        raise UsageError(
+            "{net!r} is a Markov network: it has no arrows to follow. Give a Bayesian network.", net=net
+        )
+    observed = [named(network, name) for name in given or ()]
+    found = network.why_independent(named(network, a), named(network, b), observed)
+    if common.as_json:
+        print_json(_plain(found))
+    else:
+        show(found.text(common.lang.value))
+
+
+def _plain(found: Any) -> dict[str, Any]:
+    paths = [
+        {
+            "path": str(path),
+            "blocked": path.blocked,
+            "turns": [
+                {"node": str(t.node), "kind": t.kind, "blocks": t.blocks, "reason": t.reason}
+                for t in path.turns
+            ],
+        }
+        for path in found.paths
+    ]
+    names = {key: [str(name) for name in getattr(found, key)] for key in ("a", "b", "given")}
+    return names | {"independent": found.independent, "complete": found.complete, "paths": paths}

@@ -1,4 +1,4 @@
-"""network show: show the nodes, states and arcs of a network, and its picture."""
+"""network show, sample, convert: what a network file holds, rows drawn from it, the same in another format."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayeskit._cli.options import Common, FileUse, Given, NetworkFile
+from bayeskit._cli.completion import formats_read, formats_written
+from bayeskit._cli.options import Common, FileUse, Given, MaybeOutput, NetworkFile, Spreadsheet
 from bayeskit._messages import WordList
 
 if TYPE_CHECKING:
@@ -106,3 +107,99 @@ def _print(found: dict[str, Any], svg: str | None, common: Common) -> None:
     console().print(table([common.say(WORDS[key]) for key in ("node", "states", "parents")], rows, 3))
     if svg is not None:
         say(common.say(WORDS["drawn"], path=svg))
+
+
+SAMPLE_WORDS = WordList(
+    {
+        "written": "{n:,} rows written to {path}.",
+    }
+)
+
+
+def sample(
+    net: NetworkFile,
+    common: Common,
+    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="How many rows to draw.")] = 10,
+    random_state: Annotated[
+        int, typer.Option("--random-state", min=0, help="The same number draws the same rows.")
+    ] = 0,
+    given: Given = None,
+    output: MaybeOutput = None,
+    spreadsheet: Spreadsheet = False,
+) -> None:
+    """Draw rows from a network, with or without something observed."""
+    from bayeskit._cli.output import print_json, show
+    from bayeskit._cli.row_writing import RowWriter, form_of, opened_text
+    from bayeskit._cli.saved_models import variables_of
+    from bayeskit._cli.typed_values import open_network, read_given
+
+    form = form_of(output, common.as_json, spreadsheet)
+    network = open_network(net)
+    # Draw codes instead of rows, which would be a pandas frame: importing pandas takes longer than drawing.
+    drawn = network.sample(n, random_state, read_given(network, given), as_codes=True)
+    columns: list[list[Any]] = []
+    for j, variable in enumerate(variables_of(network).values()):
+        cells = drawn[:, j].tolist()
+        is_state = variable.kind == "categorical"
+        columns.append([variable.states[int(code)] for code in cells] if is_state else cells)
+    with opened_text(output) as stream:
+        writer = RowWriter(stream, list(variables_of(network)), form, spreadsheet)
+        writer.write(zip(*columns, strict=True))
+        writer.close()
+    if output in (None, "-"):
+        return
+    if common.as_json:
+        print_json({"rows": n, "written": output})
+    else:
+        show(common.say(SAMPLE_WORDS["written"], n=n, path=output))
+
+
+CONVERT_WORDS = WordList(
+    {
+        "written": "{nodes} nodes written to {path}.",
+    }
+)
+
+
+def convert(
+    net: NetworkFile,
+    output: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="Ends in .bif, .xml, .net, .xdsl, .uai or .json."),
+        FileUse.written,
+    ],
+    common: Common,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            autocompletion=formats_read,
+            help="The format of NET, where its name does not tell.",
+        ),
+    ] = None,
+    wanted: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            autocompletion=formats_written,
+            help="bif, xmlbif, net, xdsl, uai or json.",
+        ),
+    ] = None,
+    normalize: Annotated[
+        bool, typer.Option("--normalize", help="Divide rows of tables by their sums, whatever these are.")
+    ] = False,
+) -> None:
+    """Write a network in another format; what the format cannot hold is refused."""
+    from bayeskit._cli.output import print_json, show
+    from bayeskit._cli.row_writing import replaced
+    from bayeskit._cli.typed_values import open_network
+
+    network = open_network(net, source, normalize)
+    with replaced(output) as temporary:
+        network.write(temporary, wanted)
+    if common.as_json:
+        print_json({"nodes": len(network), "written": output})
+    else:
+        show(common.say(CONVERT_WORDS["written"], nodes=len(network), path=output))

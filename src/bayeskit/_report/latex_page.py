@@ -1,12 +1,11 @@
-r"""Pages as LaTeX: tables for a document, or complete documents, with escaped labels."""
+"""Pages as LaTeX: tables for a document, or complete documents, with escaped labels."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from bayeskit._display_table import DisplayTable
-from bayeskit._report.latex.latex_math import as_math
-from bayeskit._report.latex.latex_table import (
+from bayeskit._report.latex_table import (
     ARTICLE,
     SHEET,
     halves,
@@ -16,12 +15,12 @@ from bayeskit._report.latex.latex_table import (
     opening,
     tabular,
 )
-from bayeskit._report.latex.latex_text import escaped, is_accented, is_foreign, is_wide, text_width
+from bayeskit._report.latex_text import as_math, escaped, is_accented, is_foreign, is_wide, text_width
 from bayeskit._report.page import page_of
 
 if TYPE_CHECKING:
     from bayeskit._report.explanation import Explanation
-    from bayeskit._report.networks.network_explanation import NetworkExplanation
+    from bayeskit._report.network_explanation import NetworkExplanation
 
 # For tables that run over pages, and for Chinese without Chinese captions.
 _LONG = r"\usepackage{longtable}"
@@ -156,7 +155,7 @@ def explanation_latex(explanation: Explanation, document: bool = False) -> str:
 
 def network_latex(explanation: NetworkExplanation, document: bool = False) -> str:
     """Return the explanation of a query to a network: the formula, the factors, the sums, the normaliser."""
-    from bayeskit._report.networks.network_pages import pages_of
+    from bayeskit._report.network_explanation import pages_of
 
     lines, pages = pages_of(explanation)
     room = _room(document, explanation.lang)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bayeskit._display_table import DisplayTable
-from bayeskit._report.latex.latex_math import as_math
-from bayeskit._report.latex.latex_text import escaped, escaped_signs, math_width, text_width
+from bayeskit._report.latex_text import as_math, escaped, escaped_signs, math_width, text_width
 
 # The width of the text in LaTeX's article, and of an A4 sheet with the margins of our own documents, in points.
 ARTICLE, SHEET = 345.0, 480.0

@@ -1,1 +1,0 @@
-"""The commands about networks: ``bayeskit network ...``."""
