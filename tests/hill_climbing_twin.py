@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from bayeskit._structure.arcs import Arcs
-from bayeskit._structure.search_protocol import Family, Stop, bits, members
+from bayeskit._structure.search_protocol import Arcs, Family, Stop, bits, members
 from outside import DATA
 
 GOLDEN = DATA / "golden" / "networks"

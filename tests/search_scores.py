@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from bayeskit._graphs.dag import Dag
-from bayeskit._structure.arcs import Arcs
-from bayeskit._structure.search_protocol import bits, members
+from bayeskit._structure.search_protocol import Arcs, bits, members
 
 
 def parents_of(dag):

@@ -8,7 +8,7 @@ from bayeskit._on_demand import on_demand
 _HOMES = {
     "ArcStrengths": "bayeskit._networks.fit.strengths",
     "BayesianNetwork": "bayeskit._networks.bayesian_network",
-    "Cpdag": "bayeskit._graphs.cpdag",
+    "Cpdag": "bayeskit._graphs.dag",
     "Deterministic": "bayeskit._graphs.distributions",
     "Estimate": "bayeskit._inference.sampling.estimate",
     "Factor": "bayeskit._graphs.factor",
@@ -35,7 +35,7 @@ _HOMES = {
     "plot_comparison": "bayeskit._networks.analysis.compare_networks",
     "read_network": "bayeskit._networks.network_io",
     "read_uai_evidence": "bayeskit._io.networks.uai",
-    "score": "bayeskit._fitting.networks.network_score",
+    "score": "bayeskit._fitting.networks.network_counts",
     "set_max_memory": "bayeskit._inference.exact",
     "seven": "bayeskit._networks.examples",
     "shd": "bayeskit._networks.analysis.compare_networks",
@@ -80,8 +80,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from bayeskit._fitting.networks.network_score import score
-    from bayeskit._graphs.cpdag import Cpdag
+    from bayeskit._fitting.networks.network_counts import score
+    from bayeskit._graphs.dag import Cpdag
     from bayeskit._graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
     from bayeskit._graphs.factor import Factor
     from bayeskit._inference.exact import get_max_memory, set_max_memory

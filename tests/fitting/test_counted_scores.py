@@ -12,13 +12,11 @@ from bayeskit._fitting.long_runs import run_search
 from bayeskit._fitting.search.counted_columns import CountedScores
 from bayeskit._fitting.search.family_scores import FamilyScores
 from bayeskit._graphs.network import discrete
-from bayeskit._structure.arcs import Arcs
-from bayeskit._structure.criteria import NAMES, Score
 from bayeskit._structure.search.equivalence import complete
-from bayeskit._structure.search.exact_search import exact
 from bayeskit._structure.search.hill_climbing import hill_climbing
+from bayeskit._structure.search.optimal import exact
 from bayeskit._structure.search.order import auto
-from bayeskit._structure.search_protocol import Family
+from bayeskit._structure.search_protocol import NAMES, Arcs, Family, Score
 from bayeskit.errors import DataError
 from bayeskit.extending import Chunk
 from refusals import refuses

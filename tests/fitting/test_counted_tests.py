@@ -15,12 +15,10 @@ from bayeskit._fitting.search.counted_columns import CountedScores, CountedTests
 from bayeskit._fitting.search.family_scores import FamilyScores
 from bayeskit._fitting.search.independence_tests import IndependenceTests
 from bayeskit._graphs.network import discrete
-from bayeskit._structure.arcs import Arcs
-from bayeskit._structure.criteria import Score
-from bayeskit._structure.search.mmhc import mmhc
+from bayeskit._structure.search.neighbourhoods import mmhc
 from bayeskit._structure.search.pc import pc
+from bayeskit._structure.search_protocol import Arcs, Score, bits
 from bayeskit._structure.search_protocol import Test as Question
-from bayeskit._structure.search_protocol import bits
 from bayeskit.errors import DataError, SettingError
 from bayeskit.extending import Chunk
 from bayeskit.statistics import Plan

@@ -15,8 +15,7 @@ from bayeskit._fitting.search.family_scores import FamilyScores, MixedScores
 from bayeskit._fitting.search.independence_tests import IndependenceTests
 from bayeskit._fitting.search.node_columns import read_nodes
 from bayeskit._fitting.search.search_network import distinct_rows, joined_where_it_pays
-from bayeskit._structure.criteria import NAMES, Score
-from bayeskit._structure.search_protocol import Family, bits
+from bayeskit._structure.search_protocol import NAMES, Family, Score, bits
 from bayeskit._structure.search_protocol import Test as Question
 from bayeskit.errors import ColumnError, WeightError
 from bayeskit.networks import asia, wet_grass

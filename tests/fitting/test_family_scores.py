@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from bayeskit._counting.count_extensions import pack_states
 from bayeskit._fitting.search import family_scores
 from bayeskit._fitting.search.family_scores import FamilyScores
-from bayeskit._structure.criteria import Score
-from bayeskit._structure.search_protocol import Family, bits
+from bayeskit._structure.search_protocol import Family, Score, bits
 from graph_twin import all_dags
 from learning_twin import SCORES, class_of, discrete_rows, family_score
 

@@ -14,7 +14,7 @@ from bayeskit._data.encode import encode
 from bayeskit._data.table import open_table
 from bayeskit._fitting.graph_search import GraphSearch, searched_graph
 from bayeskit._graphs.dag import Dag, markov_blanket
-from bayeskit._structure.criteria import Score
+from bayeskit._structure.search_protocol import Score
 from bayeskit.errors import DataError, SettingError, TooLarge
 from bayeskit.statistics import Schema, Variable
 from refusals import refuses

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from bayeskit._fitting.search.family_scores import IMPOSSIBLE, FamilyScores, MixedScores
 from bayeskit._fitting.search.node_columns import read_nodes
-from bayeskit._structure.criteria import Score
-from bayeskit._structure.search_protocol import Family, bits
+from bayeskit._structure.search_protocol import Family, Score, bits
 from bayeskit.errors import SettingError
 from graph_twin import all_dags
 from learning_twin import class_of, regression_score

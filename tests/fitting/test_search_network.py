@@ -13,9 +13,7 @@ import pytest
 from bayeskit._fitting.search import search_network as searching
 from bayeskit._fitting.search.node_columns import read_nodes
 from bayeskit._fitting.search.search_network import METHODS, SearchSettings, search_network
-from bayeskit._structure.arcs import Arcs, read_limits
-from bayeskit._structure.criteria import Score
-from bayeskit._structure.search_protocol import bits
+from bayeskit._structure.search_protocol import Arcs, Score, bits, read_limits
 from bayeskit.errors import DataError, SettingError, TooLarge
 from bayeskit.networks import score, wet_grass
 from learning_twin import is_acyclic

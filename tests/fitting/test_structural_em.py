@@ -19,8 +19,7 @@ from bayeskit._fitting.networks.network_em import RowPatterns
 from bayeskit._fitting.search.family_scores import FamilyScores
 from bayeskit._inference.exact import Exact
 from bayeskit._inference.potentials import Potentials
-from bayeskit._structure.criteria import Score
-from bayeskit._structure.search_protocol import Family
+from bayeskit._structure.search_protocol import Family, Score
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult
 from bayeskit.networks import arc_strengths, asia, set_max_memory
 from bayeskit.networks import score as network_score

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 from bayeskit._fitting.search.independence_tests import CorrelationTests, IndependenceTests
-from bayeskit._structure.arcs import Arcs
 from bayeskit._structure.search.pc import pc
+from bayeskit._structure.search_protocol import Arcs, answer_all, bits, members
 from bayeskit._structure.search_protocol import Test as Question
-from bayeskit._structure.search_protocol import answer_all, bits, members
 from outside import DATA
 
 HERE = Path(__file__).parent / "networks" / "independence"

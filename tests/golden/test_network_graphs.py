@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from bayeskit import read_network
-from bayeskit._graphs.cpdag import v_structures
-from bayeskit._graphs.dag import Dag
+from bayeskit._graphs.dag import Dag, v_structures
 from bayeskit._graphs.separation import d_separated
 from bayeskit.networks import cpdag, shd
 from outside import DATA

@@ -6,8 +6,7 @@ import pytest
 
 from bayeskit._fitting.search.family_scores import FamilyScores, MixedScores
 from bayeskit._fitting.search.node_columns import read_nodes
-from bayeskit._structure.criteria import Score
-from bayeskit._structure.search_protocol import Family, bits
+from bayeskit._structure.search_protocol import Family, Score, bits
 from bayeskit.networks import score
 from learning_numbers import CASES, PART, graphs, numbers, table
 

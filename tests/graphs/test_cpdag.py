@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit._graphs.cpdag import v_structures
-from bayeskit._graphs.dag import Dag
+from bayeskit._graphs.dag import Dag, v_structures
 from bayeskit.errors import Incompatible
 from bayeskit.networks import Cpdag, cpdag, shd
 from graph_twin import all_dags, colliders, dags, meek, skeleton

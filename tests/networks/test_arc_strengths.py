@@ -25,7 +25,7 @@ def test_shares_are_those_of_the_samples_learned_one_by_one(few):
     from bayeskit._fitting.search.node_columns import read_nodes
     from bayeskit._fitting.search.search_network import SearchSettings, search_network
     from bayeskit._graphs.dag import Dag
-    from bayeskit._structure.arcs import Arcs
+    from bayeskit._structure.search_protocol import Arcs
     from bayeskit.networks import cpdag
 
     found = arc_strengths(few, 6, method="hill-climbing", random_state=4)

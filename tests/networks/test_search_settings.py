@@ -7,7 +7,7 @@ import pytest
 from bayeskit import learn_network
 from bayeskit._fitting.search.search_network import METHODS
 from bayeskit._networks.fit.learning import TAKEN_BY
-from bayeskit._structure.criteria import Score
+from bayeskit._structure.search_protocol import Score
 from bayeskit.errors import SettingError
 from bayeskit.networks import asia
 from refusals import refuses

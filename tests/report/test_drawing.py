@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from bayeskit._graphs.network import Network, Node, continuous, discrete
-from bayeskit._networks import drawing
+from bayeskit._networks import network_io
 from bayeskit._networks.discrete_adapter import DerivedCache
 from bayeskit._report.drawing.network_scene import MOST_NODES, network_html
 from bayeskit.errors import SettingError, SuspectResult, TooLarge, UnseenState, UsageError
@@ -30,7 +30,7 @@ class Drawn:
     """A network whose posteriors are what the test says."""
 
     n_parameters = 7
-    plot, _repr_html_ = drawing.plot, drawing.page
+    plot, _repr_html_ = network_io.plot, network_io.page
 
     def __init__(self, network, answers=None):
         self._network, self._cache = network, DerivedCache(network)

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 
 from bayeskit import read_network
 from bayeskit._fitting.search.family_scores import FamilyScores
-from bayeskit._structure.arcs import Arcs
-from bayeskit._structure.criteria import Score
 from bayeskit._structure.search.equivalence import complete, equivalence
 from bayeskit._structure.search.order import auto, legal
-from bayeskit._structure.search_protocol import Family, Stop, answer_all, bits
+from bayeskit._structure.search_protocol import Arcs, Family, Score, Stop, answer_all, bits
 from bayeskit.networks import shd
 from search_scores import answers, as_dag, entropy_score, limits, random_parents, random_score, total
 

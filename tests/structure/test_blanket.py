@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit._graphs.dag import Dag
-from bayeskit._structure.search.blanket_search import iamb
+from bayeskit._structure.search.neighbourhoods import iamb
 from bayeskit._structure.search_protocol import Stop, bits, members
 from oracle import any_answers, random_dag, separations
 

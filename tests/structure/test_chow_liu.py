@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit._fitting.search.family_scores import FamilyScores
-from bayeskit._structure.criteria import Score
-from bayeskit._structure.search.chow_liu import chow_liu
-from bayeskit._structure.search_protocol import answer_all
+from bayeskit._structure.search.optimal import chow_liu
+from bayeskit._structure.search_protocol import Score, answer_all
 from hill_climbing_twin import (
     Counted,
     golden_arcs,

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit._structure.arcs import Arcs
 from bayeskit._structure.search.equivalence import (
     Classes,
     PartialGraph,
@@ -24,7 +23,7 @@ from bayeskit._structure.search.equivalence import (
     insertions,
     topological,
 )
-from bayeskit._structure.search_protocol import Stop, answer_all, members
+from bayeskit._structure.search_protocol import Arcs, Stop, answer_all, members
 from bayeskit.errors import SettingError
 from graph_twin import all_dags, dags, meek
 from refusals import refuses

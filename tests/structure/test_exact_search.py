@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit._fitting.search.family_scores import FamilyScores
-from bayeskit._structure.arcs import Arcs
-from bayeskit._structure.criteria import Score
-from bayeskit._structure.search.exact_search import exact, memory_needed
-from bayeskit._structure.search_protocol import Family, Graph, answer_all
+from bayeskit._structure.search.optimal import exact, memory_needed
+from bayeskit._structure.search_protocol import Arcs, Family, Graph, Score, answer_all
 from bayeskit.errors import TooLarge
 from hill_climbing_twin import MadeUp, limits, stopped
 from learning_twin import all_parents, discrete_rows, is_acyclic

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit._graphs.dag import Dag
-from bayeskit._structure.arcs import Arcs
 from bayeskit._structure.search.equivalence import extended
-from bayeskit._structure.search_protocol import Graph, bits, members
+from bayeskit._structure.search_protocol import Arcs, Graph, bits, members
 from bayeskit.networks import cpdag
 from graph_twin import dags
 from learning_twin import class_of, is_acyclic

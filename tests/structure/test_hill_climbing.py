@@ -11,10 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bayeskit._fitting.search.family_scores import FamilyScores
-from bayeskit._structure.arcs import Arcs
-from bayeskit._structure.criteria import Score
 from bayeskit._structure.search.hill_climbing import Position, as_matrix, hill_climbing
-from bayeskit._structure.search_protocol import Family, answer_all, bits, members
+from bayeskit._structure.search_protocol import Arcs, Family, Score, answer_all, bits, members
 from graph_twin import all_dags
 from hill_climbing_twin import (
     Counted,

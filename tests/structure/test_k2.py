@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit._fitting.search.family_scores import FamilyScores
-from bayeskit._structure.arcs import Arcs
-from bayeskit._structure.criteria import Score
 from bayeskit._structure.search.k2 import k2
-from bayeskit._structure.search_protocol import Family, answer_all
+from bayeskit._structure.search_protocol import Arcs, Family, Score, answer_all
 from hill_climbing_twin import GOLDEN, MadeUp, golden_rows, keeps, limits, named_arcs, stopped
 
 seeds = st.integers(0, 10**6)

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from bayeskit._structure.search.exact_search import best_networks, best_of_subsets
+from bayeskit._structure.search.optimal import best_networks, best_of_subsets
 
 
 @pytest.mark.parametrize("n", range(6))

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bayeskit._structure.arcs import Arcs, read_limits
-from bayeskit._structure.criteria import NAMES, Score, as_score
-from bayeskit._structure.search_protocol import bits, members
+from bayeskit._structure.search_protocol import NAMES, Arcs, Score, as_score, bits, members, read_limits
 from bayeskit.errors import SettingError
 from refusals import refuses
 

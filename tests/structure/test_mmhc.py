@@ -15,10 +15,8 @@ from bayeskit._fitting.search.family_scores import FamilyScores
 from bayeskit._graphs.dag import Dag
 from bayeskit._graphs.separation import d_separated
 from bayeskit._structure import search_protocol
-from bayeskit._structure.arcs import Arcs
-from bayeskit._structure.criteria import Score
-from bayeskit._structure.search.mmhc import mmhc, mmpc
-from bayeskit._structure.search_protocol import answer_all, bits, members
+from bayeskit._structure.search.neighbourhoods import mmhc, mmpc
+from bayeskit._structure.search_protocol import Arcs, Score, answer_all, bits, members
 from bayeskit.networks import shd
 from graph_twin import dags
 from hill_climbing_twin import (

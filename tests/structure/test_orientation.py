@@ -8,11 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import graph_twin as twin
-from bayeskit._graphs.cpdag import v_structures
-from bayeskit._graphs.dag import Dag
-from bayeskit._structure.arcs import Arcs
+from bayeskit._graphs.dag import Dag, v_structures
 from bayeskit._structure.search.pc import orient
-from bayeskit._structure.search_protocol import bits
+from bayeskit._structure.search_protocol import Arcs, bits
 from bayeskit.networks import cpdag
 from oracle import edges_of, is_acyclic, random_dag
 

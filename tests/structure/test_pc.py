@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit._graphs.dag import Dag
-from bayeskit._structure.arcs import Arcs
 from bayeskit._structure.search.pc import orient, pc
-from bayeskit._structure.search_protocol import Stop, answer_all, bits
+from bayeskit._structure.search_protocol import Arcs, Stop, answer_all, bits
 from bayeskit._structure.search_protocol import Test as Question
 from bayeskit.networks import cpdag
 from oracle import any_answers, edges_of, is_acyclic, random_dag, separations

@@ -25,7 +25,7 @@ from bayeskit._graphs.dag import Dag, markov_blanket
 from bayeskit._inference.exact import get_max_memory
 from bayeskit._random_state import seed_of
 from bayeskit._schema import Label, Name, Schema, Variable
-from bayeskit._structure.criteria import as_score
+from bayeskit._structure.search_protocol import as_score
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.priors import BDeu, SmoothingLike, as_smoothing, backs_off
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike, Seed

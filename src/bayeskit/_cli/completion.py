@@ -109,7 +109,7 @@ def textbook_pages(incomplete: str) -> list[str]:
 
 def criteria(incomplete: str) -> list[str]:
     """Offer the criteria of ``network learn``."""
-    from bayeskit._structure.criteria import NAMES
+    from bayeskit._structure.search_protocol import NAMES
 
     return _beginning(incomplete, NAMES)
 

@@ -468,7 +468,7 @@ def bic() -> Numbers:
     """Networks fitted by maximum likelihood, their log-likelihood, and the penalty of a parameter."""
     from bayeskit._networks.bayesian_network import BayesianNetwork
     from bayeskit._report.textbook.estimate_pages import PAIRS
-    from bayeskit._structure.criteria import Score
+    from bayeskit._structure.search_protocol import Score
 
     data = {"a": [a for a, _ in PAIRS], "b": [b for _, b in PAIRS]}
     found: Numbers = {}

@@ -28,10 +28,8 @@ from bayeskit._graphs.network import continuous, discrete
 from bayeskit._inference.exact import MAX_MEMORY
 from bayeskit._messages import Joined, Message
 from bayeskit._schema import Variable
-from bayeskit._structure.arcs import Arcs, read_limits
-from bayeskit._structure.criteria import Score
 from bayeskit._structure.search.conditional_search import conditional
-from bayeskit._structure.search_protocol import bits, members
+from bayeskit._structure.search_protocol import Arcs, Score, bits, members, read_limits
 from bayeskit.errors import DataError, SettingError, SuspectResult, TooLarge
 from bayeskit.priors import BDeu
 from bayeskit.typing import Floats

@@ -13,19 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._inference.clique_tree import Tree, guarded_shape, make_tree, require, require_table
-from bayeskit._inference.expected_counts import (
-    BatchTree,
-    completed_one_by_one,
-    expected_one_by_one,
-    family_margins,
-    margins_one_by_one,
-)
 from bayeskit._inference.filled_tree import FilledTree
 from bayeskit._inference.most_probable import Assignment, first_of_best, most_probable, most_probable_targets
 from bayeskit._inference.one_way import top_margin
 from bayeskit._inference.potentials import Evidence, Potentials
 from bayeskit._inference.relevant import ancestral, is_directed
-from bayeskit._inference.row_posteriors import answer_patterns, answer_whole
+from bayeskit._inference.row_posteriors import (
+    BatchTree,
+    answer_patterns,
+    answer_whole,
+    completed_one_by_one,
+    expected_one_by_one,
+    family_margins,
+    margins_one_by_one,
+)
 from bayeskit._inference.sampling.estimate import Cells
 from bayeskit._inference.sampling.forward import Forward
 from bayeskit._inference.sampling.likelihood_weighting import weighted_cells

@@ -14,7 +14,7 @@ from bayeskit._graphs.dag import node_name, parent_names
 from bayeskit._graphs.distributions import Distribution, LinearGaussian, Table
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import Network, Node
-from bayeskit._networks import drawing, network_io, sampling_adapter
+from bayeskit._networks import network_io, sampling_adapter
 from bayeskit._networks.analysis import measures, network_summary
 from bayeskit._networks.analysis.compare_networks import same_network
 from bayeskit._networks.arguments import switch
@@ -96,8 +96,8 @@ class BayesianNetwork(Fitting, Structure, Queries):
     parameter_sensitivity = measures.parameter_sensitivity
     kl = measures.kl
     summary = network_summary.summary
-    plot = drawing.plot
-    _repr_html_ = drawing.page
+    plot = network_io.plot
+    _repr_html_ = network_io.page
     write = network_io.write
     to_json = network_io.to_json
 

@@ -1,4 +1,4 @@
-"""The graph of a network: relations between nodes, d-separation, equivalence classes."""
+"""The graph of a network: relations between nodes, d-separation, equivalence graphs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import Any
 
 from bayeskit._display_table import DisplayTable, table_html
-from bayeskit._graphs import cpdag as classes
+from bayeskit._graphs import dag as graphs
 from bayeskit._graphs import dag as relations
-from bayeskit._graphs.cpdag import Cpdag
+from bayeskit._graphs.dag import Cpdag
 from bayeskit._graphs.distributions import Deterministic, NoisyMax
 from bayeskit._graphs.network import Network, Node
 from bayeskit._graphs.separation import Path, d_separated, paths_between
@@ -302,7 +302,7 @@ class Structure:
         rain → wet, sprinkler → wet, rain — joe
         """
         cache = self._cache
-        return cache.get("cpdag", lambda: classes.cpdag(cache.network.dag))
+        return cache.get("cpdag", lambda: graphs.cpdag(cache.network.dag))
 
     def shd(self, other: WithArcs, dag: bool = False) -> int:
         """Return the structural Hamming distance: the number of node pairs with different edges.
@@ -311,7 +311,7 @@ class Structure:
         ----------
         other : BayesianNetwork over the same nodes
         dag : bool
-            Compare the arcs of the two graphs instead of their equivalence classes.
+            Compare the arcs of the two graphs instead of their equivalence graphs.
         """
         return compare_networks.shd(self, other, dag)
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bayeskit._display_table import DisplayTable
-from bayeskit._graphs.cpdag import Cpdag, cpdag, shd
-from bayeskit._graphs.dag import Dag, topological_order
+from bayeskit._graphs.dag import Cpdag, Dag, cpdag, shd, topological_order
 from bayeskit._markup import plain
 from bayeskit._report.drawing.graph_layout import Layout, lay_out
 from bayeskit._report.drawing.network_scene import MARGIN, Card, _arrow

@@ -14,8 +14,7 @@ from scipy.special import gammaln, xlogy
 from bayeskit._fitting.networks.network_em import RowPatterns
 from bayeskit._fitting.search.family_scores import MOST_CONFIGURATIONS
 from bayeskit._inference.exact import MAX_MEMORY, Exact
-from bayeskit._structure.criteria import Score
-from bayeskit._structure.search_protocol import Family, Question, members
+from bayeskit._structure.search_protocol import Family, Question, Score, members
 from bayeskit.errors import TooLarge
 from bayeskit.typing import Floats
 

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._conditionals.linear_family import LEAST_VARIANCE
-from bayeskit._fitting.networks.discrete_completions import Completions
 from bayeskit._fitting.networks.gaussian_blocks import GaussianBlock, continuous_blocks
-from bayeskit._fitting.networks.mixed_expectations import MixedRows
+from bayeskit._fitting.networks.mixed_expectations import Completions, MixedRows
 from bayeskit._fitting.networks.network_counts import configurations, estimated
 from bayeskit._fitting.search.node_columns import NodeColumns
 from bayeskit._graphs.distributions import Deterministic, LinearGaussian, Table

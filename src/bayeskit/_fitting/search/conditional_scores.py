@@ -20,11 +20,10 @@ from bayeskit._fitting.search.node_columns import NodeColumns
 from bayeskit._graphs.distributions import LinearGaussian
 from bayeskit._graphs.network import Network, Node
 from bayeskit._schema import Name, Schema
-from bayeskit._structure.criteria import Score
 from bayeskit._structure.learners import learn, tree
-from bayeskit._structure.search.chow_liu import chow_liu
 from bayeskit._structure.search.conditional_search import ClassFamilies
-from bayeskit._structure.search_protocol import Family, Question, answer_all, members
+from bayeskit._structure.search.optimal import chow_liu
+from bayeskit._structure.search_protocol import Family, Question, Score, answer_all, members
 from bayeskit.errors import DataError, SettingError
 from bayeskit.priors import Prior
 from bayeskit.typing import Floats

@@ -22,8 +22,15 @@ from bayeskit._messages import Joined
 from bayeskit._schema import Name, Schema, Variable
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.term import Pattern, Plan
-from bayeskit._structure.criteria import Score, as_independence_test, default_test
-from bayeskit._structure.search_protocol import Family, Question, Test, members
+from bayeskit._structure.search_protocol import (
+    Family,
+    Question,
+    Score,
+    Test,
+    as_independence_test,
+    default_test,
+    members,
+)
 from bayeskit.errors import CannotCount, DataError, DataTypeError, Incompatible, NeedsRows, SettingError
 from bayeskit.typing import Floats, RowSource, WeightsLike
 
@@ -364,7 +371,9 @@ class CountedScores:
                 )
             self._known[child, parents] = self._scored(child, parents, cells, counts, statistics.total)
 
-    def _scored(self, child: int, parents: int, cells: Any, counts: Floats, n_rows: float) -> float:
+    def _scored(
+        self, child: int, parents: int, cells: NDArray[np.intp], counts: Floats, n_rows: float
+    ) -> float:
         sizes = [self.schema.attributes[v].size for v in members(parents)]
         r, q = self.schema.attributes[child].size, math.prod(sizes)
         # The child is the last digit of a cell's index, with an additional code for missing.

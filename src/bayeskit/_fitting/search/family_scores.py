@@ -26,8 +26,7 @@ from bayeskit._counting.count_extensions import (
 )
 from bayeskit._fitting.search.node_columns import NodeColumns
 from bayeskit._statistics.regressions import Regressions, regressed
-from bayeskit._structure.criteria import Score
-from bayeskit._structure.search_protocol import Family, Question, members
+from bayeskit._structure.search_protocol import Family, Question, Score, members
 from bayeskit.errors import SettingError
 from bayeskit.typing import Floats
 

@@ -15,8 +15,7 @@ from scipy.special import chdtrc, ndtr, stdtr
 from bayeskit._counting.count_extensions import measure_extensions, measure_tables, measure_weighted
 from bayeskit._fitting.search.family_scores import PackedRows
 from bayeskit._fitting.search.node_columns import NodeColumns
-from bayeskit._structure.criteria import as_independence_test
-from bayeskit._structure.search_protocol import Question, Test, members
+from bayeskit._structure.search_protocol import Question, Test, as_independence_test, members
 from bayeskit.typing import Floats
 
 # The statistic, its degrees of freedom, and the p-value.
@@ -62,7 +61,7 @@ class IndependenceTests(RememberedTests):
     sizes : int64 array
         The number of declared states of each variable.
     name : "g2", "x2", "g2-adf", "x2-adf", "mi-sh"
-        See :class:`~bayeskit._structure.criteria.IndependenceTest`. The degrees of freedom are
+        See :class:`~bayeskit._structure.search_protocol.IndependenceTest`. The degrees of freedom are
         (r_a − 1)(r_b − 1) ∏ r_z over declared states. "-adf" uses Σ_z (observed states of a − 1)(observed states of
         b − 1), and reports independence (statistic 0, p = 1) with fewer than five rows per cell.
     min_rows : float

@@ -17,17 +17,23 @@ from bayeskit._fitting.search.node_columns import NodeColumns
 from bayeskit._intrinsics import fibonacci_hash
 from bayeskit._messages import Joined
 from bayeskit._numba import kernel
-from bayeskit._structure.arcs import Arcs
-from bayeskit._structure.criteria import Score, default_test
-from bayeskit._structure.search.chow_liu import chow_liu
 from bayeskit._structure.search.equivalence import equivalence, extended
-from bayeskit._structure.search.exact_search import exact
 from bayeskit._structure.search.hill_climbing import hill_climbing
 from bayeskit._structure.search.k2 import k2
-from bayeskit._structure.search.mmhc import mmhc
+from bayeskit._structure.search.neighbourhoods import mmhc
+from bayeskit._structure.search.optimal import chow_liu, exact
 from bayeskit._structure.search.order import auto, order_search
 from bayeskit._structure.search.pc import pc
-from bayeskit._structure.search_protocol import Family, Question, Search, Test, members
+from bayeskit._structure.search_protocol import (
+    Arcs,
+    Family,
+    Question,
+    Score,
+    Search,
+    Test,
+    default_test,
+    members,
+)
 from bayeskit.errors import DataError, SettingError
 from bayeskit.typing import Codes, Floats
 

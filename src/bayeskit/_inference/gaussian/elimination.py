@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayeskit._inference.gaussian.mixed_layout import Layout
-from bayeskit._inference.gaussian.regression import (
+from bayeskit._inference.gaussian.mixed_layout import (
     ROUNDING,
+    Layout,
     Regression,
     Scope,
     columns,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayeskit._inference.gaussian.regression import Scope, spread
+from bayeskit._inference.gaussian.mixed_layout import Scope, spread
 from bayeskit.errors import TooLarge
 from bayeskit.typing import Floats
 

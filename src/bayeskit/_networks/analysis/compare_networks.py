@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._graphs import cpdag as classes
-from bayeskit._graphs.cpdag import Cpdag
-from bayeskit._graphs.dag import Dag
+from bayeskit._graphs import dag as graphs
+from bayeskit._graphs.dag import Cpdag, Dag
 from bayeskit._graphs.distributions import LinearGaussian, NoisyMax
 from bayeskit._graphs.network import Network, Node
 from bayeskit._schema import Label
@@ -110,7 +109,7 @@ def cpdag(network: WithArcs) -> Cpdag:
     a — b, b — c
     """
     graph = _graph(network)
-    return graph if isinstance(graph, Cpdag) else classes.cpdag(graph)
+    return graph if isinstance(graph, Cpdag) else graphs.cpdag(graph)
 
 
 def shd(a: WithArcs, b: WithArcs, dag: bool = False) -> int:
@@ -126,7 +125,7 @@ def shd(a: WithArcs, b: WithArcs, dag: bool = False) -> int:
     >>> shd(one, other), shd(one, other, dag=True)
     (0, 1)
     """
-    return classes.shd(_graph(a), _graph(b), dag)
+    return graphs.shd(_graph(a), _graph(b), dag)
 
 
 def _graph(network: WithArcs) -> Dag | Cpdag:
@@ -193,7 +192,7 @@ def plot_comparison(
     a, b : BayesianNetwork or Dag over the same nodes
     titles : the heading of each
     dag : bool
-        Compare the arcs of the two graphs instead of their equivalence classes.
+        Compare the arcs of the two graphs instead of their equivalence graphs.
     path : str or path, optional
         Also save the picture, as .svg.
 
@@ -228,7 +227,7 @@ def _two(titles: object) -> Any:
 def _scores(
     graphs: tuple[Dag | Cpdag, Dag | Cpdag], data: TableLike, states: Mapping[Any, Any] | None
 ) -> dict[str, tuple[float, float]]:
-    from bayeskit._fitting.networks.network_score import score
+    from bayeskit._fitting.networks.network_counts import score
     from bayeskit._fitting.search.node_columns import read_nodes
 
     first, second = graphs

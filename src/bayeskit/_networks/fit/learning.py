@@ -27,16 +27,22 @@ from bayeskit._messages import Joined, Message
 from bayeskit._networks.arguments import choice, number_below, whole_number
 from bayeskit._networks.bayesian_network import BayesianNetwork
 from bayeskit._networks.building import GraphLike
+from bayeskit._networks.fit.em_fitting import declared_hidden, learn_with_holes, with_hidden
 from bayeskit._networks.fit.fitting import TablePrior, fit_settings
-from bayeskit._networks.fit.structural_learning import declared_hidden, learn_with_holes, with_hidden
 from bayeskit._random_state import seed_of
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.term import Plan
-from bayeskit._structure.arcs import Arcs, read_limits
-from bayeskit._structure.criteria import Score, as_independence_test, as_score
-from bayeskit._structure.search.blanket_search import iamb
-from bayeskit._structure.search_protocol import answer_all, members
+from bayeskit._structure.search.neighbourhoods import iamb
+from bayeskit._structure.search_protocol import (
+    Arcs,
+    Score,
+    answer_all,
+    as_independence_test,
+    as_score,
+    members,
+    read_limits,
+)
 from bayeskit.errors import NeedsRows, SettingError, SuspectResult
 from bayeskit.typing import CutsLike, RowSource, Seed, TableLike, WeightsLike
 

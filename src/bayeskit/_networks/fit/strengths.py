@@ -22,9 +22,8 @@ from bayeskit._networks.bayesian_network import BayesianNetwork
 from bayeskit._networks.fit.fitting import TablePrior, fit_settings
 from bayeskit._networks.fit.learning import read_search
 from bayeskit._schema import Name
-from bayeskit._structure.arcs import Arcs
 from bayeskit._structure.search.equivalence import PartialGraph, complete
-from bayeskit._structure.search_protocol import bits, members
+from bayeskit._structure.search_protocol import Arcs, bits, members
 from bayeskit._visible import visible
 from bayeskit.errors import SettingError
 from bayeskit.typing import Floats, RowSource, Seed

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayeskit._structure.arcs import Arcs
-from bayeskit._structure.search_protocol import Graph, Stop, members
+from bayeskit._structure.search_protocol import Arcs, Graph, Stop, members
 
 # A gain below this share of the score is rounding.
 _TIE = 1e-10

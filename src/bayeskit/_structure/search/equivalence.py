@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from bayeskit._structure.arcs import Arcs
-from bayeskit._structure.search_protocol import Family, Graph, Question, Search, Stop, members
+from bayeskit._structure.search_protocol import Arcs, Family, Graph, Question, Search, Stop, members
 from bayeskit.errors import SettingError
 
 

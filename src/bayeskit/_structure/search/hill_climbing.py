@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._structure.arcs import Arcs
-from bayeskit._structure.search_protocol import Family, Graph, Question, Search, Stop, members
+from bayeskit._structure.search_protocol import Arcs, Family, Graph, Question, Search, Stop, members
 from bayeskit.typing import Floats
 
 

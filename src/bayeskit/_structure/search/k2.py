@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bayeskit._structure.arcs import Arcs
 from bayeskit._structure.search.hill_climbing import slack
-from bayeskit._structure.search_protocol import Family, Graph, Search, Stop, members
+from bayeskit._structure.search_protocol import Arcs, Family, Graph, Search, Stop, members
 
 
 def k2(arcs: Arcs, order: Sequence[int]) -> Search:

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit._structure.arcs import Arcs
 from bayeskit._structure.search.equivalence import DIGITS, TIE, Classes, children_of, topological
-from bayeskit._structure.search_protocol import Family, Graph, Question, Search, Stop, members
+from bayeskit._structure.search_protocol import Arcs, Family, Graph, Question, Search, Stop, members
 
 
 class Parents:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, islice
 from typing import Any
 
-from bayeskit._structure.arcs import Arcs
-from bayeskit._structure.search_protocol import Graph, Question, Search, Stop, Test, bits, members
+from bayeskit._structure.search_protocol import Arcs, Graph, Question, Search, Stop, Test, bits, members
 
 # Each round tests twice as many sets of every variable as the one before, so that few tests are superfluous:
 # an edge that one set removes needs no other. At most this many sets of one variable are tested in a round.
