@@ -24,7 +24,7 @@ from bayeskit._networks.data_rows import Rows
 from bayeskit._networks.evidence import Given, Reader
 from bayeskit._schema import Label, Name, Variable, first_twice
 from bayeskit.errors import BayeskitError, ImpossibleEvidence, SettingError, TooLarge
-from bayeskit.typing import Floats
+from bayeskit.typing import Floats, NamesLike
 
 T = TypeVar("T")
 
@@ -259,7 +259,7 @@ class DiscreteAdapter(QueryAdapter):
             raise self.impossible(evidence, None, limit)
         return margins, log_p + log_scale
 
-    def query(self, targets: Any, evidence: Given, soft: Given, limit: float) -> Factor:
+    def query(self, targets: NamesLike, evidence: Given, soft: Given, limit: float) -> Factor:
         places = self.targets(targets)
         if len(places) > MOST_AXES:
             raise SettingError(
@@ -291,7 +291,7 @@ class DiscreteAdapter(QueryAdapter):
         states = {v.name: v.states[code] for v, code in zip(self.variables, best.codes.tolist(), strict=True)}
         return MostProbable(states, best.log_probability + log_scale - self.log_total(limit))
 
-    def map(self, targets: Any, evidence: Given, soft: Given, limit: float) -> MostProbable:
+    def map(self, targets: NamesLike, evidence: Given, soft: Given, limit: float) -> MostProbable:
         places = self.targets(targets)
         observed, log_scale = self.reader.read(evidence, soft)
         codes = observed.codes.copy()

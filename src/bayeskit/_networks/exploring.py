@@ -9,12 +9,14 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from bayeskit._graphs.network import FactorGraph
+from bayeskit._inference.mixture_posterior import GaussianMixturePosterior
 from bayeskit._messages import Joined
 from bayeskit._networks.evidence import Not
 from bayeskit._schema import Name, Variable
 from bayeskit._visible import visible
 from bayeskit._web.served_model import json_kind
 from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit._networks.queries import Queries
@@ -55,12 +57,12 @@ class ExploredNetwork:
             "beliefs": self._prior,
         }
 
-    def beliefs(self, findings: Any) -> list[Any]:
+    def beliefs(self, findings: object) -> list[Any]:
         """Return for each node its probabilities given the findings, or mean and standard deviation."""
         evidence, soft = self._read(findings)
         return [_belief(found) for found in self._network.posteriors(evidence, soft=soft).values()]
 
-    def why(self, node: Any, findings: Any, lang: str) -> str:
+    def why(self, node: object, findings: object, lang: str) -> str:
         """Return the page of arithmetic of a node, as text."""
         evidence, soft = self._read(findings)
         page = self._network.explain(self._variable(node).name, evidence, soft=soft, lang=lang)
@@ -70,7 +72,7 @@ class ExploredNetwork:
         """Return the nodes whose findings cannot all be true."""
         return [self._places[name] for name in error.evidence]
 
-    def _read(self, findings: Any) -> tuple[dict[Name, Any], dict[Name, Any]]:
+    def _read(self, findings: object) -> tuple[dict[Name, Any], dict[Name, Any]]:
         """Return evidence and soft evidence as the network takes them."""
         if not isinstance(findings, list):
             raise DataTypeError("The findings are {kind}. Send a list of them.", kind=json_kind(findings))
@@ -102,7 +104,7 @@ class ExploredNetwork:
                     )
         return evidence, soft
 
-    def _variable(self, place: Any) -> Variable:
+    def _variable(self, place: object) -> Variable:
         if type(place) is not int or not 0 <= place < len(self._variables):
             raise DataError(
                 "There is no node {place!r}. Nodes are numbered from 0 to {last}.",
@@ -122,7 +124,7 @@ def _neighbours(field: FactorGraph) -> list[tuple[Name, Name]]:
     return sorted({pair for factor in field.factors for pair in combinations(factor.names, 2)}, key=str)
 
 
-def _state(variable: Variable, code: Any) -> Any:
+def _state(variable: Variable, code: object) -> Any:
     states = variable.states
     if variable.kind != "categorical" or type(code) is not int or not 0 <= code < len(states):
         raise DataError(
@@ -134,7 +136,7 @@ def _state(variable: Variable, code: Any) -> Any:
     return states[code]
 
 
-def _belief(found: Any) -> Any:
+def _belief(found: Floats | GaussianMixturePosterior) -> Any:
     if hasattr(found, "tolist"):
         return found.tolist()
     return {"mean": float(found.mean), "sd": float(found.sd)}

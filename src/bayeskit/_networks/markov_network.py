@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from reprlib import repr as shortly
 from typing import TYPE_CHECKING, Any
 
@@ -207,7 +207,7 @@ def field_of_network(network: Network) -> FactorGraph:
     return FactorGraph(tuple(node.variable for node in network.nodes), tuple(factors), network.name)
 
 
-def _factor(given: Any, variables: Mapping[Name, Variable], place: int) -> Factor:
+def _factor(given: Factor | Sequence[Any], variables: Mapping[Name, Variable], place: int) -> Factor:
     if isinstance(given, Factor):
         return _aligned(given, variables, place)
     try:

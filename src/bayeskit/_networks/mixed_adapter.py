@@ -20,7 +20,7 @@ from bayeskit._networks.discrete_adapter import MostProbable, QueryAdapter
 from bayeskit._networks.evidence import Given
 from bayeskit._schema import Name
 from bayeskit.errors import SettingError
-from bayeskit.typing import Floats, Ints
+from bayeskit.typing import Floats, Ints, NamesLike
 
 
 class BlanketPosterior:
@@ -124,7 +124,7 @@ class MixedAdapter(QueryAdapter):
         both: dict[int, Any] = {**answers.discrete, **answers.continuous}
         return {variable.name: both[place] for place, variable in enumerate(self.variables)}
 
-    def query(self, targets: Any, evidence: Given, soft: Given, limit: float) -> Any:
+    def query(self, targets: NamesLike, evidence: Given, soft: Given, limit: float) -> Any:
         """Return a Factor of discrete targets, a GaussianMixturePosterior of continuous ones."""
         places = self.targets(targets)
         observed, log_scale = self._read(evidence, soft)
@@ -147,7 +147,7 @@ class MixedAdapter(QueryAdapter):
             raise self.impossible(evidence, soft, limit)
         return MostProbable(self._named(range(len(self.variables)), best.codes, best.values), log_p)
 
-    def map(self, targets: Any, evidence: Given, soft: Given, limit: float) -> MostProbable:
+    def map(self, targets: NamesLike, evidence: Given, soft: Given, limit: float) -> MostProbable:
         places = self.targets(targets)
         numeric = next((p for p in places if self.variables[p].kind != "categorical"), None)
         if numeric is not None:

@@ -161,7 +161,14 @@ class NodeColumns:
         return False, round(float(-(p * np.log(p)).sum()), 9)
 
 
-def read_nodes(data: Any, *settings: Any, **more: Any) -> NodeColumns:
+def read_nodes(
+    data: RowSource,
+    states: Mapping[Name, Any] | None = None,
+    discretize: str | int | Mapping[Any, Any] | None = None,
+    *,
+    only: Sequence[Name] | None = None,
+    known: Mapping[Name, Variable] | None = None,
+) -> NodeColumns:
     """Read a table in memory, without weights. The settings are those of :func:`read_source`.
 
     Examples
@@ -172,7 +179,7 @@ def read_nodes(data: Any, *settings: Any, **more: Any) -> NodeColumns:
     """
     if in_pieces(data):
         open_table(data)  # its error lists the accepted kinds of rows
-    return read_source(data, *settings, **more)[0]
+    return read_source(data, states, discretize, only=only, known=known)[0]
 
 
 def read_source(
