@@ -233,3 +233,24 @@ def slow_tree_posterior(
         total = sum(counts) + exact(constant)
         share = [(n + exact(constant) * p) / total for n, p in zip(counts, share, strict=True)]
     return share
+
+
+def slow_residuals(
+    z: Any, cell: Any, weights: Any, inside: Sequence[int], more: Sequence[int], child: int
+) -> np.ndarray:
+    """Return the residual sum of squares of a column in each cell, regressed on some columns and one more.
+
+    Weighted least squares over the rows of each cell; a negative one more is none.
+    """
+    z, cell, weights = np.asarray(z, float), np.asarray(cell), np.asarray(weights, float)
+    out = np.zeros((int(cell.max()) + 1, len(more)))
+    for c in np.unique(cell):
+        rows = cell == c
+        root = np.sqrt(weights[rows])[:, None]
+        for k, v in enumerate(more):
+            above = [*inside, *([] if v < 0 else [v])]
+            X = root * np.column_stack([np.ones(rows.sum()), *(z[j, rows] for j in above)])
+            y = root[:, 0] * z[child, rows]
+            away = y - X @ np.linalg.lstsq(X, y, rcond=1e-12)[0]
+            out[c, k] = away @ away
+    return out

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from bayeskit import learn_network
 from bayeskit._fitting.search import search_network as joining
-from bayeskit._fitting.search.family_scores import FamilyScores, MixedScores
+from bayeskit._fitting.search.family_scores import FamilyScores
 from bayeskit._fitting.search.independence_tests import IndependenceTests
 from bayeskit._fitting.search.node_columns import read_nodes
+from bayeskit._fitting.search.regression_scores import MixedScores
 from bayeskit._fitting.search.search_network import distinct_rows, joined_where_it_pays
 from bayeskit._structure.search_protocol import NAMES, Family, Score, bits
 from bayeskit._structure.search_protocol import Test as Question

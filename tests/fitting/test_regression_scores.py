@@ -10,12 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit._fitting.search.family_scores import IMPOSSIBLE, FamilyScores, MixedScores
+from bayeskit._fitting.search.family_scores import FamilyScores
 from bayeskit._fitting.search.node_columns import read_nodes
+from bayeskit._fitting.search.regression_scores import (
+    IMPOSSIBLE,
+    WELL_CONDITIONED,
+    MixedScores,
+    Sums,
+    residual_squares,
+    sum_centred,
+)
+from bayeskit._statistics.regressions import regressed
 from bayeskit._structure.search_protocol import Family, Score, bits
 from bayeskit.errors import SettingError
 from graph_twin import all_dags
 from learning_twin import class_of, regression_score
+from reference import slow_residuals
 from refusals import refuses
 
 
@@ -145,3 +155,71 @@ def test_rows_with_a_missing_cell_are_left_out():
     assert scores.n_rows == 55
     for family in (Family(0, 0b100), Family(1, 0b1), Family(4, 0b1010)):
         assert scores([family])[0] == pytest.approx(rest([family])[0], rel=1e-12)
+
+
+def sums_of(z, cell, weights):
+    cells, m = int(cell.max()) + 1, len(z)
+    n, mean, scatter = np.empty(cells), np.empty((cells, m)), np.empty((cells, m, m))
+    sum_centred(z, np.arange(m), cell, weights, n, mean, scatter)
+    return Sums(n, scatter)
+
+
+@given(seed=st.integers(0, 10**6), weighted=st.booleans(), near=st.sampled_from([1.0, 1e-2, 0.0]))
+@settings(max_examples=30)
+def test_residuals_are_those_of_least_squares(seed, weighted, near):
+    """Five columns; the last is the third again, but for a share of noise: none at all makes them collinear."""
+    rng = np.random.default_rng(seed)
+    n = 80
+    z = rng.normal(size=(5, n)) * 10.0 ** rng.integers(-1, 2, (5, 1)) + rng.normal(size=(5, 1))
+    z[1] += z[0]
+    z[4] = z[2] + near * z[2].std() * rng.normal(size=n)
+    cell, weights = rng.integers(0, 3, n), rng.uniform(0.5, 2.0, n) if weighted else np.ones(n)
+    sums = sums_of(z, cell, weights)
+    np.testing.assert_allclose(sums.n, np.bincount(cell, weights), rtol=1e-12)
+    for inside, more in (((), (-1,)), ((), (0, 2)), ((2,), (0, 4)), ((2, 4), (-1,)), ((0, 4), (2,))):
+        found = sums.residuals(np.array(inside, np.int64), np.array(more, np.int64), 1)
+        wanted = slow_residuals(z, cell, weights, inside, more, 1)
+        np.testing.assert_allclose(found, wanted, rtol=1e-8)
+
+
+@given(seed=st.integers(0, 10**6), m=st.integers(0, 5))
+@settings(max_examples=40)
+def test_the_factor_agrees_with_singular_values(seed, m):
+    """Where the kernel trusts its factor, its residuals are those of the slow way to ten digits."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(m + 2, m + 2)) @ rng.normal(size=(m + 2, 50))
+    sums = sums_of(z, np.zeros(50, np.int64), np.ones(50))
+    out = np.empty((1, 1))
+    inside, more = np.arange(m), np.array([m])
+    unsure = residual_squares(
+        sums.scatter, inside, more, m + 1, WELL_CONDITIONED, np.empty((m + 3, m + 1)), out
+    )
+    assert unsure == int(np.isnan(out[0, 0]))
+    if not unsure:
+        wanted = regressed(sums.scatter)[1][0]
+        assert out[0, 0] == pytest.approx(wanted, rel=1e-10)
+
+
+def test_what_is_constant_in_a_cell_explains_nothing_there():
+    z = np.array([[0.1, 0.1, 0.1, 1.0, 2.0, 4.0], [1.0, 2.0, 4.0, 1.0, 3.0, 4.0]])
+    sums = sums_of(z, np.array([0, 0, 0, 1, 1, 1]), np.ones(6))
+    alone = sums.residuals(np.array([], np.int64), np.array([-1]), 1)
+    given_first = sums.residuals(np.array([0]), np.array([-1]), 1)
+    assert given_first[0] == alone[0] and given_first[1] < alone[1]
+    # And a constant child has nothing left.
+    assert sums.residuals(np.array([1]), np.array([-1]), 0)[0, 0] == 0.0
+
+
+def test_a_question_of_many_families_is_that_of_each_alone():
+    """Sums of all columns serve families that share discrete parents; alone, a family sums its own columns."""
+    columns = read_nodes(mixed(5))
+    question = [
+        Family(child, bits([*above]), tuple(v for v in range(5) if v != child and v not in above))
+        for child in (1, 3, 4)
+        for above in ((), (0,), (2,), (0, 2))
+    ]
+    together = MixedScores(columns, Score("bic"))(question)
+    for family, found in zip(question, together, strict=True):
+        for v, score in zip(family.more, found, strict=True):
+            alone = MixedScores(columns, Score("bic"))([Family(family.child, family.parents | 1 << v)])
+            assert score == pytest.approx(alone[0][0], rel=1e-11)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bayeskit._fitting.search.family_scores import FamilyScores, MixedScores
+from bayeskit._fitting.search.family_scores import FamilyScores
 from bayeskit._fitting.search.node_columns import read_nodes
+from bayeskit._fitting.search.regression_scores import MixedScores
 from bayeskit._structure.search_protocol import Family, Score, bits
 from bayeskit.networks import score
 from learning_numbers import CASES, PART, graphs, numbers, table

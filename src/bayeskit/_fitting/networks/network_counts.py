@@ -13,8 +13,9 @@ import numpy as np
 from bayeskit._conditionals.linear_family import estimate_lines
 from bayeskit._counting.backend import count
 from bayeskit._data.encoded import Chunk
-from bayeskit._fitting.search.family_scores import FamilyScores, MixedScores
+from bayeskit._fitting.search.family_scores import FamilyScores
 from bayeskit._fitting.search.node_columns import EVERYTHING, NodeColumns, read_nodes
+from bayeskit._fitting.search.regression_scores import MixedScores
 from bayeskit._graphs.dag import Dag
 from bayeskit._graphs.distributions import Distribution, LinearGaussian, Table
 from bayeskit._graphs.network import Network

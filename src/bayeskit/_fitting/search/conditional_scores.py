@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from bayeskit._counting.backend import count
 from bayeskit._data.encoded import Chunk
 from bayeskit._fitting.networks.network_counts import NetworkCounts, estimated
-from bayeskit._fitting.search.family_scores import MixedScores
 from bayeskit._fitting.search.node_columns import NodeColumns
+from bayeskit._fitting.search.regression_scores import MixedScores
 from bayeskit._graphs.distributions import LinearGaussian
 from bayeskit._graphs.network import Network, Node
 from bayeskit._schema import Name, Schema

@@ -1,15 +1,11 @@
-"""Scores of families over rows in memory, computed on demand and cached.
+"""Scores of families of discrete columns over rows in memory, computed on demand and cached.
 
-Discrete columns with few states are packed as bits. A continuous child is regressed on its numeric parents in each
-configuration of its discrete parents.
+Columns with few states are packed as bits. ``regression_scores.py`` is for families with a continuous child.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,10 +20,7 @@ from bayeskit._counting.count_extensions import (
     score_tables,
     score_weighted,
 )
-from bayeskit._fitting.search.node_columns import NodeColumns
-from bayeskit._statistics.regressions import Regressions, regressed
 from bayeskit._structure.search_protocol import Family, Question, Score, members
-from bayeskit.errors import SettingError
 from bayeskit.typing import Floats
 
 Ints = NDArray[np.int64]
@@ -258,153 +251,3 @@ class FamilyScores:
 
 def _sum_x_log_x(counts: NDArray[Any]) -> float:
     return float((counts * np.log(counts)).sum())
-
-
-# The smallest residual variance, as a fraction of the column's variance. It keeps the score of an exact copy finite.
-LEAST_SHARE = 1e-12
-# After this many families with the same discrete parents, the moments of all columns are computed at once for them,
-# as long as all such moments need at most this many bytes.
-ENOUGH_FAMILIES, LARGEST_SHARED = 16, 2**28
-# The score of a discrete child with a continuous parent. It is finite because searches take differences.
-IMPOSSIBLE = -1e300
-
-
-class MixedScores:
-    r"""Scores of families of discrete and continuous columns, for a search.
-
-    A continuous child with m numeric parents has, in every configuration of its discrete parents, the log-likelihood
-    of its regression,
-
-    .. math:: -\tfrac n2 \log 2\pi s^2 - \tfrac{n - m - 1}{2}, \qquad s^2 = \frac{RSS}{n - m - 1},
-
-    with the *unbiased* variance, as in R's bnlearn, and m + 2 parameters. Only likelihood scores are supported. The
-    score of a discrete child with a continuous parent is almost −∞.
-
-    Parameters
-    ----------
-    columns : NodeColumns, of which the complete rows are used
-    score : Score
-    weights : float64 array, optional
-        The weight of each complete row, which counts as this many rows. By default 1.
-    """
-
-    def __init__(self, columns: NodeColumns, score: Score, weights: Floats | None = None) -> None:
-        if not score.by_likelihood:
-            raise SettingError(
-                "criterion={name!r} is for discrete columns only. Continuous ones are scored by loglik, aic or bic.",
-                name=score.name,
-            )
-        self.score = score
-        self._discrete = np.flatnonzero(columns.is_discrete)
-        self._place = {int(v): k for k, v in enumerate(self._discrete)}
-        self._sizes = columns.sizes
-        codes = columns.code_matrix()
-        self._codes = codes
-        self._tables = FamilyScores(codes, columns.sizes[self._discrete], score, weights)
-        self._numbers = {
-            int(v): row
-            for v, row in zip(np.flatnonzero(~columns.is_discrete), columns.number_matrix(), strict=True)
-        }
-        self.n_rows = int(columns.complete.sum())
-        self._weights = np.ones(self.n_rows) if weights is None else weights
-        self._penalty = score.penalty(float(self._weights.sum()))
-        self._known: dict[tuple[int, int], float] = {}
-        self._in_all = {v: k for k, v in enumerate(sorted(self._numbers))}
-        self._of_states = sum(1 << int(v) for v in self._discrete)
-        self._n_families: Counter[int] = Counter()
-        self._room = LARGEST_SHARED
-        # Without discrete parents, one matrix of moments is enough for all families.
-        self._moments_of = {0: self._moments(0, sorted(self._numbers))}
-
-    @property
-    def n_scored(self) -> int:
-        """The number of families counted."""
-        return self._tables.n_scored + len(self._known)
-
-    def __call__(self, question: Question) -> list[Floats]:
-        return [self._answer(family) for family in question]  # type: ignore[arg-type]
-
-    def _answer(self, family: Family) -> Floats:
-        child, parents, more = family
-        if child in self._place:
-            return self._of_discrete(family)
-        sets = [parents] if more is None else [parents | (1 << v) for v in more]
-        new = [some for some in sets if (child, some) not in self._known]
-        for given, some in itertools.groupby(new, key=lambda one: one & self._of_states):
-            for one, score in self._scored(child, given, list(some)):
-                self._known[child, one] = score
-        return np.array([self._known[child, some] for some in sets])
-
-    def _scored(self, child: int, given: int, sets: list[int]) -> Iterator[tuple[int, float]]:
-        """Score sets of parents with the same discrete parents ``given``."""
-        shared = self._shared(given, len(sets))
-        declared = min(math.prod(int(self._sizes[v]) for v in members(given)), MOST_CONFIGURATIONS)
-        for m, group in itertools.groupby(sets, key=lambda one: (one & ~given).bit_count()):
-            some = list(group)
-            columns = [[*members(one & ~given), child] for one in some]
-            if shared is None:
-                pieces = [self._moments(given, numbers) for numbers in columns]
-                n, scatter = pieces[0][0], np.stack([scatter for _, scatter in pieces], axis=1)
-            else:
-                places = np.array([[self._in_all[v] for v in numbers] for numbers in columns])
-                n, scatter = shared[0], shared[1][:, places[:, :, None], places[:, None, :]]
-            _, residual = regressed(scatter.reshape(-1, m + 1, m + 1))
-            logs = _log_likelihood(n[:, None], m, residual.reshape(len(n), -1), self._spread(child))
-            yield from zip(
-                some, (logs.sum(axis=0) - self._penalty * (m + 2) * float(declared)).tolist(), strict=True
-            )
-
-    def _shared(self, given: int, n_families: int) -> tuple[Floats, Floats] | None:
-        """Return the moments of all columns in each configuration of ``given``, once enough families need them."""
-        self._n_families[given] += n_families
-        if given not in self._moments_of and self._n_families[given] >= ENOUGH_FAMILIES:
-            cells = min(self.n_rows, math.prod(int(self._sizes[v]) for v in members(given)))
-            if 8 * cells * len(self._in_all) ** 2 <= self._room:
-                self._moments_of[given] = self._moments(given, sorted(self._in_all))
-                self._room -= self._moments_of[given][1].nbytes
-        return self._moments_of.get(given)
-
-    def _moments(self, given: int, numbers: list[int]) -> tuple[Floats, Floats]:
-        """Return n and Σzzᵀ about the mean of some columns, in each configuration that occurs."""
-        cell, size = np.zeros(self.n_rows, np.int64), 1
-        for v in members(given):
-            # Renumber after each variable, so that the numbers stay within their type.
-            wide = cell * int(self._sizes[v]) + self._codes[self._place[v]]
-            seen, cell = np.unique(wide, return_inverse=True)
-            size = len(seen)
-        z = np.column_stack([np.empty((self.n_rows, 0)), *(self._numbers[v] for v in numbers)])
-        moments = Regressions.plainly(z, cell, self._weights, size)
-        return moments.n, moments.scatter
-
-    def _spread(self, child: int) -> float:
-        """Return the variance of a column, or 1 if it is constant."""
-        n, scatter = self._moments_of[0]
-        place = self._in_all[child]
-        variance = float(scatter[0, place, place] / n[0]) if n[0] > 0.0 else 0.0
-        return variance if variance > 0.0 else 1.0
-
-    def _of_discrete(self, family: Family) -> Floats:
-        child, parents, more = family
-        found = np.full(1 if more is None else len(more), IMPOSSIBLE)
-        if any(v in self._in_all for v in members(parents)):
-            return found
-        place = self._place
-        inside = sum(1 << place[v] for v in members(parents))
-        if more is None:
-            return self._tables([Family(place[child], inside)])[0]
-        there = [k for k, v in enumerate(more) if v in place]
-        if there:
-            smaller = Family(place[child], inside, tuple(place[more[k]] for k in there))
-            found[there] = self._tables([smaller])[0]
-        return found
-
-
-def _log_likelihood(n: Floats, m: int, residual: Floats, spread: float) -> Floats:
-    """Return the log-likelihood of regressions on m columns, from their weights and residual sums of squares."""
-    free = n - m - 1.0
-    # With too few rows to estimate a variance, use that of the column. Otherwise a cell of one row would be certain.
-    known = free > 0.0
-    variance = np.where(
-        known, np.maximum(residual / np.where(known, free, 1.0), LEAST_SHARE * spread), spread
-    )
-    return np.asarray(-0.5 * n * np.log(2.0 * np.pi * variance) - 0.5 * residual / variance)

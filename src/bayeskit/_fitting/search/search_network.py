@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from bayeskit._fitting.long_runs import run_search
 from bayeskit._fitting.search.counted_columns import CountedAnswers, CountedColumns
-from bayeskit._fitting.search.family_scores import FamilyScores, MixedScores
+from bayeskit._fitting.search.family_scores import FamilyScores
 from bayeskit._fitting.search.independence_tests import CorrelationTests, IndependenceTests, MixedTests
 from bayeskit._fitting.search.node_columns import NodeColumns
+from bayeskit._fitting.search.regression_scores import MixedScores
 from bayeskit._intrinsics import fibonacci_hash
 from bayeskit._messages import Joined
 from bayeskit._numba import kernel
