@@ -10,7 +10,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from bayeskit._counting.backend import in_order, thread_count
+from bayeskit._counting.backend import in_order
+from bayeskit._data.source import thread_count
 from bayeskit._inference.clique_tree import Tree, grouped, require
 from bayeskit._inference.filled_tree import FilledTree
 from bayeskit._inference.kernels.fill import LOWEST
