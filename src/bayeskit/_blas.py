@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Iterable
 from contextlib import ContextDecorator
 from typing import Any
 
@@ -44,7 +45,7 @@ class OneBlasThread(ContextDecorator):
                 self._restored = all(library.num_threads == n_threads for library, n_threads in self._before)
 
     @staticmethod
-    def _set(numbers: Any) -> None:
+    def _set(numbers: Iterable[tuple[Any, int]]) -> None:
         for library, n_threads in numbers:
             if library.num_threads != n_threads:
                 library.set_num_threads(n_threads)

@@ -8,13 +8,16 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import Incompatible
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Codes = NDArray[np.int64]
 
@@ -225,7 +228,7 @@ class Vocabulary:
         block.sum_duplicates()
         return self._weighed(block)
 
-    def _weighed(self, block: Any) -> Any:
+    def _weighed(self, block: csr_array) -> Any:
         if self.weighting == "binary":
             block.data[:] = 1.0
         elif self.weighting != "count":

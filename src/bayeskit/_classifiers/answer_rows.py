@@ -17,7 +17,7 @@ from bayeskit._conditionals.class_prior import choose, log_normalise, normalise
 from bayeskit._counting.cluster_tasks import map_on_dask, map_on_spark, select_on_spark
 from bayeskit._counting.partitions import Answer
 from bayeskit._data.encode import check_names
-from bayeskit._data.frames import cluster_of
+from bayeskit._data.frames import SparkFrame, cluster_of
 from bayeskit._data.source import Source, memory_in_bytes, thread_count
 from bayeskit._fitting.leave_one_out import encode_learned, left_out_joint, log_posterior
 from bayeskit._fitting.model import Model
@@ -186,12 +186,12 @@ class _Verb:
     model: Any
     verb: str
 
-    def __call__(self, rows: Any) -> list[Any]:
+    def __call__(self, rows: TableLike) -> list[Any]:
         found = getattr(self.model, self.verb)(rows)
         return [found] if self.verb == "predict" else list(found.T)
 
 
-def _on_spark(asked: _Verb, answer: Answer, frame: Any) -> Any:
+def _on_spark(asked: _Verb, answer: Answer, frame: SparkFrame) -> Any:
     taken = [name for name in answer.names if name in frame.columns]
     if taken:
         raise SettingError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -503,10 +503,8 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
 
     # -- hooks ---------------------------------------------------------------------------------
 
-    @staticmethod
-    @abstractmethod
-    def _open(X: TableLike) -> Table:
-        """Open rows in memory. It goes to the workers of a cluster, so it knows nothing that was learned."""
+    # Opens rows in memory. It goes to the workers of a cluster, so it is a function that knows nothing learned.
+    _open: Callable[[TableLike], Table]
 
     def _open_row(self, row: RowLike) -> Table:
         """Open one row."""

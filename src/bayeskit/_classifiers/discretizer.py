@@ -110,7 +110,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 'or choose method="frequency", "width" or "proportional", which need none.'
             )
         weights = as_weights(sample_weight, table.n_rows)
-        target, codes = Variable("y", "categorical"), None
+        target, codes = Variable("y", "categorical"), np.zeros(table.n_rows, np.uint32)
         if self.method == "mdl":
             target, codes = encode_labels(as_labels(y, table.n_rows), target, "grow")
         chosen = self._chosen(table)
@@ -185,7 +185,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return names
 
     def _find(
-        self, table: Table, j: int, codes: Any, n_classes: int, weights: Floats | None
+        self, table: Table, j: int, codes: NDArray[np.uint32], n_classes: int, weights: Floats | None
     ) -> NDArray[np.float64]:
         values, name = table.numbers(j), table.names[j]
         match self.method:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,11 @@ from bayeskit._io.replacing import replacing
 from bayeskit._messages import Joined, Term
 from bayeskit.errors import BayeskitError, DataError, SettingError, UsageError
 from bayeskit.typing import Floats, PathLike, RowSource
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyRelation
+
+    from bayeskit._classifiers.count_classifier import CountClassifier
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class _RowWriter(Protocol):
 
 
 def write_predictions(
-    model: Any,
+    model: CountClassifier,
     source: RowSource,
     sink: PathLike | None,
     *,
@@ -119,7 +124,9 @@ def write_batches(
     return Written(n, path, {str(label): int(k) for label, k in zip(labels, counts, strict=True) if k})
 
 
-def _tables(model: Any, source: Any, threads: int | None, max_memory: int | None) -> Iterator[Any]:
+def _tables(
+    model: CountClassifier, source: RowSource, threads: int | None, max_memory: int | None
+) -> Iterator[Any]:
     """Give the rows of a source piece by piece, each as a table with the columns that the model was learned from."""
     named = hasattr(model, "feature_names_in_")
     if names_files(source):
@@ -139,7 +146,7 @@ def _tables(model: Any, source: Any, threads: int | None, max_memory: int | None
     return (rows.table for rows in opened)
 
 
-def _relation_pieces(relation: Any) -> Iterator[Any]:
+def _relation_pieces(relation: DuckDBPyRelation) -> Iterator[Any]:
     try:
         import pyarrow
     except ImportError as error:
@@ -156,10 +163,8 @@ def _relation_pieces(relation: Any) -> Iterator[Any]:
             yield pyarrow.Table.from_batches([batch])
 
 
-def _refuse_own_file(source: Any, sink: Path) -> None:
-    if not names_files(source) or not sink.exists():
-        return
-    for path in paths_of(source):
+def _refuse_own_file(source: RowSource, sink: Path) -> None:
+    for path in paths_of(source) if names_files(source) and sink.exists() else ():
         if not is_address(path) and os.path.exists(path) and os.path.samefile(path, sink):
             raise UsageError(
                 "sink {sink!r} is one of the files to be predicted, which would be lost. Name another file.",
@@ -168,7 +173,7 @@ def _refuse_own_file(source: Any, sink: Path) -> None:
 
 
 class _CsvRows:
-    def __init__(self, stream: Any, columns: list[str]) -> None:
+    def __init__(self, stream: TextIO, columns: list[str]) -> None:
         self.writer = csv.writer(stream, lineterminator="\n")
         self.writer.writerow(columns)
         self.kinds: set[type] = set()

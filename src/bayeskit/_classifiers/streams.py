@@ -61,7 +61,7 @@ class WaitingRows:
                     )
                 self._all_numeric = all(check is _is_number for check in self._sure.values())
 
-    def take(self, row: Row, label: Any, weight: Any) -> bool:
+    def take(self, row: Row, label: Label, weight: float) -> bool:
         """Let a row wait; False if it must be counted at once."""
         if type(weight) not in (int, float) or not 0 < weight < 1e100:
             return False
@@ -79,7 +79,7 @@ class WaitingRows:
         self.examples.append((dict(row), label, weight))
         return True
 
-    def _is_sure(self, name: Any, value: Any) -> bool:
+    def _is_sure(self, name: Name, value: object) -> bool:
         check = self._sure.get(name)
         if check is None:
             if self._reading is None or type(name) is not str or value is None:
@@ -91,7 +91,7 @@ class WaitingRows:
 _FLOATS = {float}
 
 
-def _first_check(reading: Reading, name: str, value: Any) -> Callable[[Any], bool]:
+def _first_check(reading: Reading, name: str, value: object) -> Callable[[Any], bool]:
     """Return what is asked of the cells of a column that is first met now."""
     if reading.block or reading.dense is not None:
         return _is_count
@@ -100,7 +100,7 @@ def _first_check(reading: Reading, name: str, value: Any) -> Callable[[Any], boo
     return _is_number if type(value) is float else partial(_has_type, type(value))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return value is None or (type(value) is float and not isinf(value))
 
 
@@ -108,15 +108,15 @@ def _is_count(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value < 1e100
 
 
-def _is_among(codes: Mapping[Any, int], value: Any) -> bool:
+def _is_among(codes: Mapping[Any, int], value: object) -> bool:
     return value is None or (type(value) in (str, int, bool) and value in codes)
 
 
-def _has_type(kind: type, value: Any) -> bool:
+def _has_type(kind: type, value: object) -> bool:
     return type(value) is kind and kind in (str, int, bool)
 
 
-def learn_one(model: CountClassifier, row: Row, label: Any, weight: Any) -> None:
+def learn_one(model: CountClassifier, row: Row, label: Label, weight: float) -> None:
     """Add one row: now, or before the next question."""
     check_row(row)
     coded = _coded(model)
@@ -429,7 +429,7 @@ def river_classifier() -> Any:
                 return super().clone(new_params, include_attributes=True)
             return type(self)(clone((new_params or {}).get("model", self.model)))
 
-        def learn_one(self, x: dict[Any, Any], y: Any, sample_weight: float = 1) -> None:
+        def learn_one(self, x: dict[Any, Any], y: Label, sample_weight: float = 1) -> None:
             self._learner.learn_one(x, y, sample_weight)
 
         def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from bayeskit._classifiers.answer_rows import left_out
 from bayeskit._data.source import Source
@@ -27,6 +29,7 @@ from bayeskit._statistics.information import entropy
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._visible import plain, shorter
 from bayeskit.errors import BayeskitError
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +87,7 @@ def summary_of(classifier: CountClassifier, rows: Source | None, lang: str) -> S
     return Summary(title, (*sections, *fit), tuple(warned), values, lang)
 
 
-def changed_parameters(estimator: Any) -> dict[str, Any]:
+def changed_parameters(estimator: BaseEstimator) -> dict[str, Any]:
     """Return the parameters that are not at their defaults, as plain values."""
     defaults = type(estimator)().get_params(deep=False)
     changed = {k: v for k, v in estimator.get_params(deep=False).items() if repr(v) != repr(defaults.get(k))}
@@ -238,7 +241,7 @@ def _fit_sections(
     return [fit, DisplayTable(words["calibration"], header, bins, total, said, right=1)]
 
 
-def _bins(chosen: Any, right: Any, weights: Any) -> list[dict[str, float]]:
+def _bins(chosen: Floats, right: NDArray[np.bool_], weights: Floats) -> list[dict[str, float]]:
     """Return the rows by the probability of the class chosen: its mean, how often it was right, and their weight."""
     place = np.minimum((chosen * BINS).astype(int), BINS - 1)
     found = []

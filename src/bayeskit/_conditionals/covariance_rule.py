@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.special import gammaln
 
 from bayeskit._statistics.scatter import Scatter
 from bayeskit.errors import DataError, SettingError
 from bayeskit.typing import Floats
+
+# One number, or one for each row.
+Numbers: TypeAlias = Floats | float
 
 HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 
@@ -72,7 +76,7 @@ class CovarianceRule:
             'shrinkage={shrinkage!r} means nothing: it is None, "ledoit-wolf" or from 0 to 1.', shrinkage=s
         )
 
-    def shrinks_by_data(self, rows: Any, d: int) -> Any:
+    def shrinks_by_data(self, rows: Numbers, d: int) -> Any:
         """Return whether shrinkage uses Ledoit and Wolf's weight; ``rows`` may be an array."""
         automatic = self.shrinkage is None and not any(self.ridge)
         return (rows <= d + 1) if automatic else np.full(np.shape(rows), self.shrinkage == "ledoit-wolf")
@@ -83,16 +87,18 @@ class CovarianceRule:
             return 0.0
         return d + 2.0 if isinstance(self.covariance_rows, str) else self.covariance_rows
 
-    def divisor(self, n: Any, n_means: int) -> Any:
+    def divisor(self, n: Numbers, n_means: int) -> Any:
         """Return the divisor of a scatter about ``n_means`` means."""
         return np.where(self.unbiased & (n > n_means), n - n_means, n)
 
-    def ball(self, mean_variance: Any, weight: Any) -> Any:
+    def ball(self, mean_variance: Numbers, weight: Numbers) -> Any:
         """Return the amount added to every variance, in the units of the columns, for the shrinkage weight s."""
         r, v = self.ridge
         return (weight + r) * mean_variance + v
 
-    def regularised(self, covariance: Floats, weight: Any, unit: Floats, by_data: Any) -> Floats:
+    def regularised(
+        self, covariance: Floats, weight: Numbers, unit: Floats, by_data: NDArray[np.bool_] | bool
+    ) -> Floats:
         """Shrink a matrix (or one for each row), measured in ``unit``, and add the ridge.
 
         With Ledoit and Wolf's weight (``by_data``), the target is spherical in ``unit``. With a given weight, and for
@@ -107,13 +113,13 @@ class CovarianceRule:
             (1.0 - weight[..., None]) * covariance + added[..., None] * np.eye(diagonal.shape[-1])
         )
 
-    def freedom(self, class_rows: Any, all_rows: Any) -> Any:
+    def freedom(self, class_rows: Floats, all_rows: Numbers) -> Any:
         """Return the degrees of freedom of the classes; infinite for normals."""
         rows = (np.zeros_like(class_rows) + all_rows) if self.shared else class_rows
         return rows + 2.0 if self.student else np.full(np.shape(rows), np.inf)
 
 
-def log_density(square: Any, log_det: Any, d: Any, freedom: Any) -> Any:
+def log_density(square: Floats, log_det: Numbers, d: NDArray[np.intp] | int, freedom: Floats) -> Any:
     """Return the log density of a normal, or of Student's t if ``freedom`` is finite.
 
     ``square`` is (x − μ)ᵀ Σ⁻¹ (x − μ), ``log_det`` is ½ log |Σ| in d dimensions.
@@ -171,7 +177,7 @@ def ledoit_wolf(scatter: Scatter, unit: Floats) -> float:
     return float(ledoit_wolf_weight(n, (s**2).sum(), fourth.sum(), (off**2).sum(), d))
 
 
-def ledoit_wolf_weight(n: Any, norm: Any, fourth: Any, off: Any, d: int) -> Any:
+def ledoit_wolf_weight(n: Numbers, norm: Numbers, fourth: Numbers, off: Numbers, d: int) -> Any:
     """Return Ledoit and Wolf's weight from n, ‖S‖², Σ‖z‖⁴ and ‖S − μI‖², all of which may be arrays."""
     total = fourth / n
     excess = total - norm

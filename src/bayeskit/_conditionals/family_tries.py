@@ -85,11 +85,12 @@ class FamilyTries(DiscreteConditional):
 
         The states and the back-off constants are kept fixed.
         """
+        assert chunk.target is not None
         least = self._add(chunk.codes, chunk.target, np.asarray(own, np.float64), out)
         if least < 0.0:
             raise never_counted(least)
 
-    def _add(self, codes: Codes, target: Any, own: Floats, out: Floats) -> float:
+    def _add(self, codes: Codes, target: Codes, own: Floats, out: Floats) -> float:
         """Add complete rows one block at a time, then the others one by one."""
         holes = np.empty(len(codes), np.bool_)
         n_holes = find_holes(self.trie, codes, holes)

@@ -242,7 +242,7 @@ class KernelDensity(Density):
 
 
 def estimate_kernel(
-    grids: Grids, columns: Any, *, bandwidth: Literal["silverman"] | float = "silverman"
+    grids: Grids, columns: NDArray[np.intp], *, bandwidth: Literal["silverman"] | float = "silverman"
 ) -> KernelDensity:
     r"""Estimate the density of each attribute in each class.
 

@@ -130,7 +130,7 @@ class _Rows:
     left: Floats
     all_left: Floats
 
-    def take(self, rows: Any) -> _Rows:
+    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_] | slice) -> _Rows:
         return _Rows(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
 

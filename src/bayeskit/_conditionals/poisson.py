@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,7 +220,9 @@ def total_of(moments: Moments) -> Floats:
     return np.clip(high + low, -1e100, 1e100) * moments.weight
 
 
-def poisson_of(moments: Moments, columns: Any, names: tuple[Name, ...], *, alpha: float = 1.0) -> Poisson:
+def poisson_of(
+    moments: Moments, columns: NDArray[np.intp], names: tuple[Name, ...], *, alpha: float = 1.0
+) -> Poisson:
     """Estimate rates from moments, with leave-one-out; see :func:`estimate_poisson`."""
     rates = estimate_poisson(moments.weight, total_of(moments), columns, names, alpha=alpha)
     pooled = moments.pooled()
@@ -228,7 +230,7 @@ def poisson_of(moments: Moments, columns: Any, names: tuple[Name, ...], *, alpha
 
 
 def estimate_poisson(
-    weight: Floats, total: Floats, columns: Any, names: tuple[Name, ...], *, alpha: float = 1.0
+    weight: Floats, total: Floats, columns: NDArray[np.intp], names: tuple[Name, ...], *, alpha: float = 1.0
 ) -> Poisson:
     r"""Estimate the rate of each attribute in each class.
 

@@ -353,7 +353,7 @@ def estimate_two_parents(
     smoothing: Smoothing,
     attributes: Iterable[Name],
     *,
-    fallback: Any,
+    fallback: Conditional,
     min_count: float = 1,
     missing: str = "ignore",
     unseen: str = "ignore",

@@ -7,7 +7,7 @@ present or absent, and absent words are evidence, too.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,9 @@ from bayeskit._statistics.part import never_counted
 from bayeskit._statistics.totals import Totals
 from bayeskit.errors import DataError, SettingError
 from bayeskit.typing import Floats
+
+if TYPE_CHECKING:
+    from bayeskit._data.encoded import Block
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +184,7 @@ def estimate_multinomial(
     )
 
 
-def entries_of(block: Any) -> Any:
+def entries_of(block: Block) -> Any:
     """Return a block as sparse rows, each cell stored once.
 
     >>> entries_of(np.array([[0.0, 2.0]])).indices.tolist()
@@ -204,7 +207,7 @@ def checked_alpha(alpha: ArrayLike, width: int) -> Floats:
     return pseudo
 
 
-def log_coefficient(block: Any) -> Floats:
+def log_coefficient(block: Block) -> Floats:
     r"""Return the log of the multinomial coefficient of each row; −inf where its numbers are no counts, or no
     factorial of them is a double.
 
@@ -355,7 +358,7 @@ class BernoulliBlock(Conditional):
         present, absent = np.maximum(logs - np.logaddexp(logs[0], logs[1]), NEVER)
         return present - absent, absent.sum(axis=0)
 
-    def _present(self, block: Any) -> Any:
+    def _present(self, block: Block) -> Any:
         """Return 1 for each word that is in a text, otherwise 0."""
         if not is_sparse(block):
             return (block > self.binarize).astype(np.float64)

@@ -8,14 +8,19 @@ from __future__ import annotations
 import pickle
 import uuid
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayeskit._counting.partitions import FAN_IN, Answer, Outcome, Task, merge_outcomes, run_task
+from bayeskit._data.frames import DaskFrame, SparkFrame
 from bayeskit._schema import Name
 from bayeskit.errors import DataError
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow
 
-def reduce_on_dask(frame: Any, columns: list[tuple[int, Name]], task: Task) -> Outcome:
+
+def reduce_on_dask(frame: DaskFrame, columns: list[tuple[int, Name]], task: Task) -> Outcome:
     """Run a task on each partition and merge what it found, eight partitions at a time.
 
     This works with every scheduler of Dask. The one result is all that leaves the workers.
@@ -25,7 +30,7 @@ def reduce_on_dask(frame: Any, columns: list[tuple[int, Name]], task: Task) -> O
     return found
 
 
-def tree(frame: Any, columns: list[tuple[int, Name]], task: Task) -> Any:
+def tree(frame: DaskFrame, columns: list[tuple[int, Name]], task: Task) -> Any:
     """Return the delayed outcome of a task on all partitions."""
     import dask
 
@@ -55,7 +60,7 @@ def _computed(delayed: Any) -> tuple[Any, ...]:
     return found
 
 
-def map_on_dask(frame: Any, answer: Answer) -> Any:
+def map_on_dask(frame: DaskFrame, answer: Answer) -> Any:
     """Return the lazy answers for the rows of each partition, with the index and the divisions of the frame."""
     import dask
 
@@ -64,11 +69,11 @@ def map_on_dask(frame: Any, answer: Answer) -> Any:
     return frame.map_partitions(_answered, shared, meta, meta=meta)
 
 
-def _answered(part: Any, answer: Answer, meta: Any) -> Any:
+def _answered(part: pd.DataFrame, answer: Answer, meta: pd.Series[Any] | pd.DataFrame) -> Any:
     return _labelled(answer, answer.of(part), part.index) if len(part) else meta
 
 
-def _labelled(answer: Answer, columns: list[Any], index: Any) -> Any:
+def _labelled(answer: Answer, columns: list[Any], index: pd.Index[Any]) -> Any:
     """Return answers as pandas labels rows: a Series, or a frame where each class has a column."""
     import pandas as pd
 
@@ -87,7 +92,7 @@ _GROUP = 32
 _OUTCOMES = "number long, outcome binary"
 
 
-def reduce_on_spark(frame: Any, columns: list[tuple[int, Name]], task: Task) -> Outcome:
+def reduce_on_spark(frame: SparkFrame, columns: list[tuple[int, Name]], task: Task) -> Outcome:
     """Run a task on each partition and merge what it found in two steps; one row comes back.
 
     Spark names no column here: its names have rules of their own (case, dots, back quotes), so places are used.
@@ -105,7 +110,7 @@ def reduce_on_spark(frame: Any, columns: list[tuple[int, Name]], task: Task) -> 
         found = [run_task(task, rows, number * _TABLES + k) for k, rows in tables]
         yield _as_batch(number, merge_outcomes(task, found))
 
-    def merge(rows: Any) -> Any:
+    def merge(rows: pyarrow.Table) -> Any:
         import pyarrow
 
         rows = rows.sort_by("number")
@@ -151,7 +156,7 @@ def _expression(text: str) -> Any:
     return expr(text)
 
 
-def _collected(outcomes: Any) -> list[Any]:
+def _collected(outcomes: SparkFrame) -> list[Any]:
     from pyspark.errors import PySparkException
 
     try:
@@ -166,7 +171,7 @@ def _collected(outcomes: Any) -> list[Any]:
     return found
 
 
-def map_on_spark(frame: Any, answer: Answer) -> Any:
+def map_on_spark(frame: SparkFrame, answer: Answer) -> Any:
     """Return the frame with the columns of answers for its rows, computed by Python on the executors."""
     from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
 
@@ -194,7 +199,7 @@ def map_on_spark(frame: Any, answer: Answer) -> Any:
 
 
 def select_on_spark(
-    frame: Any, sql: Callable[[str], str], answers: list[str], wanted: tuple[str, ...]
+    frame: SparkFrame, sql: Callable[[str], str], answers: list[str], wanted: tuple[str, ...]
 ) -> Any:
     """Return the frame with some of the columns that a SELECT adds, which Spark computes without Python.
 

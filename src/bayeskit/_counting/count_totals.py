@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,11 @@ from bayeskit._numba import kernel
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.totals import Totals, empty_sums, refuse_overflow
 from bayeskit.errors import BlockValue, ColumnError, DataError, UsageError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from bayeskit._data.encoded import Block
 
 Array = NDArray[Any]
 
@@ -201,26 +206,25 @@ def count_totals(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> 
 
 
 def _add(
-    block: Any,
+    block: Block,
     target: NDArray[np.uint32],
     weights: NDArray[np.float64],
     threshold: float | None,
     sums: NDArray[np.float64],
 ) -> int:
-    sparse = is_sparse(block)
-    data = np.ascontiguousarray(block.data if sparse else block, dtype=np.float64).reshape(-1)
+    data = np.ascontiguousarray(block.data if is_sparse(block) else block, dtype=np.float64).reshape(-1)
     data, target, weights = locked(data), locked(target), locked(weights)
     bits = data.view(np.uint64)
-    if not sparse:
-        width = block.shape[1]
+    if is_sparse(block):
+        entries = locked(block.indptr), locked(block.indices), data, bits
+        order = _class_by_class(target, sums)
         if threshold is None:
-            return int(add_dense(data, bits, width, target, weights, sums))
-        return int(add_dense_above(data, bits, width, target, weights, float(threshold), sums))
-    entries = locked(block.indptr), locked(block.indices), data, bits
-    order = _class_by_class(target, sums)
+            return int(add_sparse(*entries, order, target, weights, sums))
+        return int(add_sparse_above(*entries, order, target, weights, float(threshold), sums))
+    width = block.shape[1]
     if threshold is None:
-        return int(add_sparse(*entries, order, target, weights, sums))
-    return int(add_sparse_above(*entries, order, target, weights, float(threshold), sums))
+        return int(add_dense(data, bits, width, target, weights, sums))
+    return int(add_dense_above(data, bits, width, target, weights, float(threshold), sums))
 
 
 def _class_by_class(target: NDArray[np.uint32], sums: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -232,12 +236,12 @@ def _class_by_class(target: NDArray[np.uint32], sums: NDArray[np.float64]) -> ND
     return np.argsort(keys, kind="stable")
 
 
-def is_sparse(block: Any) -> bool:
+def is_sparse(block: Block) -> TypeGuard[csr_array]:
     """Whether a block is a sparse matrix or array."""
     return bool(issparse(block))
 
 
-def binarizable(block: Any, threshold: float) -> Any:
+def binarizable(block: Block, threshold: float) -> Any:
     """Return a block in which each stored entry can be compared with a threshold on its own."""
     if is_sparse(block) and threshold < 0:
         raise DataError(
@@ -248,7 +252,7 @@ def binarizable(block: Any, threshold: float) -> Any:
     return summed(block)
 
 
-def summed(block: Any) -> Any:
+def summed(block: Block) -> Any:
     """Return a block in which no cell is stored twice; the same object if it is so already."""
     if not is_sparse(block) or block.has_canonical_format:
         return block

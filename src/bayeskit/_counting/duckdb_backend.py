@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from bayeskit._statistics.part import CellTable
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.term import Plan, Term
 from bayeskit.errors import CannotCount, ColumnError, DataError, DataTypeError, UnseenClass, WeightError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyRelation
 
 # GROUPING() distinguishes the sets of at most 64 columns, and each set is a separate hash table.
 _MOST_COLUMNS, _MOST_SETS = 60, 64
@@ -99,7 +102,12 @@ def _numbers(rows: _Rows, schema: Schema, terms: list[Term]) -> Iterator[CellTab
 
 
 def _cells(
-    rows: _Rows, schema: Schema, terms: list[Term], base: Any, sums: list[str], apart: Columns = ()
+    rows: _Rows,
+    schema: Schema,
+    terms: list[Term],
+    base: DuckDBPyRelation,
+    sums: list[str],
+    apart: Columns = (),
 ) -> Iterator[tuple[Term, NDArray[np.int64], list[tuple[Any, ...]]]]:
     """Yield the cells of each term by their codes, with the columns that keep them ``apart`` and the sums."""
     columns = {v.name: name for v, name in rows.variables(schema)}
@@ -128,7 +136,7 @@ def _cells(
             )
 
 
-def _in_pieces(base: Any, weighted: bool) -> tuple[Any, list[str]]:
+def _in_pieces(base: DuckDBPyRelation, weighted: bool) -> tuple[Any, list[str]]:
     """Split each number into integers of 26 bits, whose sums and products are exact in any order.
 
     A number x is expressed in units of 2^(26·s), with s such that 1 ≤ |x| < 2^26, or nearly. Four pieces then
@@ -303,7 +311,7 @@ class _Rows:
             )
 
     def grouped(
-        self, base: Any, sets: Sequence[Columns], sums: list[str]
+        self, base: DuckDBPyRelation, sets: Sequence[Columns], sums: list[str]
     ) -> Iterator[tuple[Columns, list[Cell]]]:
         """Yield each set of columns with its cells: their values and sums. No two sets have the same columns."""
         for some in _batches(sets):

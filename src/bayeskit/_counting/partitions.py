@@ -25,7 +25,7 @@ from bayeskit._schema import Name, Schema, Variable, first_twice
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.term import Plan
 from bayeskit.errors import BayeskitError, BlockValue, ColumnError, DataError, UnseenClass, WeightError
-from bayeskit.typing import Floats
+from bayeskit.typing import Array, Floats
 
 # Rows that choices are made from. What arrives here of a source does not grow with it.
 MOST_CHOSEN_FROM = 2**17
@@ -42,10 +42,16 @@ class Kernels(Protocol):
     def count(self, source: Source, schema: Schema, plan: Plan) -> Statistics: ...
 
 
+class PartitionRows(Protocol):
+    """The rows of one partition, as its workers have them: a frame of pandas or a table of PyArrow."""
+
+    def __len__(self) -> int: ...
+
+
 class Task(Protocol):
     """What is found in a partition with rows, and how two such findings become one; None where there is nothing."""
 
-    def __call__(self, frame: Any, number: int) -> Any: ...
+    def __call__(self, frame: PartitionRows, number: int) -> Any: ...
 
     def merge(self, a: Any, b: Any) -> Any: ...
 
@@ -84,7 +90,7 @@ class Outcome:
     error: BayeskitError | None = None
 
 
-def run_task(task: Task, frame: Any, number: int) -> Outcome:
+def run_task(task: Task, frame: PartitionRows, number: int) -> Outcome:
     """Run a task on one partition."""
     n_rows = len(frame)
     if n_rows == 0:
@@ -115,7 +121,7 @@ def merge_outcomes(task: Task, outcomes: Sequence[Outcome]) -> Outcome:
     return Outcome(n_rows, value)
 
 
-def _part_of(source: Source, frame: Any) -> Source:
+def _part_of(source: Source, frame: PartitionRows) -> Source:
     return replace(source, data=Batches(lambda: [frame]))
 
 
@@ -138,7 +144,7 @@ class FindSchema:
     target: Variable
     cluster: str
 
-    def __call__(self, frame: Any, number: int) -> FoundSchema | None:
+    def __call__(self, frame: PartitionRows, number: int) -> FoundSchema | None:
         rows = self.source.from_batch(frame)
         if rows.weight == 0.0:
             return None
@@ -164,7 +170,7 @@ class FindSchema:
         return FoundSchema(schema, a.empty & b.empty, a.weight + b.weight)
 
 
-def _all_missing(numbers: Any) -> bool:
+def _all_missing(numbers: Array) -> bool:
     return numbers.dtype.kind == "f" and bool(np.isnan(numbers).all())
 
 
@@ -196,7 +202,7 @@ class CountRows:
     schema: Schema
     plan: Plan
 
-    def __call__(self, frame: Any, number: int) -> Statistics | None:
+    def __call__(self, frame: PartitionRows, number: int) -> Statistics | None:
         rows = self.source.from_batch(frame)
         if rows.weight == 0.0:
             return None
@@ -229,7 +235,7 @@ class SampleRows:
     most: int
     seed: int
 
-    def __call__(self, frame: Any, number: int) -> SomeRows | None:
+    def __call__(self, frame: PartitionRows, number: int) -> SomeRows | None:
         rows = self.source.from_batch(frame)
         n = rows.table.n_rows
         weights = batch_weights(rows.weights, n)

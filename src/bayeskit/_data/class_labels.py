@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,11 @@ from bayeskit._messages import Message, RowNumber
 from bayeskit._schema import Variable
 from bayeskit.errors import DataError, DataTypeError, UnseenClass, WeightError
 from bayeskit.typing import WeightsLike
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+
+    Labels: TypeAlias = NDArray[Any] | CodedColumn | nw.Series[Any]
 
 _WAY_OUT = "leave rows without one out, or let a classifier learn from them too with semi_supervised=True"
 
@@ -88,7 +93,7 @@ def _column_vector_warning() -> type[Warning]:
     return getattr(exceptions, "DataConversionWarning", UserWarning) if exceptions else UserWarning
 
 
-def factorize_labels(y: Any) -> CodedColumn:
+def factorize_labels(y: Labels) -> CodedColumn:
     """Encode the labels; missing and continuous labels are an error."""
     if isinstance(y, CodedColumn):
         coded = y
@@ -121,14 +126,14 @@ def factorize_labels(y: Any) -> CodedColumn:
     return coded
 
 
-def _in_run(y: object, first: int, size: int) -> bool:
+def _in_run(y: object, first: int, size: int) -> TypeGuard[NDArray[np.integer]]:
     if not isinstance(y, np.ndarray) or y.dtype.kind not in "iu" or not len(y):
         return False
     return bool(y.min() >= first and y.max() < first + size)
 
 
 def encode_labels(
-    y: Any, target: Variable, policy: Literal["grow", "error"]
+    y: Labels, target: Variable, policy: Literal["grow", "error"]
 ) -> tuple[Variable, NDArray[np.uint32]]:
     """Return the target (extended if necessary) and the code of each label."""
     first = target.first_of_run if target.states else None

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from bayeskit._data.columns import date_message
@@ -21,6 +21,13 @@ from bayeskit._data.relation import python_label
 from bayeskit._messages import Message, did_you_mean
 from bayeskit._schema import Kind, Label, Name, Variable
 from bayeskit.errors import ColumnError, DataError, SettingError, UsageError
+
+
+class Connection(Protocol):
+    """What all clients have: DuckDB's, sqlite3 and psycopg."""
+
+    def execute(self, statement: Any, parameters: Any = ..., /) -> Any: ...
+
 
 _URL = re.compile("(duckdb|sqlite|postgres|postgresql)://")
 # Whole numbers, other numbers, dates: by how the names of types begin.
@@ -325,7 +332,7 @@ def _duckdb_columns(base: Any, table: DatabaseTable) -> list[DatabaseColumn]:
     ]
 
 
-def _sqlite_columns(base: Any, table: DatabaseTable) -> list[DatabaseColumn]:
+def _sqlite_columns(base: Connection, table: DatabaseTable) -> list[DatabaseColumn]:
     asked = "SELECT name, type FROM pragma_table_xinfo(?, ?) WHERE hidden <> 1"
     found = base.execute(asked, [table.url.table, table.url.schema or "main"]).fetchall()
     columns = []
@@ -341,7 +348,7 @@ def _sqlite_columns(base: Any, table: DatabaseTable) -> list[DatabaseColumn]:
     return columns
 
 
-def _postgres_columns(base: Any, table: DatabaseTable) -> list[DatabaseColumn]:
+def _postgres_columns(base: Connection, table: DatabaseTable) -> list[DatabaseColumn]:
     asked = (
         "SELECT a.attname, format_type(a.atttypid, NULL), y.typtype FROM pg_attribute a "
         "JOIN pg_type y ON y.oid = a.atttypid WHERE a.attrelid = to_regclass(%s) "
@@ -352,7 +359,7 @@ def _postgres_columns(base: Any, table: DatabaseTable) -> list[DatabaseColumn]:
     return [DatabaseColumn(name, "enum" if kind == "e" else type_) for name, type_, kind in found]
 
 
-def _tables(base: Any, engine: str) -> list[str]:
+def _tables(base: Connection, engine: str) -> list[str]:
     asked = (
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
         if engine == "sqlite"

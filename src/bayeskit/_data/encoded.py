@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bayeskit._schema import LARGEST_BYTE_TABLE, Schema, Variable
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    # Many columns that belong together: the words of a text.
+    Block: TypeAlias = NDArray[np.float64] | csr_array
 
 # The rows of one task. Chunk bounds never depend on the number of threads, so results are reproducible.
 CHUNK_ROWS = 65_536

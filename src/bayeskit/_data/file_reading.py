@@ -113,7 +113,7 @@ class FileReading:
         return asdict(self)
 
     @classmethod
-    def from_plain(cls, value: Any) -> FileReading | None:
+    def from_plain(cls, value: object) -> FileReading | None:
         """Return what a file holds under this name; None where a model was learned from no file."""
         if value is None:
             return None
@@ -133,13 +133,13 @@ class FileReading:
         return cls(**made)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise ModelFormatError(Message("it does not say how its table was read. Save the model again."))
     return value
 
 
-def _texts(values: Any) -> tuple[str, ...]:
+def _texts(values: Iterable[object]) -> tuple[str, ...]:
     return tuple(map(_text, values))
 
 
@@ -225,7 +225,7 @@ def _need_some(names: Sequence[str], left_out: Mapping[Any, str], target: str | 
         )
 
 
-def told_reasons(left_out: Mapping[Any, str], target: Any) -> Joined:
+def told_reasons(left_out: Mapping[Any, str], target: Name) -> Joined:
     """Return columns, each with the reason why it is left out."""
     return listed(
         (

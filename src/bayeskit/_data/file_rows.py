@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,16 @@ from bayeskit._data.source import Batches
 from bayeskit._data.table import ColumnBatch
 from bayeskit._data.texts import is_free_text
 from bayeskit._messages import Joined, Message, did_you_mean, listed
-from bayeskit._schema import Variable
+from bayeskit._schema import Schema, Variable
 from bayeskit.errors import ColumnError, DataError
+
+
+class Learner(Protocol):
+    """A fitted model that knows the columns it was learned from."""
+
+    @property
+    def schema_(self) -> Schema: ...
+
 
 Batch = dict[str, NDArray[Any]]
 # A file of so many times the rows that are looked at is not read whole for that, if it can be read in blocks.
@@ -251,7 +259,7 @@ def kinds_of(variables: Sequence[Variable]) -> dict[str, str]:
     return kinds
 
 
-def learned_columns(model: Any) -> tuple[Variable, ...]:
+def learned_columns(model: Learner) -> tuple[Variable, ...]:
     """Return a variable for each column that a model was learned from; several texts are one attribute of it.
 
     Empty where columns had no names.
@@ -259,7 +267,10 @@ def learned_columns(model: Any) -> tuple[Variable, ...]:
     schema = model.schema_
     known = {v.name: v for v in schema.attributes}
     names: Sequence[Any] = getattr(model, "feature_names_in_", ())
-    return tuple(known.get(name) or replace(schema.block, name=name) for name in names)
+    texts = schema.block
+    return tuple(
+        known[name] if texts is None or name in known else replace(texts, name=name) for name in names
+    )
 
 
 def _is_number(text: str) -> bool:

@@ -19,17 +19,18 @@ from bayeskit._data.database_url import names_database
 from bayeskit._data.file_options import MissingMarks
 from bayeskit._data.files import FileSource, file_stamp
 from bayeskit._data.formats import Field
+from bayeskit._data.frames import FilesLike
 from bayeskit._data.table import ColumnBatch
 from bayeskit._messages import Joined
 from bayeskit.errors import ColumnError, DataError, SourceNote
 
 
-def paths_of(data: Any) -> list[str]:
+def paths_of(data: FilesLike) -> list[str]:
     """List the files that a path, a pattern or a list of these names; those of a pattern sorted by name.
 
     A file whose own name has the signs of a pattern is taken literally.
     """
-    if isinstance(data, (list, tuple)):
+    if not isinstance(data, (str, os.PathLike)):
         return [path for one in data for path in paths_of(one)]
     path = os.fspath(data)
     if is_address(path):
@@ -48,7 +49,7 @@ def paths_of(data: Any) -> list[str]:
     return found
 
 
-def stamps_of(data: Any) -> tuple[object, ...] | None:
+def stamps_of(data: FilesLike) -> tuple[object, ...] | None:
     """Tell when and how large the files of a path, a pattern or a list were written; None where one is gone."""
     try:
         return tuple((path, *file_stamp(path_in(path))) for path in paths_of(data))
@@ -205,7 +206,7 @@ TableFiles: TypeAlias = FileSource | FileSet
 
 
 def open_files(
-    data: Any,
+    data: FilesLike,
     *,
     columns: Sequence[Hashable] | None = None,
     exclude: Sequence[Hashable] | None = None,

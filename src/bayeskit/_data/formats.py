@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
     from bayeskit._data.survey import CellCounts
 
+if TYPE_CHECKING:
+    import pyarrow
+    import pyarrow.parquet
+
 SEPARATORS = (",", "\t", ";", "|")
 _HEAD = 1 << 20
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -240,7 +244,7 @@ class Unsure(Exception):
 Column: TypeAlias = NDArray[Any] | CodedColumn
 
 
-def arrow_column(field: Field, column: Any, missing: Sequence[str] = ()) -> Column:
+def arrow_column(field: Field, column: pyarrow.Array, missing: Sequence[str] = ()) -> Column:
     """Return an array of PyArrow as a column of a batch."""
     if field.kind == "str":
         return narrow(without_labels(factorize_arrow(column), missing))
@@ -545,7 +549,7 @@ class Parquet:
         return self._direct(file, fields, size, use_threads)
 
     def _direct(
-        self, file: Any, fields: Sequence[Field], size: int, use_threads: bool
+        self, file: pyarrow.parquet.ParquetFile, fields: Sequence[Field], size: int, use_threads: bool
     ) -> Iterator[list[Column]]:
         names = [field.name for field in fields]
         with file:
@@ -557,7 +561,7 @@ class Parquet:
         return False
 
 
-def _is_read_alike(field: Field, kind: Any) -> bool:
+def _is_read_alike(field: Field, kind: pyarrow.DataType | None) -> bool:
     """Whether PyArrow reads a column of Parquet as DuckDB does; a dot in a name would lead PyArrow into a structure."""
     from pyarrow import types
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,58 @@ from bayeskit._data.columns import (
 from bayeskit._messages import Message
 from bayeskit._schema import Kind, Name
 from bayeskit.errors import ColumnError, DataTypeError, UsageError
+from bayeskit.typing import PathLike
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+    import polars as pl
+    import pyarrow as pa
+    from duckdb import DuckDBPyRelation
+    from narwhals.dtypes import DType
 
 
-def is_relation(data: object) -> bool:
+# A path, a pattern such as "part-*.parquet", or a list of these.
+FilesLike: TypeAlias = PathLike | Sequence[PathLike]
+
+
+class DaskFrame(Protocol):
+    """What is used of a DataFrame of Dask."""
+
+    columns: Any
+    npartitions: int
+    partitions: Any
+    _meta: Any
+
+    def __getitem__(self, names: list[Name], /) -> DaskFrame: ...
+
+    def to_delayed(self) -> list[Any]: ...
+
+    def map_partitions(self, task: Callable[..., Any], *arguments: Any, meta: Any) -> Any: ...
+
+
+class SparkFrame(Protocol):
+    """What is used of a DataFrame of Spark."""
+
+    columns: list[str]
+    schema: Any
+    sparkSession: Any
+
+    def toDF(self, *names: str) -> SparkFrame: ...
+
+    def select(self, *columns: Any) -> SparkFrame: ...
+
+    def groupBy(self, *columns: Any) -> Any: ...
+
+    def mapInArrow(self, task: Callable[..., Any], schema: Any) -> SparkFrame: ...
+
+    def toLocalIterator(self) -> Iterator[Any]: ...
+
+    def collect(self) -> list[Any]: ...
+
+    def createOrReplaceTempView(self, name: str) -> None: ...
+
+
+def is_relation(data: object) -> TypeGuard[DuckDBPyRelation]:
     """Whether the data are a DuckDB relation, without importing DuckDB."""
     return type(data).__name__ == "DuckDBPyRelation"
 
@@ -74,7 +123,7 @@ def lazy_pieces(data: Any) -> Callable[[], Iterator[Any]] | None:
     return lambda: (piece for piece in read() if len(piece))
 
 
-def _polars_pieces(data: Any) -> Iterator[Any]:
+def _polars_pieces(data: pl.LazyFrame) -> Iterator[Any]:
     if hasattr(data, "collect_batches"):
         yield from data.collect_batches(chunk_size=_PIECE_ROWS, maintain_order=True)
     else:  # an older release
@@ -88,12 +137,12 @@ def _arrow_pieces(read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
         yield pyarrow.Table.from_batches([batch])
 
 
-def _dask_pieces(data: Any) -> Iterator[Any]:
+def _dask_pieces(data: DaskFrame) -> Iterator[Any]:
     for k in range(data.npartitions):
         yield data.partitions[k].compute()
 
 
-def _spark_pieces(data: Any) -> Iterator[Any]:
+def _spark_pieces(data: SparkFrame) -> Iterator[Any]:
     import pyarrow
 
     names = list(data.columns)
@@ -143,7 +192,7 @@ def join_rows(pieces: list[Any]) -> Any:
     return nw.concat([open_frame(piece) for piece in pieces]).to_native()
 
 
-def readable(series: Any, name: Name) -> Any:
+def readable(series: nw.Series[Any], name: Name) -> Any:
     """Return a narwhals column that the functions below can read; nested and other unusual cells are an error.
 
     PyArrow columns in pandas are read as PyArrow's own, run-end encoded ones are decoded, and 128-bit
@@ -167,7 +216,7 @@ def readable(series: Any, name: Name) -> Any:
     return series
 
 
-def _readable_polars(series: Any, name: Name) -> Any:
+def _readable_polars(series: nw.Series[Any], name: Name) -> Any:
     import polars as pl
 
     native = series.to_native()
@@ -179,7 +228,7 @@ def _readable_polars(series: Any, name: Name) -> Any:
     return series
 
 
-def _readable_arrow(series: Any, name: Name) -> Any:
+def _readable_arrow(series: nw.Series[Any], name: Name) -> Any:
     import pyarrow as pa
     from pyarrow import types
 
@@ -199,13 +248,13 @@ def _series(native: Any) -> Any:
     return nw.from_native(native, series_only=True)
 
 
-def _neither(name: Name, dtype: Any) -> ColumnError:
+def _neither(name: Name, dtype: object) -> ColumnError:
     return ColumnError(
         "Column {name!r} has dtype {dtype}, which is neither number nor category.", name=name, dtype=dtype
     )
 
 
-def series_kind(series: Any, name: Name) -> Kind:
+def series_kind(series: nw.Series[Any], name: Name) -> Kind:
     """Return the kind of a narwhals column by its dtype."""
     import narwhals.stable.v2 as nw
 
@@ -225,12 +274,12 @@ def series_kind(series: Any, name: Name) -> Kind:
     raise _neither(name, dtype)
 
 
-def factorize_series(series: Any, name: Name) -> CodedColumn:
+def factorize_series(series: nw.Series[Any], name: Name) -> CodedColumn:
     """Encode a narwhals column with the dictionary encoding of its own library."""
     return without_missing_labels(_factorize(readable(series, name), name), name)
 
 
-def _factorize(series: Any, name: Name) -> CodedColumn:
+def _factorize(series: nw.Series[Any], name: Name) -> CodedColumn:
     import narwhals.stable.v2 as nw
 
     dtype = series.dtype
@@ -250,7 +299,7 @@ def _factorize(series: Any, name: Name) -> CodedColumn:
     return CodedColumn(codes, labels.tolist())
 
 
-def _factorize_polars(series: Any, dtype: Any) -> CodedColumn:
+def _factorize_polars(series: pl.Series, dtype: DType) -> CodedColumn:
     import narwhals.stable.v2 as nw
     import polars as pl
 
@@ -261,25 +310,27 @@ def _factorize_polars(series: Any, dtype: Any) -> CodedColumn:
         return factorize_array(series.to_numpy(), series.name)
     if isinstance(dtype, nw.String):
         if not hasattr(pl, "Categories"):  # before Polars 1.32
-            labels = series.unique().drop_nulls().sort()
-            return CodedColumn(_physical(series.cast(pl.Enum(labels))), labels.to_list())
+            words = series.unique().drop_nulls().sort()
+            return CodedColumn(_physical(series.cast(pl.Enum(words))), words.to_list())
         own = pl.Categories.random()
         coded = series.cast(pl.Categorical(own))
         return CodedColumn(_physical(coded), own.to_series().to_list())
     if not hasattr(pl, "Categories"):
-        return CodedColumn(_physical(series), series.cat.get_categories().to_list(), complete=False)
+        of_old: Any = series.cat
+        return CodedColumn(_physical(series), of_old.get_categories().to_list(), complete=False)
     # Categories are shared by all columns of a name: some may not occur in this one.
-    return CodedColumn(_physical(series), series.dtype.categories.to_series().to_list(), complete=False)
+    kind: Any = series.dtype
+    return CodedColumn(_physical(series), kind.categories.to_series().to_list(), complete=False)
 
 
-def _physical(series: Any) -> NDArray[Any]:
+def _physical(series: pl.Series) -> NDArray[Any]:
     codes = series.to_physical()
     if codes.null_count():
         return np.asarray(codes.cast(int).fill_null(-1).to_numpy())
     return np.asarray(codes.to_numpy())
 
 
-def factorize_arrow(column: Any) -> CodedColumn:
+def factorize_arrow(column: pa.Array | pa.ChunkedArray) -> CodedColumn:
     """Encode an array of PyArrow; one that is a dictionary already is taken as it is."""
     import pyarrow as pa
 
@@ -299,7 +350,7 @@ def factorize_arrow(column: Any) -> CodedColumn:
     return CodedColumn(codes, coded.dictionary.to_pylist())
 
 
-def numbers_of_series(series: Any, name: Name) -> NDArray[Any]:
+def numbers_of_series(series: nw.Series[Any], name: Name) -> NDArray[Any]:
     """Return a narwhals column as numbers: float64 with NaN if anything is missing."""
     import narwhals.stable.v2 as nw
 
@@ -338,7 +389,7 @@ _LIKE_A_PATH = re.compile(
 )
 
 
-def names_files(data: object) -> bool:
+def names_files(data: object) -> TypeGuard[FilesLike]:
     """Tell whether rows are given by the path of a file, a pattern, or a list of these.
 
     >>> names_files("melons.csv"), names_files(["a.parquet", "b.parquet"]), names_files(["sweet", "ripe"])

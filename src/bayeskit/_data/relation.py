@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayeskit._data.columns import date_message
 from bayeskit._schema import Kind, Label, Name, Variable
 from bayeskit.errors import ColumnError, DataError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyRelation
 
 _WHOLE = ("tinyint", "smallint", "integer", "bigint", "hugeint")
 _NUMBERS = (*_WHOLE, *(f"u{name}" for name in _WHOLE), "float", "double", "decimal")
@@ -33,7 +36,7 @@ class Relation:
     block: None = None
 
     @classmethod
-    def of(cls, native: Any) -> Relation:
+    def of(cls, native: DuckDBPyRelation) -> Relation:
         return cls(native, tuple(range(len(native.columns))))
 
     @cached_property

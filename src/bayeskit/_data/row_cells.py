@@ -113,12 +113,12 @@ def _reader(variable: Variable, policy: Policy) -> Callable[[Any], Any]:
     return partial(_state, variable.codes, kind, variable.size, strange)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a number or text of NumPy as one of Python."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     if type(value) is not float:
         value = plain(value)
     if type(value) is float:
@@ -128,7 +128,7 @@ def _number(value: Any) -> float | None:
     return float(value) if type(value) is int and abs(value) <= _LARGEST_WHOLE else None
 
 
-def _interval(cuts: tuple[float, ...], size: int, value: Any) -> int | None:
+def _interval(cuts: tuple[float, ...], size: int, value: object) -> int | None:
     number = _number(value)
     if number is None:
         return None
@@ -136,7 +136,7 @@ def _interval(cuts: tuple[float, ...], size: int, value: Any) -> int | None:
 
 
 def _state(
-    codes: Mapping[Any, int], kind: type | None, missing: int, strange: int | None, value: Any
+    codes: Mapping[Any, int], kind: type | None, missing: int, strange: int | None, value: object
 ) -> int | None:
     if value is None:
         return missing

@@ -16,7 +16,7 @@ import numpy as np
 from bayeskit._data.class_labels import batch_weights, check_total, weight_of
 from bayeskit._data.database_url import DatabaseTable
 from bayeskit._data.file_options import FileOptions
-from bayeskit._data.frames import cluster_of, is_relation, lazy_pieces, names_files
+from bayeskit._data.frames import DaskFrame, SparkFrame, cluster_of, is_relation, lazy_pieces, names_files
 from bayeskit._data.row_progress import with_progress
 from bayeskit._data.table import Table, open_table
 from bayeskit._messages import Joined
@@ -29,7 +29,7 @@ from bayeskit.errors import (
     SettingError,
     WeightError,
 )
-from bayeskit.typing import LabelsLike, WeightsLike
+from bayeskit.typing import LabelsLike, RowSource, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit._data.file_reading import FileReading
@@ -109,7 +109,9 @@ class ClusterFrame(Batches):
     # How many rows of how many a sample is; None if all rows are read.
     note: Mapping[str, int] | None = None
 
-    def __init__(self, frame: Any, make: Callable[[], Iterable[Any]], cluster: str) -> None:
+    def __init__(
+        self, frame: DaskFrame | SparkFrame, make: Callable[[], Iterable[Any]], cluster: str
+    ) -> None:
         super().__init__(make)
         self.frame, self.cluster = frame, cluster
 
@@ -209,9 +211,9 @@ class Source:
     @classmethod
     def given(
         cls,
-        data: Any,
-        y: Any = None,
-        weights: Any = None,
+        data: RowSource,
+        y: LabelsLike | None = None,
+        weights: WeightsLike | None = None,
         target: Name | None = None,
         columns: Sequence[Name] | None = None,
         exclude: Sequence[Name] | None = None,

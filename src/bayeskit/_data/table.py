@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ from bayeskit._data.frames import (
 from bayeskit._schema import Kind, Name, column_name, first_twice
 from bayeskit.errors import ColumnError, DataError, DataTypeError
 from bayeskit.typing import RowSource, TableLike
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array, sparray
 
 
 class ColumnBatch(Mapping[str, NDArray[Any]]):
@@ -79,7 +82,7 @@ class ColumnBatch(Mapping[str, NDArray[Any]]):
         )
 
 
-def _length(column: Any) -> int:
+def _length(column: Sized) -> int:
     return len(column.codes if isinstance(column, CodedColumn) else column)
 
 
@@ -298,7 +301,7 @@ def _open_array(array: NDArray[Any]) -> Table:
     return _checked(Table(n, column_names(d), False, matrix=native_order(array)))
 
 
-def _open_sparse(data: Any) -> Table:
+def _open_sparse(data: sparray) -> Table:
     if data.dtype.kind == "c":
         raise ColumnError("Complex data not supported. Pass the real and imaginary parts as columns.")
     if getattr(data, "format", "") == "csr":
@@ -312,7 +315,7 @@ def _open_sparse(data: Any) -> Table:
     return _checked(Table(block.shape[0], ("block",), False, block=block))
 
 
-def _check_row_pointers(block: Any) -> None:
+def _check_row_pointers(block: csr_array) -> None:
     pointers, n = block.indptr, block.shape[0]
     whole = len(pointers) == n + 1 and pointers[0] == 0 and (np.diff(pointers) >= 0).all()
     if not whole or pointers[-1] > min(len(block.indices), len(block.data)):

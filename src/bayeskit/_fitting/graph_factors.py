@@ -36,6 +36,7 @@ from bayeskit._graphs.dag import Dag, ancestors, topological_order
 from bayeskit._graphs.network import Network
 from bayeskit._inference.exact import get_max_memory
 from bayeskit._schema import LARGEST_BYTE_TABLE, Name, Schema
+from bayeskit._statistics.families import Families
 from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import TooLarge
 from bayeskit.typing import Floats
@@ -214,12 +215,13 @@ class GraphFactors(DiscreteConditional):
         family: LinearFamily,
         codes: Codes,
         values: Floats,
-        target: Any,
+        target: NDArray[np.uint32] | None,
         rows: Codes,
         own: Floats | None,
     ) -> Floats:
         if own is None:
             return family.log_prob(codes, values)
+        assert target is not None
         return family.log_left_out(codes, values, target[rows], own)
 
     # -- the graph as a network ------------------------------------------------------------------------
@@ -352,7 +354,7 @@ class GraphFactors(DiscreteConditional):
             return counts
         return np.broadcast_to(counts.sum(axis=-1, keepdims=True), counts.shape)
 
-    def family_of(self, families: Any, j: int) -> int:
+    def family_of(self, families: Families, j: int) -> int:
         """Return the index of an attribute's family among the counted families."""
         family, sizes = (j, *self.parents_of(j)), self.tables.trie.sizes
         # Parents without states were counted but are not in the graph.

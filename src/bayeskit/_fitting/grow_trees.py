@@ -436,7 +436,7 @@ def _order(
     target: NDArray[np.int32],
     draws: NDArray[np.int32],
     n_classes: int,
-    rng: Any,
+    rng: np.random.Generator,
 ) -> NDArray[np.uint8]:
     """Number the states of a column by how often a randomly drawn class occurs with them."""
     chance, label = rng.random(size), rng.integers(max(n_classes, 1))
@@ -455,7 +455,7 @@ def _order(
 
 def _grown(
     columns: NDArray[np.uint8], target: NDArray[np.int32], draws: NDArray[np.int32], n_classes: int,
-    growth: Growth, rng: Any,
+    growth: Growth, rng: np.random.Generator,
 ) -> Nodes:  # fmt: skip
     rows = np.flatnonzero(draws).astype(np.int32)
     n, n_attributes = len(rows), len(columns)

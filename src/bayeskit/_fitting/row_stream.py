@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from bayeskit._counting.running_sums import RowRecords, RunningSums
 from bayeskit._data.row_cells import Row, RowCoder, plain
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import Model, class_prior_of
-from bayeskit._schema import Name
+from bayeskit._schema import Label, Name
 from bayeskit.typing import Floats
 
 # Rows that are added to sums in one call: more would let a question wait, fewer cost a call each.
@@ -58,7 +59,7 @@ class RowStream:
         """Whether the counts are still those that this was derived from."""
         return fitted is self._fitted and fitted.statistics is self._base
 
-    def learn(self, row: Row, label: Any, weight: Any) -> bool:
+    def learn(self, row: Row, label: Label, weight: float) -> bool:
         """Add a row; False if it is for those who read tables."""
         if self._learned is None:
             return False
@@ -76,7 +77,7 @@ class RowStream:
             self._count()
         return True
 
-    def _code_of(self, label: Any) -> int | None:
+    def _code_of(self, label: Label) -> int | None:
         label = plain(label)
         if type(label) not in (str, int, bool):
             return None
@@ -176,7 +177,7 @@ class RunningModel:
         self.has_more = False
         return self._sums.statistics()
 
-    def joint(self, codes: Any, values: Any) -> Floats | None:
+    def joint(self, codes: Sequence[int], values: Sequence[float]) -> Floats | None:
         """Return log P(c, x) of one row; None where only the estimate of the whole model can tell."""
         if not self._is_current:
             for factor in self._factors:

@@ -12,7 +12,7 @@ import numpy as np
 from bayeskit._conditionals.cell_gaussian import ChildGaussians, estimate_cell_gaussian
 from bayeskit._conditionals.class_prior import ClassPrior
 from bayeskit._conditionals.conditional import Conditional
-from bayeskit._conditionals.family_tries import estimate_families
+from bayeskit._conditionals.family_tries import FamilyTries, estimate_families
 from bayeskit._conditionals.kernels.trie_scores import BACK_OFF
 from bayeskit._conditionals.one_parent import OneParent
 from bayeskit._conditionals.pair_cells import pair_cells
@@ -249,7 +249,7 @@ class WithParents(ModelForm):
         )
 
 
-def settled_constants(tries: Any) -> Constants:
+def settled_constants(tries: FamilyTries) -> Constants:
     """Return the chosen back-off constants, those of the family with the most parents."""
     backs_off = [f for f, mode in enumerate(tries.rule.mode.tolist()) if mode == BACK_OFF]
     if not backs_off:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite, sqrt
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ from numpy.typing import NDArray
 from bayeskit._intrinsics import fma
 from bayeskit._numba import kernel
 from bayeskit.typing import Floats
+
+# Places of an array, along one axis or several.
+Places: TypeAlias = int | slice | list[int] | NDArray[np.intp] | NDArray[np.bool_] | None
+Key: TypeAlias = Places | tuple[Places, ...]
 
 # 2^27 + 1 cuts a double into two halves of 26 bits, whose products are exact.
 _CUT = 134_217_729.0
@@ -73,10 +77,10 @@ class Twofold:
         first = self.high / other.high
         return _settled(first, (self - other * Twofold.exact(first)).high / other.high)
 
-    def __getitem__(self, key: Any) -> Twofold:
+    def __getitem__(self, key: Key) -> Twofold:
         return Twofold(self.high[key], self.low[key])
 
-    def replaced(self, key: Any, values: Twofold) -> Twofold:
+    def replaced(self, key: Key, values: Twofold) -> Twofold:
         """Return a copy with other values at some places."""
         high, low = self.high.copy(), self.low.copy()
         high[key], low[key] = values.high, values.low

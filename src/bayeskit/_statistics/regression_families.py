@@ -334,7 +334,7 @@ def _no_cells(width: int) -> Cells:
     return np.empty(0, np.int64), Regressions.at(np.empty((0, width)), np.empty(0))
 
 
-def _joined(pieces: Iterable[NDArray[Any]], kind: Any) -> NDArray[Any]:
+def _joined(pieces: Iterable[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
     return np.concatenate([np.empty(0, kind), *(piece.ravel() for piece in pieces)])
 
 

@@ -21,7 +21,7 @@ from bayeskit._schema import Name, Schema, Variable
 from bayeskit._statistics.part import ROUNDING_OF_ONE, CellTable, Embedding, Gone, Part, never_counted
 from bayeskit._statistics.term import Term
 from bayeskit.errors import CannotCount
-from bayeskit.typing import Floats
+from bayeskit.typing import Codes, Floats
 
 Words = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
@@ -101,7 +101,7 @@ class RowSample(Part):
         """Whether no row was dropped: the sample contains all rows."""
         return bool(self.limit[0] == _LARGEST)
 
-    def holds(self, schema: Schema, codes: Any, values: Floats) -> NDArray[np.bool_]:
+    def holds(self, schema: Schema, codes: Codes, values: Floats) -> NDArray[np.bool_]:
         """Return which of the counted rows are in the sample."""
         numbers = row_numbers(schema, np.asarray(codes, dtype=np.int64), _bits_of(values))
         return np.asarray(numbers <= self.limit[0])
@@ -217,7 +217,7 @@ class RowSample(Part):
 
 
 def sample_of(
-    schema: Schema, capacity: int, codes: Any, values: Floats, target: NDArray[Any], weights: Floats
+    schema: Schema, capacity: int, codes: Codes, values: Floats, target: NDArray[Any], weights: Floats
 ) -> RowSample:
     """Return the sample of rows with codes (n, d), values (n, m), classes (n,) and weights (n,)."""
     rows = np.flatnonzero(weights > 0.0)
@@ -256,7 +256,7 @@ def row_numbers(schema: Schema, codes: NDArray[np.int64], bits: NDArray[np.int64
     return (mixed_words(found) >> np.uint64(1)).astype(np.int64)
 
 
-def content_numbers(schema: Schema, codes: Any, values: Floats) -> Numbers:
+def content_numbers(schema: Schema, codes: Codes, values: Floats) -> Numbers:
     """Return a pseudo-random number for each row of a table that depends only on the cells.
 
     It does not depend on the names or the order of the columns, or on the order of the rows: the contents of a column
@@ -282,7 +282,7 @@ def _label_words(variable: Variable) -> Words:
     return np.array([*map(_label_word, variable.states), 0], dtype=np.uint64)
 
 
-def _label_word(label: Any) -> int:
+def _label_word(label: object) -> int:
     # Equal numbers (1, 1.0, True) are one state and have the same hash. The hash of a text differs between processes.
     return _word(repr(hash(label)) if isinstance(label, Real) else repr(label))
 

@@ -148,7 +148,7 @@ def _text(array: NDArray[Any]) -> str:
     return base64.b64encode(array.tobytes()).decode("ascii")
 
 
-def _numbers(text: Any, dtype: str) -> NDArray[Any]:
+def _numbers(text: str, dtype: str) -> NDArray[Any]:
     return np.frombuffer(base64.b64decode(text, validate=True), dtype)
 
 
