@@ -453,3 +453,25 @@ def test_time_that_other_processes_take_is_not_counted(monkeypatch: pytest.Monke
     clock[0], used[0] = 50.5, 0.75
     with pytest.raises(module.KernelOverdue):
         meter.check(0.5)
+
+
+def test_little_work_does_not_pay_for_importing_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled code on disk is left there until all kernels together have worked for some time, or Numba is there."""
+    monkeypatch.delenv("BAYESKIT_COMPILE", raising=False)
+    monkeypatch.setattr(module, "is_cached", lambda function: True)
+    monkeypatch.setattr(module, "_must_compile", lambda: False)
+    monkeypatch.setattr(module.DeferredKernel, "made", lambda self: lambda x: compiled.append(x.size))
+    compiled: list[int] = []
+    monkeypatch.delitem(sys.modules, "numba")
+    first, second = (module.kernel(add_one) for _ in range(2))
+    for run in (first, second):
+        values = np.zeros(3)
+        run(values)
+        assert values.tolist() == [1.0, 1.0, 1.0]
+    assert compiled == []
+    monkeypatch.setattr(module, "_left_before_loading", 0.0)
+    first(np.zeros(5))
+    monkeypatch.setattr(module, "_left_before_loading", 1.0)
+    monkeypatch.setitem(sys.modules, "numba", numba)
+    second(np.zeros(7))
+    assert compiled == [5, 7]

@@ -4,8 +4,8 @@ Compiling a kernel takes from a tenth of a second to several seconds. A small ta
 that even in plain Python. So a kernel first runs its own Python function, and the passes through its loops
 are counted. When they would have paid for compiling it, or when it is handed that much work at once, it is
 compiled, and the call that was running is made again from the arrays it began with. Where compiled code lies
-on disk already, it is used from the start. Both ways give the same bits; ``tests/conformance/test_kernels.py``
-runs every kernel both ways.
+on disk already, it is used as soon as the work of all kernels has paid for importing Numba. Both ways give the
+same bits; ``tests/conformance/test_kernels.py`` runs every kernel both ways.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 # About half of what compiling takes: seconds, and seconds for each byte of bytecode of all that is compiled with it.
 # With half, a kernel whose work goes on costs at most 1.5 times what it would if it were compiled at once.
 _PATIENCE, _PATIENCE_A_BYTE = 0.1, 2e-4
+# About half of what importing Numba takes: so many seconds in plain Python are less than loading compiled code.
+_LOADING = 0.25
 # The least that a pass through a loop takes in plain Python, in seconds.
 _PASS = 2e-7
 # Beyond this many cells no plain run is tried: the memory limits do not include the copies of arrays for a restart.
@@ -42,6 +44,8 @@ _VIEWED = "?BHILQbhilqd"
 _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 _lock = threading.RLock()
 _warned = False
+# What is left of `_LOADING`, for all kernels together.
+_left_before_loading = _LOADING
 
 
 class DeferredKernel:
@@ -63,6 +67,7 @@ class DeferredKernel:
         self._made: Any = None
         self._plain = plain
         self._left: float | None = None
+        self._is_cached = False
         _deferred[self] = self
 
     def __new__(cls, *arguments: object, **options: object) -> DeferredKernel:
@@ -109,18 +114,22 @@ class DeferredKernel:
         """Run in plain Python if that costs less than compiling, else compiled."""
         import numpy as np
 
+        global _left_before_loading
         if _compiling or _must_compile() or os.environ.get("BAYESKIT_COMPILE") == "always":
             return self.made()(*arguments)
         if self._left is None:
-            self._left = 0.0 if is_cached(self.py_func) else _patience(self)
+            self._is_cached = is_cached(self.py_func)
+            self._left = 0.0 if self._is_cached else _patience(self)
+        loads = self._is_cached and "numba" not in sys.modules
+        left = _left_before_loading if loads else self._left
         arrays = [a for a in _flat(arguments) if isinstance(a, np.ndarray)]
         size = sum(a.size for a in arrays)
-        if size > _LARGEST or _PASS * size >= self._left:
+        if size > _LARGEST or _PASS * size >= left:
             return self.made()(*arguments)
         before = [(a, a.copy()) for a in arrays if a.flags.writeable]
         begin = thread_time()
         try:
-            return self.run_plain(arguments, self._left / _calls)
+            return self.run_plain(arguments, left / _calls)
         except IndexError:  # compiled code would read or write there
             raise
         except Exception:
@@ -129,7 +138,11 @@ class DeferredKernel:
                 array[...] = values
             return self.made()(*arguments)
         finally:
-            self._left -= thread_time() - begin
+            took = thread_time() - begin
+            if loads:
+                _left_before_loading -= took
+            else:
+                self._left -= took
 
     def run_plain(self, arguments: tuple[Any, ...], seconds: float) -> Any:
         """Run in plain Python; ``KernelOverdue`` is raised where that takes more CPU seconds than are given."""

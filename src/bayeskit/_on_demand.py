@@ -1,4 +1,4 @@
-"""Import of a package's names on first use (PEP 562)."""
+"""Import on first use: the names of a package (PEP 562), and scikit-learn in a program that may not need it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
+
+
+class Program:
+    """What the running program will do, as far as that decides what must be imported.
+
+    ``only_asks`` is set by the command line, whose process is its own, before it opens a saved model: classifiers then
+    have light bases in place of scikit-learn's, whose import takes longer than all else that an answer needs. It is
+    never set in a process that runs a user's Python.
+    """
+
+    is_command = False
+    only_asks = False
 
 
 def on_demand(

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -394,3 +396,29 @@ def test_predictions_as_parquet_within_a_limit(model: Path, melon: Path, tmp_pat
     assert len(rows.fetchall()) == found["rows"] == 17
     refused("predict", model, melon, "-o", out, "--memory", "much", names=["--memory", "much"])
     refused("predict", model, melon, "-o", out, "--reject", "0.1", names=["Parquet"])
+
+
+_PROGRAM = """
+import sys
+sys.argv = ["bayeskit", *sys.argv[1:]]
+from bayeskit._cli.start import main
+try:
+    main()
+finally:
+    print(*(name for name in ("sklearn", "numba", "pandas", "pyarrow") if name in sys.modules), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("name", ["nb", "aode"])
+def test_a_saved_model_answers_a_few_rows_without_scikit_learn_or_numba(
+    name: str, melon: Path, tmp_path: Path
+) -> None:
+    """The process belongs to the command, so its classifiers have light bases; a few rows need no compiled kernel."""
+    path, few = tmp_path / "m.bayes", write_table(tmp_path / "few.csv", "melon3", slice(2))
+    done("fit", melon, "--target", "好瓜", "--model", name, "-o", path)
+    line = ["predict", str(path), str(few), "--proba"]
+    ran = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, *line], capture_output=True, text=True, check=False, encoding="utf-8"
+    )
+    assert (ran.returncode, ran.stderr.split()) == (0, [])
+    assert ran.stdout == done(*line)

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._conditionals.cell_gaussian import ChildGaussians
 from bayeskit._conditionals.conditional import Conditional, DiscreteConditional
-from bayeskit._fitting.graph_factors import GraphFactors
 from bayeskit._fitting.graph_network import normalised, state_labels
 from bayeskit._fitting.model import Model
 from bayeskit._graphs.distributions import LinearGaussian, Table
@@ -25,6 +23,8 @@ from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit._classifiers.count_classifier import CountClassifier
+    from bayeskit._conditionals.cell_gaussian import ChildGaussians
+    from bayeskit._fitting.graph_factors import GraphFactors
     from bayeskit._networks.bayesian_network import BayesianNetwork
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 
 from bayeskit._classifiers.input_checks import labels_of
 from bayeskit._classifiers.notebook import html_repr, mimebundle
 from bayeskit._data.table import Table
+from bayeskit._on_demand import Program
 from bayeskit._schema import Label, Name, Schema
 from bayeskit.errors import SettingError
 from bayeskit.typing import Floats, LabelsLike, LossLike, RowLike, Seed, TableLike
@@ -33,6 +34,25 @@ if TYPE_CHECKING:
     from bayeskit._report.posterior_interval import PosteriorInterval
     from bayeskit._report.value_of_information import Questions
     from bayeskit._statistics.statistics import Statistics
+
+if TYPE_CHECKING or not Program.only_asks:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+else:
+
+    class ClassifierMixin:
+        """What scikit-learn's classifiers share, none of which an answer needs."""
+
+    class BaseEstimator:
+        """Parameters by name, as scikit-learn reads them from ``__init__``."""
+
+        @classmethod
+        def _get_param_names(cls) -> list[str]:
+            kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+            given = signature(cls.__init__).parameters.values()
+            return sorted(p.name for p in given if p.name != "self" and p.kind in kinds)
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]:
+            return {name: getattr(self, name) for name in self._get_param_names()}
 
 
 class BaseClassifier(ClassifierMixin, BaseEstimator):

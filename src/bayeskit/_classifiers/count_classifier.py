@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from bayeskit._classifiers.answer_rows import answer, joint_of, left_out, log_evidence, write_answers
 from bayeskit._classifiers.base_classifier import BaseClassifier
@@ -28,7 +27,6 @@ from bayeskit._classifiers.input_checks import (
     require_y,
 )
 from bayeskit._classifiers.learn_rows import count_for, fit_first, fit_source, follow_source, learn
-from bayeskit._classifiers.semi_supervision import all_labelled, check_unlabelled
 from bayeskit._classifiers.streams import (
     WaitingRows,
     count_waiting,
@@ -183,6 +181,8 @@ class CountClassifier(BaseClassifier):
             or self.unlabelled_weight != 1.0
             or self.missing_label is not None
         ):
+            from bayeskit._classifiers.semi_supervision import check_unlabelled
+
             check_unlabelled(self)
 
     # -- learning: each verb is all or nothing -------------------------------------------------
@@ -267,6 +267,8 @@ class CountClassifier(BaseClassifier):
         refuse_sparse(self, X)
         source = self._source_like(X, y, sample_weight, target).with_options(quick=True)
         if self.semi_supervised:
+            from bayeskit._classifiers.semi_supervision import all_labelled
+
             source = all_labelled(self, source)
         require_y(self, source)
         if self._waiting is not None or self._stream is not None:
@@ -786,6 +788,8 @@ class CountClassifier(BaseClassifier):
             self.__dict__.pop("feature_names_in_", None)
 
     def _copy(self) -> Self:
+        from sklearn.base import clone
+
         new: Self = clone(self)
         state = copy(self._require("copy"))
         state.tally = copy(state.tally)

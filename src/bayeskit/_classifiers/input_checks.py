@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import NotFittedError
 
 from bayeskit._data.columns import objects
 from bayeskit._data.frames import lazy_pieces
@@ -30,6 +29,8 @@ from bayeskit.errors import (
 from bayeskit.typing import LabelsLike
 
 if TYPE_CHECKING:
+    from sklearn.exceptions import NotFittedError
+
     from bayeskit._classifiers.count_classifier import CountClassifier
 
 
@@ -142,6 +143,8 @@ def labels_of(schema: Schema, dtype: np.dtype[Any] | None) -> NDArray[Any]:
 
 def not_fitted(model: object) -> NotFittedError:
     """Return the not-fitted error, worded as in scikit-learn."""
+    from sklearn.exceptions import NotFittedError
+
     return NotFittedError(
         f"This {type(model).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments "
         "before using this estimator."

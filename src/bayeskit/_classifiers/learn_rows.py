@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayeskit._classifiers.input_checks import announced, dtype_of_target
-from bayeskit._classifiers.semi_supervision import complete, label_source, numbering, parted
 from bayeskit._counting.backend import backend_of
 from bayeskit._counting.backend_protocol import Backend
 from bayeskit._data.encoded import EncodedTable
@@ -58,6 +57,8 @@ def learn(
 
 def fit_source(model: CountClassifier, source: Source) -> None:
     """Fit a model to a source, discarding any earlier fit."""
+    if model.semi_supervised:  # EM and self-training are imported for those who use them
+        from bayeskit._classifiers.semi_supervision import complete, label_source, numbering, parted
     backend = backend_of(source)
     target = source.class_variable
     rows = _rows_for_choices(model, source, backend)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import taken_over
@@ -275,6 +274,7 @@ class LogLinearBayes(SemiNaive):
         folds : int, default=5
             Fewer where the largest class has fewer rows.
         """
+        from sklearn.base import clone
         from sklearn.model_selection import StratifiedKFold
         from sklearn.utils import _safe_indexing
 

@@ -16,11 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sklearn import get_config
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
-
 from bayeskit._fitting.model import ModelSpec
 from bayeskit._markup import Html, join, paragraphs, tag
 from bayeskit._schema import Schema
@@ -28,11 +23,16 @@ from bayeskit._statistics.statistics import statistics_html
 from bayeskit._visible import escape, shorter
 
 if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
     from bayeskit._classifiers.base_classifier import BaseClassifier
 
 
 def html_repr(estimator: BaseEstimator) -> str:
     """Return the ``_card()`` of a fitted estimator, or the parameters of an unfitted one."""
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
     try:
         check_is_fitted(estimator)
     except NotFittedError:
@@ -43,6 +43,8 @@ def html_repr(estimator: BaseEstimator) -> str:
 
 def mimebundle(estimator: BaseEstimator, **kwargs: Any) -> dict[str, str]:
     """Return the MIME bundle of an estimator for Jupyter: text, and HTML unless it is turned off."""
+    from sklearn import get_config
+
     bundle = {"text/plain": repr(estimator)}
     if get_config()["display"] == "diagram":
         bundle["text/html"] = estimator._html_repr()

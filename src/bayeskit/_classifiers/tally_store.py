@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Generic, Self
 
-from sklearn.base import clone
-
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import check_same_settings
 from bayeskit._classifiers.model_files import pack_settings
@@ -112,6 +110,8 @@ class TallyStore(Generic[Classifier]):
         bool
             True if the batch was added, False if it was added before. In both cases it is now on disk.
         """
+
+        from sklearn.base import clone
 
         def counted(model: Classifier | None) -> Classifier:
             empty: Classifier = clone(self._store.template) if model is None else model._without_rows()
@@ -272,6 +272,8 @@ class TallyStore(Generic[Classifier]):
                     "TallyStore(path, NaiveBayes()).",
                     path=str(self.path),
                 )
+            from sklearn.base import clone
+
             self._create(model)
             unfitted: Classifier = clone(model)
             return unfitted

@@ -121,10 +121,12 @@ def open_classifier(path: str) -> Any:
     A network is refused, since it holds no counts, and so is a model that predicts no class.
     """
     from bayeskit import load
-    from bayeskit._classifiers.tally_store import TallyStore, is_store
 
-    if is_store(path):
-        return TallyStore[Any](path).model()
+    if Path(path).is_dir():
+        from bayeskit._classifiers.tally_store import TallyStore, is_store
+
+        if is_store(path):
+            return TallyStore[Any](path).model()
     if not is_classifier(path) and is_network(path):
         raise UsageError(
             "{path!r} is a network, not a model saved by 'bayeskit fit'. Ask it with 'bayeskit network query'.",

@@ -6,6 +6,7 @@ import gc
 import sys
 
 from bayeskit._cli.ctrl_c import Press, leave_quietly, listen
+from bayeskit._on_demand import Program
 
 INTERRUPTED = 130
 INTERRUPTION = "Interrupted: no file was changed."
@@ -18,6 +19,7 @@ def main() -> None:
     """Run the command line; Ctrl-C ends it with one line at any moment, from the first import to the last."""
     try:
         listen()
+        Program.is_command = True
         gc.set_threshold(COLLECT_AFTER, 10, 10)
         from bayeskit._cli.main import app
 

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from bayeskit._conditionals.conditional import Codes, DrawRule, LatentTables, Nodes, ParameterPosterior
 from bayeskit._conditionals.density import (
@@ -95,6 +94,8 @@ class Poisson(CountDensity):
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         """Add x log λ − λ − log Γ(x + 1), which extends the Poisson to values between the integers."""
+        from scipy.special import gammaln
+
         used = self.rates.any(axis=0)
         rates = self.rates[:, used].T
         never = (rates == 0.0).astype(np.float64)
@@ -182,6 +183,8 @@ class Poisson(CountDensity):
     @classmethod
     def unmoved(cls, values: Floats) -> Floats:
         """−log x!"""
+        from scipy.special import gammaln
+
         return np.asarray(-gammaln(np.nan_to_num(values) + 1.0).sum(axis=1))
 
     def summary(self) -> Summary:

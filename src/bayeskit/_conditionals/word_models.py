@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
-from scipy.special import gammaln
 
 from bayeskit._conditionals.conditional import Conditional, DrawnRows, DrawRule, Nodes, ParameterPosterior
 from bayeskit._conditionals.kernels.block_scores import add_product, add_scores
@@ -190,7 +188,11 @@ def entries_of(block: Block) -> Any:
     >>> entries_of(np.array([[0.0, 2.0]])).indices.tolist()
     [1]
     """
-    return summed(block if is_sparse(block) else csr_array(block))
+    if not is_sparse(block):
+        from scipy.sparse import csr_array
+
+        block = csr_array(block)
+    return summed(block)
 
 
 def checked_alpha(alpha: ArrayLike, width: int) -> Floats:
@@ -227,12 +229,14 @@ def log_coefficient(block: Block) -> Floats:
             same = np.asarray(arrangements.sum(axis=1)).ravel()
         else:
             lengths, same = block.sum(axis=1), _log_factorial(block).sum(axis=1)
-        coefficient: Floats = gammaln(lengths + 1.0) - same
+        coefficient: Floats = _log_factorial(lengths) - same
     return np.where(np.isfinite(coefficient), coefficient, -np.inf)
 
 
 def _log_factorial(counts: Floats) -> Any:
     """log x!, inf where x is below zero."""
+    from scipy.special import gammaln
+
     return np.where(counts < 0, np.inf, gammaln(counts + 1.0))
 
 
@@ -364,6 +368,8 @@ class BernoulliBlock(Conditional):
             return (block > self.binarize).astype(np.float64)
         if self.binarize < 0:  # a word that is not stored counts as present
             return (block.toarray() > self.binarize).astype(np.float64)
+        from scipy.sparse import csr_array
+
         kept = csr_array(block)
         there = (kept.data > self.binarize).astype(np.float64)
         return csr_array((there, kept.indices, kept.indptr), shape=kept.shape)

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from bayeskit._blas import one_blas_thread
 from bayeskit._data.encoded import Chunk
@@ -172,6 +171,8 @@ def _sum_powers(
 
 def _nearly_singular(square: Floats) -> bool:
     """Whether some non-constant column is nearly a linear combination of the earlier ones."""
+    from scipy.linalg import lapack
+
     spread = np.sqrt(np.diagonal(square))
     varying = np.flatnonzero(spread)
     unit = spread[varying]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from bayeskit._data.encoded import Chunk
 from bayeskit._numba import kernel
@@ -238,7 +238,8 @@ def _class_by_class(target: NDArray[np.uint32], sums: NDArray[np.float64]) -> ND
 
 def is_sparse(block: Block) -> TypeGuard[csr_array]:
     """Whether a block is a sparse matrix or array."""
-    return bool(issparse(block))
+    sparse = sys.modules.get("scipy.sparse")  # where nobody has imported it, nothing is sparse
+    return sparse is not None and bool(sparse.issparse(block))
 
 
 def binarizable(block: Block, threshold: float) -> Any:

@@ -37,6 +37,8 @@ _LARGE = 4 << 20
 FIRST_ROWS = 20_000
 # A cell takes 8 bytes in a batch, and there are copies of it on the way; a quarter of the limit is for batches.
 _BYTES_A_CELL = 64
+# A text file of this size has few rows.
+_FEW_BYTES = 2**16
 # DuckDB cannot open a text file with less.
 _LEAST_MEMORY = 64 << 20
 _USABLE = ("int64", "float64", "bool", "str")
@@ -335,7 +337,8 @@ class FileSource:
         """Read all rows of the file as a FROM clause, or some of them."""
         query = ", ".join(f"{field.expression} AS o{i}" for i, field in enumerate(self._fields))
         with self._opened() as (connection, table):
-            parts = pieces(connection, f"SELECT {query} FROM {which(table)}", self._fields, size)
+            few = isinstance(self._format, Text) and os.path.getsize(self.path) <= _FEW_BYTES
+            parts = pieces(connection, f"SELECT {query} FROM {which(table)}", self._fields, size, few=few)
             yield from parts if self.sure else self._checked(parts)
 
     def _checked(self, parts: Iterator[Arrays]) -> Iterator[Arrays]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,14 @@ _ROWS_AT_ONCE = 2048
 
 
 def pieces(
-    connection: DuckDBPyConnection, query: str, fields: Sequence[Field], size: int
+    connection: DuckDBPyConnection, query: str, fields: Sequence[Field], size: int, *, few: bool = False
 ) -> Iterator[Arrays]:
-    """Run a query and yield its columns piece by piece; DuckDB determines the length of a piece."""
+    """Run a query and yield its columns piece by piece; DuckDB determines the length of a piece.
+
+    A few rows are given one by one unless PyArrow is there already: to import it takes longer.
+    """
+    if few and "pyarrow" not in sys.modules:
+        return _by_rows(connection, query, fields)
     try:
         import pyarrow  # noqa: F401
     except ImportError:

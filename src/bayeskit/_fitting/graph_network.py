@@ -14,7 +14,6 @@ from bayeskit._conditionals.family_tries import FamilyTries
 from bayeskit._conditionals.kernels.trie_scores import PLAIN
 from bayeskit._graphs.distributions import LinearGaussian, Table
 from bayeskit._graphs.network import Network, Node, continuous, discrete
-from bayeskit._inference.exact import get_max_memory
 from bayeskit._schema import Label, Name, Variable
 from bayeskit.errors import TooLarge
 from bayeskit.typing import Codes, Floats
@@ -49,6 +48,8 @@ def _variable(graph: GraphFactors, name: Name) -> Variable:
 
 
 def _refuse_large(graph: GraphFactors) -> None:
+    from bayeskit._inference.exact import get_max_memory
+
     discrete_places = {name: j for name, (is_discrete, j) in graph.places.items() if is_discrete}
     sizes = {name: float(len(graph.codes_of(j))) for name, j in discrete_places.items()}
     sizes[graph.target] = float(graph.schema.n_classes)

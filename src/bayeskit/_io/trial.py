@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._fitting.calibration import from_held
-from bayeskit._fitting.graphical import as_graph, check_graph, class_node
-from bayeskit._graphs.dag import Dag
 from bayeskit._messages import Message
 from bayeskit._schema import Name, Schema, Variable
 from bayeskit._words import Vocabulary
@@ -172,6 +170,9 @@ def _is_order(value: object, schema: Schema) -> bool:
 @held_choice("structure")
 def _is_structure(value: object, schema: Schema) -> bool:
     """Parents by name, without a cycle, which the graph itself checks. In a network the class is a node, too."""
+    from bayeskit._fitting.graphical import as_graph, check_graph, class_node
+    from bayeskit._graphs.dag import Dag
+
     if not isinstance(value, dict) or not all(type(parents) is tuple for parents in value.values()):
         return False
     nodes = {*schema.position, class_node(schema)}

@@ -11,6 +11,7 @@ import typer
 
 from bayeskit._cli.options import Common, Data, FileUse, Loss, MaybeOutput, Reading, Spreadsheet
 from bayeskit._messages import WordList
+from bayeskit._on_demand import Program
 from bayeskit.errors import BayeskitError, UsageError
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def predict(
     from bayeskit._cli.saved_models import open_model
     from bayeskit._cli.table_rows import opened, read_losses
 
+    Program.only_asks = Program.is_command
     form = form_of(output, common.as_json, spreadsheet)
     predictor = open_model(model, target)
     decides = loss is not None or reject is not None
