@@ -77,10 +77,18 @@ def members(some: int) -> tuple[int, ...]:
     (1, 3)
     """
     found = []
-    while some:
-        low = some & -some
-        found.append(low.bit_length() - 1)
-        some ^= low
+    if some < 1 << 64:
+        while some:
+            low = some & -some
+            found.append(low.bit_length() - 1)
+            some ^= low
+        return tuple(found)
+    # Every step of arithmetic on a long number costs its length; finding a character does not.
+    digits = bin(some)[:1:-1]
+    place = digits.find("1")
+    while place >= 0:
+        found.append(place)
+        place = digits.find("1", place + 1)
     return tuple(found)
 
 
@@ -249,7 +257,7 @@ class Arcs:
         return all(
             mine & ~self.allowed[v] == 0
             and self.required[v] & ~mine == 0
-            and sum(1 for _ in members(mine)) <= self.max_parents
+            and mine.bit_count() <= self.max_parents
             for v, mine in enumerate(parents)
         )
 

@@ -111,6 +111,51 @@ class PackedRows:
         return code, q
 
 
+class KnownScores:
+    """The scores found so far: of families, and of each extended by one variable, as an array over all variables.
+
+    Arrays take eight bytes for a score, where an entry for each family takes hundreds if there are many columns.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n_scored = 0
+        self._n = n
+        self._alone: dict[tuple[int, int], float] = {}
+        self._extended: dict[tuple[int, int], Floats] = {}
+
+    def find(self, child: int, parents: int) -> float | None:
+        """Return the score of a family; None if it is not known."""
+        found = self._alone.get((child, parents))
+        if found is None:
+            for v in members(parents):
+                row = self._extended.get((child, parents ^ 1 << v))
+                if row is not None and row[v] == row[v]:
+                    found = self._alone[child, parents] = float(row[v])
+                    break
+        return found
+
+    def keep(self, child: int, parents: int, score: float) -> None:
+        self._alone[child, parents] = score
+        self.n_scored += 1
+
+    def extended(self, child: int, parents: int, more: Ints) -> tuple[Floats, Ints]:
+        """Return the scores with one more parent each, over all variables, and those of ``more`` that are unknown."""
+        row = self._extended.get((child, parents))
+        if row is None:
+            row = self._extended[child, parents] = np.full(self._n, np.nan)
+        new = more[np.isnan(row[more])]
+        if len(new):
+            for v in new.tolist():
+                row[v] = self._alone.get((child, parents | 1 << v), np.nan)
+            new = new[np.isnan(row[new])]
+        return row, new
+
+    def fill(self, row: Floats, some: Ints, scores: Floats) -> None:
+        """Write new scores to a row."""
+        row[some] = scores
+        self.n_scored += len(some)
+
+
 # A table with more cells than this, and more than some cells for each row, is not allocated. The cells that occur are
 # sorted instead.
 MOST_CELLS, CELLS_A_ROW = 2**16, 8
@@ -153,30 +198,29 @@ class FamilyScores:
         self._penalty = score.penalty(n if weights is None else float(weights.sum()))
         counts = np.arange(n + 1 if weights is None else 0, dtype=np.float64)
         self._x_log_x = counts * np.log(np.maximum(counts, 1.0))
-        self._known: dict[tuple[int, int], float] = {}
+        self._known = KnownScores(len(sizes))
 
     @property
     def n_scored(self) -> int:
         """The number of families counted."""
-        return len(self._known)
+        return self._known.n_scored
 
     def __call__(self, question: Question) -> list[Floats]:
         return [self._answer(family) for family in question]  # type: ignore[arg-type]
 
     def _answer(self, family: Family) -> Floats:
         child, parents, more = family
-        known = self._known
         if more is None:
-            if (child, parents) not in known:
-                known[child, parents] = float(self._count(child, parents, self._alone)[0])
-            return np.array([known[child, parents]])
-        sets = [parents | (1 << v) for v in more]
-        new = [v for v, some in zip(more, sets, strict=True) if (child, some) not in known]
-        if new:
-            found = self._count(child, parents, np.array(new, np.int64))
-            for v, score in zip(new, found.tolist(), strict=True):
-                known[child, parents | (1 << v)] = score
-        return np.array([known[child, some] for some in sets])
+            score = self._known.find(child, parents)
+            if score is None:
+                score = float(self._count(child, parents, self._alone)[0])
+                self._known.keep(child, parents, score)
+            return np.array([score])
+        wanted = np.array(more, np.int64)
+        row, new = self._known.extended(child, parents, wanted)
+        if len(new):
+            self._known.fill(row, new, self._count(child, parents, new))
+        return row[wanted]
 
     def _count(self, child: int, parents: int, more: Ints) -> Floats:
         sizes = self._sizes[more]

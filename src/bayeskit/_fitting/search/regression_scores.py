@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._fitting.search.family_scores import MOST_CONFIGURATIONS, FamilyScores
+from bayeskit._fitting.search.family_scores import MOST_CONFIGURATIONS, FamilyScores, KnownScores
 from bayeskit._fitting.search.node_columns import NodeColumns
 from bayeskit._numba import kernel
 from bayeskit._statistics.regressions import regressed
@@ -230,13 +230,14 @@ class MixedScores:
         self._place = {v: k for k, v in enumerate(discrete.tolist())}
         self._number = {v: k for k, v in enumerate(numeric.tolist())}
         self._of_states = sum(1 << v for v in self._place)
+        self._is_number = ~columns.is_discrete
         self._sizes = columns.sizes
         self._tables = FamilyScores(columns.code_matrix(), columns.sizes[discrete], score, weights)
         self._numbers = np.ascontiguousarray(columns.number_matrix(), np.float64)
         self.n_rows = int(columns.complete.sum())
         self._weights = np.ones(self.n_rows) if weights is None else weights
         self._penalty = score.penalty(float(self._weights.sum()))
-        self._known: dict[tuple[int, int], float] = {}
+        self._known = KnownScores(len(columns.sizes))
         self._n_families: Counter[int] = Counter()
         self._room = LARGEST_SHARED
         # Without discrete parents, one matrix of sums is enough for all families.
@@ -249,7 +250,7 @@ class MixedScores:
     @property
     def n_scored(self) -> int:
         """The number of families counted."""
-        return self._tables.n_scored + len(self._known)
+        return self._tables.n_scored + self._known.n_scored
 
     def __call__(self, question: Question) -> list[Floats]:
         families: list[Family] = list(question)  # type: ignore[arg-type]
@@ -272,23 +273,24 @@ class MixedScores:
         child, parents, more = family
         if child in self._place:
             return self._of_discrete(family)
-        known = self._known
         if more is None:
-            if (child, parents) not in known:
-                self._score(child, parents, [])
-            return np.array([known[child, parents]])
-        sets = [parents | 1 << v for v in more]
-        new = [v for v, some in zip(more, sets, strict=True) if (child, some) not in known]
-        numeric = [v for v in new if v in self._number]
-        if numeric:
-            self._score(child, parents, numeric)
-        if len(numeric) < len(new):
-            for v in new:
-                if v in self._place:
-                    self._score(child, parents | 1 << v, [])
-        return np.array([known[child, some] for some in sets])
+            score = self._known.find(child, parents)
+            if score is None:
+                score = float(self._scores(child, parents, [])[0])
+                self._known.keep(child, parents, score)
+            return np.array([score])
+        wanted = np.array(more, np.int64)
+        row, new = self._known.extended(child, parents, wanted)
+        if len(new):
+            is_number = self._is_number[new]
+            numeric = new[is_number]
+            if len(numeric):
+                self._known.fill(row, numeric, self._scores(child, parents, numeric.tolist()))
+            for v in new[~is_number].tolist():
+                self._known.fill(row, np.array([v]), self._scores(child, parents | 1 << v, []))
+        return row[wanted]
 
-    def _score(self, child: int, parents: int, more: list[int]) -> None:
+    def _scores(self, child: int, parents: int, more: list[int]) -> Floats:
         """Score the child with these parents, or with each one of ``more`` numeric ones beside them."""
         given = parents & self._of_states
         inside = [self._number[v] for v in members(parents & ~given)]
@@ -309,8 +311,7 @@ class MixedScores:
         found = np.empty(len(others))
         sum_log_likelihoods(sums.n, m, residual, float(self._spread[self._number[child]]), LEAST_SHARE, found)
         found -= self._penalty * (m + 2) * float(self._declared(given))
-        for v, score in zip(more or [None], found.tolist(), strict=True):
-            self._known[child, parents if v is None else parents | 1 << v] = score
+        return found
 
     def _declared(self, given: int) -> int:
         """Return the number of declared configurations of discrete columns."""

@@ -73,13 +73,20 @@ def topological(parents: Sequence[int]) -> list[int]:
     >>> topological((0b100, 0, 0b10))
     [1, 2, 0]
     """
+    children: list[list[int]] = [[] for _ in parents]
+    waiting = [mine.bit_count() for mine in parents]
+    for v, mine in enumerate(parents):
+        for p in members(mine):
+            children[p].append(v)
+    ready = [v for v, n in enumerate(waiting) if n == 0]  # ascending, so a heap
     order: list[int] = []
-    placed, left = 0, (1 << len(parents)) - 1
-    while left:
-        v = next(v for v in members(left) if parents[v] & ~placed == 0)
+    while ready:
+        v = heapq.heappop(ready)
         order.append(v)
-        placed |= 1 << v
-        left ^= 1 << v
+        for child in children[v]:
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                heapq.heappush(ready, child)
     return order
 
 
@@ -136,18 +143,22 @@ def extension(partial: PartialGraph) -> tuple[int, ...] | None:
     joined = partial.joined
     parents = list(partial.parents)
     left = (1 << len(parents)) - 1
-    while left:
-        for v in reversed([*members(left)]):
-            around = joined[v] & left
-            if children[v] & left == 0 and all(
-                around & ~(joined[u] | 1 << u) == 0 for u in members(near[v] & left)
-            ):
-                parents[v] |= near[v] & left
-                left ^= 1 << v
-                break
-        else:
-            return None
-    return tuple(parents)
+    # A variable that cannot be removed now is tried again when one of its neighbours is gone.
+    tried = [-v for v in reversed(range(len(parents)))]
+    is_waiting = [True] * len(parents)
+    while tried:
+        v = -heapq.heappop(tried)
+        is_waiting[v] = False
+        around = joined[v] & left
+        if children[v] & left or any(around & ~(joined[u] | 1 << u) for u in members(near[v] & left)):
+            continue
+        parents[v] |= near[v] & left
+        left ^= 1 << v
+        for u in members(around):
+            if not is_waiting[u]:
+                is_waiting[u] = True
+                heapq.heappush(tried, -u)
+    return None if left else tuple(parents)
 
 
 def extended(graph: Graph, arcs: Arcs) -> tuple[int, ...]:
@@ -399,13 +410,10 @@ class Classes:
         """Take the best step of one kind until none improves the score."""
         n = self.arcs.n
         known: list[list[Change]] = [[] for _ in range(n)]
-        seen: list[Any] = [None] * n
+        changed = list(range(n))
         while True:
-            # Only variables whose neighbourhood changed in the last step are evaluated again.
-            now = [self._neighbourhood(y) for y in range(n)]
-            changed = [y for y in range(n) if seen[y] != now[y]]
-            seen = now
-            moves = [steps(self.partial, y, self.arcs.max_parents) for y in changed]
+            before = self.partial
+            moves = [steps(before, y, self.arcs.max_parents) for y in changed]
             answers = (yield [q for questions, _ in moves for q in questions]) if changed else []
             place = 0
             for y, (questions, read) in zip(changed, moves, strict=True):
@@ -413,6 +421,7 @@ class Classes:
                 place += len(questions)
             if not self._take_best(known, apply, is_valid):
                 return
+            changed = self._changed_since(before)
 
     def _take_best(self, known: list[list[Change]], apply: Apply, is_valid: IsValid) -> bool:
         for change in heapq.merge(*known):
@@ -424,10 +433,24 @@ class Classes:
                     return True
         return False
 
-    def _neighbourhood(self, y: int) -> tuple[int, ...]:
-        """Return everything that the steps at y depend on, except paths."""
-        now = self.partial
-        return (now.parents[y], now.near[y], now.joined[y], *(now.joined[u] for u in members(now.near[y])))
+    def _changed_since(self, before: PartialGraph) -> list[int]:
+        """Return the variables whose steps may be others now: those that changed, and their undirected neighbours.
+
+        The steps at y depend on its own arcs and edges and on what its undirected neighbours are adjacent to, except
+        for paths, which are checked when a step is taken.
+        """
+        now, changed = self.partial, 0
+        for some, other in (
+            (before.parents, now.parents),
+            (before.near, now.near),
+            (before.joined, now.joined),
+        ):
+            for v, (a, b) in enumerate(zip(some, other, strict=True)):
+                if a != b:
+                    changed |= 1 << v
+        for v in members(changed):
+            changed |= now.near[v]
+        return list(members(changed))
 
 
 def _always(partial: PartialGraph, change: Change) -> bool:
