@@ -6,18 +6,21 @@ import itertools
 import os
 import signal
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from bayeskit import learn_network
+from bayeskit._fitting import long_runs
 from bayeskit._fitting.search import search_network as searching
 from bayeskit._fitting.search.node_columns import read_nodes
 from bayeskit._fitting.search.search_network import METHODS, SearchSettings, search_network
 from bayeskit._structure.search_protocol import Arcs, Score, bits, read_limits
-from bayeskit.errors import DataError, SettingError, TooLarge
+from bayeskit.errors import DataError, SettingError, SuspectResult, TooLarge
 from bayeskit.networks import score, wet_grass
 from learning_twin import is_acyclic
-from refusals import refuses
+from refusals import refuses, warns_of
 
 FREE = [method for method in METHODS if method != "k2"]
 
@@ -242,3 +245,33 @@ def test_what_cannot_be(data, limits, settings, error, says):
     arcs = read_limits(columns.names, continuous=continuous, **limits)
     with refuses(error, *says):
         search_network(columns, arcs, SearchSettings(**settings))
+
+
+def test_a_wide_table_has_a_time_limit_by_default(monkeypatch):
+    """The clock goes on by 20 s whenever it is looked at: 101 columns have 30 s."""
+    rows = np.random.default_rng(0).integers(0, 2, (101, 40))
+    data = {f"c{k}": column for k, column in enumerate(rows)}
+    columns, arcs = read_nodes(data), Arcs.all(101)
+    clock = itertools.count(100.0, 20.0)
+    monkeypatch.setattr(long_runs, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    found = search_network(columns, arcs, SearchSettings())
+    assert (found.stopped, found.seconds) == ("time", 30.0)
+    assert is_acyclic(tuple(bits(mine) for mine in found.parents))
+    with warns_of(SuspectResult, "101 columns", "30 s", "time_limit="):
+        learn_network(data)
+    for settings in (SearchSettings(time_limit=1e9), SearchSettings("hill-climbing")):
+        assert search_network(columns, arcs, settings).stopped is None
+    fewer = read_nodes({name: data[name] for name in list(data)[:20]})
+    assert search_network(fewer, Arcs.all(20), SearchSettings()).seconds is None
+
+
+def test_a_wide_table_is_learned_alike_in_every_order_of_its_columns():
+    rng = np.random.default_rng(1)
+    rows = rng.integers(0, 3, (400, 110))
+    for k in range(1, 110):
+        rows[:, k] = np.where(rng.random(400) < 0.6, rows[:, k - 1 - k % 2], rows[:, k])
+    frame = {f"c{k}": rows[:, k] for k in range(110)}
+    wanted = {*learn_network(frame).arcs}
+    for _ in range(2):
+        names = rng.permutation([*frame]).tolist()
+        assert {*learn_network({name: frame[name] for name in names}).arcs} == wanted

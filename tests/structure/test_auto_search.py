@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import itertools
 import os
+from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import bayeskit._structure.search.auto_search as automatic
+import bayeskit._structure.search.equivalence as equivalences
 from bayeskit import read_network
 from bayeskit._fitting.search.family_scores import FamilyScores
+from bayeskit._structure.search.auto_search import auto, legal
 from bayeskit._structure.search.equivalence import complete, equivalence
-from bayeskit._structure.search.order import auto, legal
 from bayeskit._structure.search_protocol import Arcs, Family, Score, Stop, answer_all, bits
 from bayeskit.networks import shd
 from search_scores import answers, as_dag, entropy_score, limits, random_parents, random_score, total
@@ -24,6 +28,13 @@ DATA = Path(os.environ.get("BAYESKIT_DATA", Path(__file__).parents[3] / "shared"
 
 def search(arcs, seed=0, effort=3):
     return auto(arcs, rng=np.random.default_rng(seed), effort=effort)
+
+
+@contextmanager
+def wide(columns=2):
+    """Search as for a wide table: pairs are screened, and tabu search takes the place of orders."""
+    with mock.patch.object(automatic, "WIDE", columns), mock.patch.object(equivalences, "WIDE", columns):
+        yield
 
 
 @settings(deadline=None, max_examples=40)
@@ -73,6 +84,64 @@ def test_stop_at_any_question_gives_a_legal_graph(arcs, seed):
         assert arcs.permits(end.value.value.parents)
         as_dag(end.value.value.parents)
     assert stop_at > 2
+
+
+def test_the_true_class_of_a_wide_table_is_found_when_the_rows_are_enough():
+    """Screening puts edges first and leaves none out: two coins and whether they agree have no pair that depends."""
+    rng = np.random.default_rng(22)
+    with wide():
+        for _ in range(60):
+            truth = random_parents(rng, int(rng.integers(3, 7)), 0.5)
+            score = entropy_score(rng, truth, 1e12)
+            found = answer_all(search(Arcs.all(len(truth))), answers(score)).parents
+            assert complete(found) == complete(truth)
+
+
+@settings(deadline=None, max_examples=30)
+@given(limits(), st.integers(0, 10**6))
+def test_a_wide_table_has_a_legal_graph_no_worse_than_its_class(arcs, seed):
+    score = random_score(seed)
+    with wide():
+        found = answer_all(search(arcs, seed), answers(score)).parents
+        free = Arcs.all(arcs.n, arcs.max_parents)
+        first = answer_all(equivalence(free), answers(score)).parents
+    assert arcs.permits(found)
+    as_dag(found)
+    assert total(score, found) >= total(score, legal(first, arcs)) - 1e-6
+
+
+@settings(deadline=None, max_examples=15)
+@given(limits(most=5), st.integers(0, 10**6))
+def test_stop_at_any_question_of_a_wide_table_gives_a_legal_graph(arcs, seed):
+    answer = answers(random_score(seed))
+    with wide(1):
+        for stop_at in itertools.count():
+            asking = search(arcs)
+            question = next(asking)
+            try:
+                for _ in range(stop_at):
+                    question = asking.send(answer(question))
+            except StopIteration:
+                break
+            with pytest.raises(StopIteration) as end:
+                asking.throw(Stop())
+            assert arcs.permits(end.value.value.parents)
+            as_dag(end.value.value.parents)
+
+
+def test_candidates_are_those_that_help_alone_and_what_they_help():
+    """Of five variables the first helps all others as their only parent, and none of them helps it."""
+    worth = {(child, 1): 4.0 - child for child in range(1, 5)}
+
+    def answer(families):
+        return [
+            np.array([worth.get((c, p if v is None else p | 1 << v), 0.0) for v in more or (None,)])
+            for c, p, more in families
+        ]
+
+    assert answer_all(equivalences.screened(5), answer) == (0b01110, 1, 1, 1, 0)
+    with mock.patch.object(equivalences, "MOST_CANDIDATES", 1):
+        assert answer_all(equivalences.screened(5), answer) == (0b01110, 1, 1, 1, 0)
 
 
 @given(limits(), st.integers(0, 10**6))

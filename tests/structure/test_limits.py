@@ -111,3 +111,8 @@ def test_scores_by_name():
     for ess in (0, -1, float("nan"), float("inf"), "1", True, None):
         with refuses(SettingError, "ess", 0):
             as_score("bdeu", ess)
+
+
+@pytest.mark.parametrize("some", [set(), {0}, {63}, {64}, {0, 63, 64, 65}, {5, 700}, set(range(200))])
+def test_members_of_short_and_long_sets(some):
+    assert members(bits([*some])) == tuple(sorted(some))

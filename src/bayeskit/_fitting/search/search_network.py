@@ -18,12 +18,13 @@ from bayeskit._fitting.search.regression_scores import MixedScores
 from bayeskit._intrinsics import fibonacci_hash
 from bayeskit._messages import Joined
 from bayeskit._numba import kernel
+from bayeskit._structure.search.auto_search import auto, default_seconds
 from bayeskit._structure.search.equivalence import equivalence, extended
-from bayeskit._structure.search.hill_climbing import hill_climbing
+from bayeskit._structure.search.hill_climbing import SHORT_TABU, TABU, hill_climbing
 from bayeskit._structure.search.k2 import k2
 from bayeskit._structure.search.neighbourhoods import mmhc
 from bayeskit._structure.search.optimal import chow_liu, exact
-from bayeskit._structure.search.order import auto, order_search
+from bayeskit._structure.search.order import order_search
 from bayeskit._structure.search.pc import pc
 from bayeskit._structure.search_protocol import (
     Arcs,
@@ -62,7 +63,8 @@ class SearchResult:
     """The result of a search.
 
     ``parents`` holds the indices of the parents of each column. ``undirected`` holds the pairs whose direction the
-    method did not determine. In ``parents`` these have a direction, too, without a cycle.
+    method did not determine. In ``parents`` these have a direction, too, without a cycle. ``seconds`` is the time
+    limit that held.
     """
 
     parents: tuple[tuple[int, ...], ...]
@@ -70,6 +72,14 @@ class SearchResult:
     score: float
     n_evaluated: int
     stopped: str | None
+    seconds: float | None = None
+
+
+def seconds_for(settings: SearchSettings, n: int) -> float | None:
+    """Return the time limit of a search over n columns: that of the settings, or that of the default method."""
+    if settings.time_limit is None and settings.method == "auto":
+        return default_seconds(n)
+    return settings.time_limit
 
 
 def search_network(
@@ -130,7 +140,8 @@ def _searched(
     order = None if settings.order is None else [int(back[v]) for v in settings.order]
     search = _search(sorted_columns, limits, settings, order)
     tell = None if on_step is None else lambda: on_step(answers.n_evaluated)
-    outcome = run_search(search, answers, time_limit=settings.time_limit, on_step=tell)
+    seconds = seconds_for(settings, limits.n)
+    outcome = run_search(search, answers, time_limit=seconds, on_step=tell)
     graph = outcome.graph
     directed = extended(graph, limits) if graph.undirected else graph.parents
     final = answers if _of_search(settings) == settings.score else answers.rescored(settings.score)
@@ -139,7 +150,7 @@ def _searched(
     undirected = frozenset(
         (min(a, b), max(a, b)) for a, b in ((int(place[i]), int(place[j])) for i, j in graph.undirected)
     )
-    return SearchResult(tuple(parents), undirected, score, answers.n_evaluated, outcome.stopped)
+    return SearchResult(tuple(parents), undirected, score, answers.n_evaluated, outcome.stopped, seconds)
 
 
 def _search(
@@ -150,9 +161,9 @@ def _search(
         case "auto":
             return auto(arcs, rng=rng)
         case "hill-climbing":
-            return hill_climbing(arcs, restarts=settings.restarts, rng=rng)
+            return hill_climbing(arcs, **SHORT_TABU, restarts=settings.restarts, rng=rng)
         case "tabu":
-            return hill_climbing(arcs, tabu=100, max_worse=15, restarts=settings.restarts, rng=rng)
+            return hill_climbing(arcs, **TABU, restarts=settings.restarts, rng=rng)
         case "ges":
             _require_free(arcs, columns, "ges")
             return equivalence(arcs)

@@ -18,7 +18,6 @@ from bayeskit._data.table import open_table
 from bayeskit._fitting.em import EmResult, StoppingRule, run_em, run_em_from_starts
 from bayeskit._fitting.long_runs import progress_of
 from bayeskit._fitting.networks.network_em import NetworkProblem, start_network, with_tables_of
-from bayeskit._fitting.networks.structural_em import structural_em
 from bayeskit._fitting.search.node_columns import NodeColumns, in_pieces, read_nodes
 from bayeskit._fitting.search.search_network import SearchSettings
 from bayeskit._graphs.dag import Dag
@@ -332,6 +331,10 @@ def learn_with_holes(
     progress: bool,
 ) -> BayesianNetwork:
     """Return the network that structural EM finds, with tables fitted by EM with their prior."""
+    # The searches are loaded for this only, and networks import this module.
+    from bayeskit._fitting.networks.structural_em import structural_em
+    from bayeskit._networks.bayesian_network import BayesianNetwork
+
     if settings.score.name == "bds":
         raise SettingError(
             'criterion="bds" uses only configurations that occur, and with missing cells each has some expected '
@@ -360,8 +363,6 @@ def learn_with_holes(
             ),
             stacklevel=3,
         )
-    from bayeskit._networks.bayesian_network import BayesianNetwork  # which imports this module
-
     network = BayesianNetwork._of(fit.parameters)
     network._learned = EmRecord(found.history, found.converged, found.starts, total)
     return network

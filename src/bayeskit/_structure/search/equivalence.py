@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from bayeskit._structure.search_protocol import Arcs, Family, Graph, Question, Search, Stop, members
 from bayeskit.errors import SettingError
 
@@ -213,6 +215,8 @@ TIE = 1e-6
 DIGITS = 6
 # If a variable is in very many cliques of undirected edges, only this many are considered, the smallest first.
 MOST_CLIQUES = 2000
+# With more variables than this, pairs are screened, and each variable has at most so many candidates at first.
+WIDE, MOST_CANDIDATES = 100, 30
 
 
 class Change(NamedTuple):
@@ -229,14 +233,15 @@ class Change(NamedTuple):
 
 
 def insertions(
-    partial: PartialGraph, y: int, max_parents: int
+    partial: PartialGraph, y: int, max_parents: int, among: int
 ) -> tuple[list[Family], Callable[..., list[Change]]]:
     """Return the score requests, and a function that reads the improving insertions into y from the answers.
 
-    Their cliques are valid. Cycles (:func:`can_insert`) are only checked when an insertion is the best.
+    Their cliques are valid. Cycles (:func:`can_insert`) are only checked when an insertion is the best. Only edges to
+    the variables ``among`` are considered.
     """
     near, above = partial.near[y], partial.parents[y]
-    apart = [x for x in range(len(partial.near)) if x != y and not partial.joined[y] >> x & 1]
+    apart = members(among & ~(partial.joined[y] | 1 << y))
     # The neighbours of y adjacent to x must be in the clique, and others may be: x fits each clique that
     # contains them.
     must = [(x, partial.joined[x] & near) for x in apart]
@@ -261,13 +266,13 @@ def insertions(
 
 
 def deletions(
-    partial: PartialGraph, y: int, max_parents: int
+    partial: PartialGraph, y: int, max_parents: int, among: int
 ) -> tuple[list[Family], Callable[..., list[Change]]]:
     """Return the score requests, and a function that reads the improving deletions of an edge at y from the answers."""
     near, above = partial.near[y], partial.parents[y]
     cases: list[tuple[int, int]] = []
     questions: list[Family] = []
-    for x in members(near | above):
+    for x in members((near | above) & among):
         for clique in cliques(partial, near & partial.joined[x]):
             without = (above | clique) & ~(1 << x)
             if without.bit_count() < max_parents:
@@ -343,6 +348,21 @@ def _directed(
     return PartialGraph(tuple(parents), tuple(near))
 
 
+def screened(n: int) -> Generator[Question, list[Any], tuple[int, ...]]:
+    """Return for each variable those that improve its score as its only parent, at most so many, and their inverse."""
+    asked = [Family(y, 0, tuple(x for x in range(n) if x != y)) for y in range(n)]
+    answers = yield [*(Family(y, 0) for y in range(n)), *asked]
+    found = [0] * n
+    for y, (alone, paired) in enumerate(zip(answers[:n], answers[n:], strict=True)):
+        gain = np.round(paired - alone[0], DIGITS)
+        best = np.argsort(-gain, kind="stable")[:MOST_CANDIDATES]
+        for k in best[gain[best] > TIE].tolist():
+            x = k + (k >= y)
+            found[y] |= 1 << x
+            found[x] |= 1 << y
+    return tuple(found)
+
+
 Steps = Generator[Question, list[Any], None]
 Apply = Callable[[PartialGraph, Change], PartialGraph]
 IsValid = Callable[[PartialGraph, Change], bool]
@@ -397,23 +417,31 @@ class Classes:
         self.partial = complete(parents)
 
     def search(self) -> Steps:
-        """Insert while the score improves, then delete while it improves."""
-        yield from self.phase(insertions, insert, can_insert)
-        yield from self.phase(deletions, delete, _always)
+        """Insert while the score improves, then delete while it improves.
+
+        Where there are many columns, edges between columns that depend on each other are inserted first, so that
+        most steps need not look at the others.
+        """
+        everything = ((1 << self.arcs.n) - 1,) * self.arcs.n
+        if self.arcs.n > WIDE:
+            yield from self.phase(insertions, insert, can_insert, (yield from screened(self.arcs.n)))
+        yield from self.phase(insertions, insert, can_insert, everything)
+        yield from self.phase(deletions, delete, _always, everything)
 
     def phase(
         self,
         steps: Callable[..., Any],
         apply: Apply,
         is_valid: IsValid,
+        candidates: Sequence[int],
     ) -> Steps:
-        """Take the best step of one kind until none improves the score."""
+        """Take the best step of one kind, between a variable and its candidates, until none improves the score."""
         n = self.arcs.n
         known: list[list[Change]] = [[] for _ in range(n)]
         changed = list(range(n))
         while True:
             before = self.partial
-            moves = [steps(before, y, self.arcs.max_parents) for y in changed]
+            moves = [steps(before, y, self.arcs.max_parents, candidates[y]) for y in changed]
             answers = (yield [q for questions, _ in moves for q in questions]) if changed else []
             place = 0
             for y, (questions, read) in zip(changed, moves, strict=True):
@@ -424,13 +452,20 @@ class Classes:
             changed = self._changed_since(before)
 
     def _take_best(self, known: list[list[Change]], apply: Apply, is_valid: IsValid) -> bool:
-        for change in heapq.merge(*known):
+        first = [(changes[0], y, 0) for y, changes in enumerate(known) if changes]
+        heapq.heapify(first)
+        while first:
+            change, y, place = first[0]
             if is_valid(self.partial, change):
                 parents = extension(apply(self.partial, change))
                 if parents is not None and self.arcs.permits(parents):
                     self.parents = parents
                     self.partial = complete(parents)
                     return True
+            if place + 1 < len(known[y]):
+                heapq.heapreplace(first, (known[y][place + 1], y, place + 1))
+            else:
+                heapq.heappop(first)
         return False
 
     def _changed_since(self, before: PartialGraph) -> list[int]:

@@ -6,13 +6,25 @@ import math
 from collections import deque
 from collections.abc import Collection, Generator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._structure.search_protocol import Arcs, Family, Graph, Question, Search, Stop, members
 from bayeskit.typing import Floats
+
+
+class TabuSettings(TypedDict):
+    """How far a search goes on from a local optimum; see `hill_climbing`."""
+
+    tabu: int
+    max_worse: int
+
+
+# "tabu" by name, and "hill-climbing", which is to take hardly longer than without any.
+TABU: TabuSettings = {"tabu": 100, "max_worse": 15}
+SHORT_TABU: TabuSettings = {"tabu": 10, "max_worse": 5}
 
 
 def hill_climbing(

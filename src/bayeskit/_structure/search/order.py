@@ -1,7 +1,4 @@
-"""Search over orders of the variables (BOSS): best moves of single variables, with random restarts.
-
-The default search, ``auto``, alternates between equivalence classes and orders.
-"""
+"""Search over orders of the variables (BOSS): best moves of single variables, with random restarts."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit._structure.search.equivalence import DIGITS, TIE, Classes, children_of, topological
+from bayeskit._structure.search.equivalence import DIGITS, TIE, children_of
 from bayeskit._structure.search_protocol import Arcs, Family, Graph, Question, Search, Stop, members
 
 
@@ -325,68 +322,3 @@ def _before(order: Sequence[int]) -> list[int]:
     for v in order:
         sets.append(sets[-1] | 1 << v)
     return sets
-
-
-def auto(arcs: Arcs, *, rng: np.random.Generator, effort: int = 20) -> Search:
-    """Search equivalence classes, then orders from an order of the graph found, then classes again.
-
-    The first search is fast and usually gets close; the second escapes its local optima. They alternate while
-    the graph improves.
-
-    Parameters
-    ----------
-    arcs : Arcs
-        All limits are respected. With required or forbidden arcs, the search over classes ignores them and
-        only gives the first order.
-    rng : numpy.random.Generator
-    effort : int
-        The number of restarts of the order search without improvement.
-
-    Examples
-    --------
-    >>> from bayeskit._structure.search_protocol import answer_all
-    >>> def score(families):  # 1 tells all of 0 and 2, and they of it
-    ...     near = {0: 2, 1: 5, 2: 2}
-    ...     each = lambda child, parents: 9.0 * (parents & near[child]).bit_count() - parents.bit_count()
-    ...     return [np.array([each(c, p) if more is None else each(c, p | 1 << v) for v in more or (0,)])
-    ...             for c, p, more in families]
-    >>> answer_all(auto(Arcs.all(3), rng=np.random.default_rng(0)), score).parents
-    (0, 1, 2)
-    """
-    classes = Classes(Arcs.all(arcs.n, arcs.max_parents), (0,) * arcs.n)
-    orders = Orders(arcs, rng)
-    try:
-        yield from classes.search()
-        yield from orders.begin()
-        yield from orders.offer(legal(classes.parents, arcs))
-        while True:
-            yield from orders.search(topological(classes.parents), effort)
-            if not arcs.is_free:
-                break
-            classes = Classes(arcs, orders.best)
-            yield from classes.search()
-            if not (yield from orders.offer(classes.parents)):
-                break
-    except Stop:
-        if orders.best_score == -np.inf:
-            return Graph(legal(classes.parents, arcs))
-    return Graph(orders.best)
-
-
-def legal(parents: Sequence[int], arcs: Arcs) -> tuple[int, ...]:
-    """Return a graph within the limits: the arcs of this one that may stay, and the required ones.
-
-    Examples
-    --------
-    >>> legal((0b10, 0, 0b11), Arcs((0b110, 0b101, 0b011), (0, 0b1, 0), 1))
-    (0, 1, 1)
-    """
-    found = [0] * arcs.n
-    before = 0
-    for v in lawful(topological(parents), arcs):
-        found[v] = arcs.required[v]
-        for u in members(parents[v] & arcs.allowed[v] & before & ~found[v]):
-            if found[v].bit_count() < arcs.max_parents:
-                found[v] |= 1 << u
-        before |= 1 << v
-    return tuple(found)
