@@ -108,8 +108,8 @@ def test_the_decision_is_that_of_the_posterior_shown(melon: Any) -> None:
 @pytest.mark.parametrize(
     ("lang", "expected"),
     [
-        ("en", ["1. What was understood", "errs least", "(4+1)/(8+2) = 0.5", "4. What to do", "next:"]),
-        ("zh", ["1. 对各列的理解", "错误率最低", "(4+1)/(8+2) = 0.5", "4. 据此如何行动", "下一步："]),
+        ("en", ["1. How the columns", "the fewest errors", "(4+1)/(8+2) = 0.5", "4. What to do", "next:"]),
+        ("zh", ["1. 各列的读取方式", "错误率最低", "(4+1)/(8+2) = 0.5", "4. 据此如何行动", "下一步："]),
     ],
 )
 def test_the_page_of_the_demonstration(lang: str, expected: list[str]) -> None:
@@ -190,13 +190,13 @@ def score(model: str, error: float, loss: float, seconds: float = 1.0) -> Score:
     [
         (
             [score("NaiveBayes()", 0.1, 0.3), score("majority class", 0.5, 0.7)],
-            "NaiveBayes() errs least, in 10.0% of the rows, and has the best probabilities (log-loss 0.300).",
+            "NaiveBayes() makes the fewest errors (10.0%), and has the best probabilities (log-loss 0.300).",
         ),
         (
             [score("NaiveBayes()", 0.1, 0.8), score("forest", 0.1, 0.4), score("majority class", 0.5, 0.7)],
-            "Forest, NaiveBayes() err least, each in 10.0% of the rows, and forest has the best probabilities "
-            "(log-loss 0.400). The probabilities of NaiveBayes() are worse than knowing nothing: it is too sure "
-            "of itself here.",
+            "Forest, NaiveBayes() make the fewest errors (10.0% each), and forest has the best probabilities "
+            "(log-loss 0.400). The probabilities of NaiveBayes() are worse than the class prior: it is "
+            "overconfident here.",
         ),
         (
             [
@@ -204,8 +204,8 @@ def score(model: str, error: float, loss: float, seconds: float = 1.0) -> Score:
                 score("forest", 0.1, 0.4),
                 score("majority class", 0.5, 0.7),
             ],
-            "Forest errs least, in 10.0% of the rows; NaiveBayes() has the best probabilities (log-loss 0.300). "
-            "NaiveBayes() errs in 20.0%, in 1/10 of the CPU time of forest.",
+            "Forest makes the fewest errors (10.0%); NaiveBayes() has the best probabilities (log-loss 0.300). "
+            "The error of NaiveBayes() is 20.0%, in 1/10 of the CPU time of forest.",
         ),
     ],
 )

@@ -243,7 +243,7 @@ def test_inspect_tells_what_was_learned(melon: Path, tmp_path: Path) -> None:
     assert told["rows"] == 17 and told["parameters"] == {"min_count": 2} and told["held"] == ["cut_points"]
     assert [a["values"] for a in told["attributes"]] == [list(v.states) for v in expected.schema_.attributes]
     page = done("inspect", path, "--lang", "zh")
-    assert "预测目标 好瓜" in page and "区间" in page
+    assert "预测目标“好瓜”" in page and "区间" in page
 
 
 def test_discretize_cuts_as_the_discretizer_does(tmp_path: Path) -> None:

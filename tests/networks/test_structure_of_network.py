@@ -107,8 +107,8 @@ def test_why():
         "joe and sprinkler may depend on each other when wet is observed.\n"
         "There is one path between them, and it is open.\n\n"
         "1. joe ← rain → wet ← sprinkler: open\n"
-        "   rain is tail-to-tail and is not observed: it lets through.\n"
-        "   wet is head-to-head and is observed: it lets through."
+        "   rain is tail-to-tail and is not observed: it does not block.\n"
+        "   wet is head-to-head and is observed: it does not block."
     )
     assert "No path joins them." in str(binary({"a": [], "b": []}).why_independent("a", "b"))
     assert "An arc joins them: nothing can block it." in str(GRASS.why_independent("rain", "joe", "wet"))

@@ -174,23 +174,25 @@ def test_the_verdict_tells_ties_as_ties() -> None:
     alone = (standing("nb", 0.1, p=None), standing("tan", 0.2, False, 0.01))
     said = verdict(comparison(**base, standings=alone))
     assert said == (
-        "NaiveBayes() is the model of bayeskit to take: it is wrong about y in 10.0% ± 1.0% of the rows it had not "
-        "seen (always saying no: 33.3%); nothing that was tried does better."
+        "The recommended bayeskit model is NaiveBayes(): its error for y on held-out rows is 10.0% ± 1.0% "
+        "(always predicting no: 33.3%); no other model does better."
     )
-    assert verdict(comparison(**base)).endswith("; gradient boosting cannot be told from it.")
+    assert verdict(comparison(**base)).endswith("; not significantly different: gradient boosting.")
     ahead = (standing("boosting", 0.1, p=None), standing("nb", 0.12))
     assert verdict(comparison(**base, standings=ahead)).endswith(
-        "; gradient boosting has 10.0% ± 1.0%, a difference that may be chance."
+        "; gradient boosting has 10.0% ± 1.0%, a difference that may be due to chance."
     )
     beaten = (standing("forest", 0.05, p=None), standing("nb", 0.12, False, 0.001))
     assert verdict(comparison(**base, standings=beaten)).endswith(
         "; random forest does better, with 5.0% ± 1.0%."
     )
     useless = (standing("nb", 0.4, p=None),)
-    assert "no better than always saying no (33.3%)" in verdict(comparison(**base, standings=useless))
-    assert "梯度提升与它无显著差异" in verdict(comparison(**base, lang="zh"))
+    assert "no better than always predicting no (33.3%)" in verdict(comparison(**base, standings=useless))
+    assert "与它无显著差异的有：梯度提升" in verdict(comparison(**base, lang="zh"))
     even = (standing("boosting", 0.1, p=None), standing("nb", 0.1))
-    assert verdict(comparison(**base, standings=even)).endswith("; gradient boosting cannot be told from it.")
+    assert verdict(comparison(**base, standings=even)).endswith(
+        "; not significantly different: gradient boosting."
+    )
 
 
 @pytest.mark.parametrize(("auc", "telling"), [(Measure(0.6, 0.1), True), (Measure(0.55, 0.1), False)])
@@ -294,7 +296,8 @@ def test_a_ceiling_that_was_surpassed_is_not_one() -> None:
     assert f"more than {possible:.1%}" in ceiling_text(replace(found, standings=good))
     low = found.ceiling.interval[0]
     better = replace(found, standings=(standing("nb", low - 0.01, p=None),))
-    assert "cannot be told" in ceiling_text(better) and f"{1.01 - low:.1%} were right" in ceiling_text(better)
+    assert "cannot be estimated" in ceiling_text(better)
+    assert f"{1.01 - low:.1%} of the predictions were correct" in ceiling_text(better)
     assert not better.to_dict()["ceiling"]["holds"]
 
 
@@ -357,7 +360,7 @@ def test_a_graph_without_arcs_claims_only_what_was_looked_at(
 
 def test_a_model_alone_is_better_than_nothing_that_was_tried() -> None:
     found = comparison(target="y", classes=("no", "yes"), standings=(standing("nb", 0.1, p=None),))
-    assert verdict(found).endswith("; it was compared with nothing else.")
+    assert verdict(found).endswith("; no other model was compared.")
 
 
 def test_the_chart_of_the_models_is_described_not_drawn() -> None:

@@ -125,7 +125,7 @@ def test_the_page():
     model = NaiveBayes().fit(X, y)
     text = str(information(model))
     lines = text.splitlines()
-    assert lines[0] == "What the attributes tell about y"
+    assert lines[0] == "Information about y in the attributes"
     assert lines[2].split() == ["attribute", "states", "H(X)", "I(X;Y)", "of", "H(Y)"]
     assert lines[3].split() == ["x0", "2", "0.6931", "0.6931", "100.0%"]
     assert lines[4].split()[:2] == ["x1", "number"]

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 WORDS = WordList(
     {
-        "rows": "{path}: {n:,} rows, {d} attributes used; to be predicted: {target} ({counts})",
+        "rows": "{path}: {n:,} rows, {d} attributes used; target: {target} ({counts})",
         "count": "{label}: {n:,}",
         "unlabelled": "{n:,} rows without a value of {target} are left out.",
-        "columns": "What was understood of the columns",
+        "columns": "How the columns were read",
         "column": "column",
         "read_as": "read as",
         "suggestion": "might also suit",
@@ -50,9 +50,9 @@ WORDS = WordList(
         "left_out": "left out: {why}",
         "kept": "{why} (--keep to use it)",
         "more": "{n} more columns of categories or numbers",
-        "folds": "Models on the same {k} folds: each row is judged by a model that never saw it (± deviation "
-        "over folds)",
-        "test": "Models learned from {a}, judged on {b}: {n:,} rows (± standard error)",
+        "folds": "Models on the same {k} folds: each row is predicted by a model that was not trained on it (± "
+        "standard deviation over folds)",
+        "test": "Models trained on {a}, evaluated on {b}: {n:,} rows (± standard error)",
         "model": "model",
         "cost": "cost",
         "error": "error",
@@ -70,19 +70,19 @@ WORDS = WordList(
         "warnings": "Warnings ({n})",
         "written": "Written: {paths}.",
         "validating": "trying {model}",
-        "unit": "Column {name!r} is read as names: its numbers have a unit behind them ({cell!r}). Take the "
-        "unit out of the file to have them measured.",
-        "word": "Column {name!r} is read as names because of {cell!r}; all its other cells are numbers. If "
-        "that means missing, say --missing {cell!r}.",
+        "unit": "Column {name!r} is read as categories, because its numbers have a unit ({cell!r}). Remove the "
+        "unit from the file to read them as numbers.",
+        "word": "Column {name!r} is read as categories because of {cell!r}; all other cells are numbers. If this "
+        "means missing, use --missing {cell!r}.",
         "texts": "{names}: free text. TextBayes learns its words; the other models leave it out.",
         "rare": "{labels}: fewer rows than folds, so some folds learn nothing about it.",
         "sampled": "Models are compared on {rows:,} of {of:,} rows, drawn at random, and the recommended one is fitted "
         "to all; --full compares them on all rows.",
-        "seconds": "about {n:.0f} s of CPU time; Ctrl-C leaves the report of the models that are finished",
-        "minutes": "about {n:.0f} min of CPU time; Ctrl-C or --time-limit leaves the report of the models that are "
-        "finished",
-        "interrupt": "Stopped: what follows is about the models that were finished.",
-        "time": "The time limit is reached: what follows is about the models that were finished.",
+        "seconds": "about {n:.0f} s of CPU time; after Ctrl-C, the models that have finished are reported",
+        "minutes": "about {n:.0f} min of CPU time; after Ctrl-C or --time-limit, the models that have finished "
+        "are reported",
+        "interrupt": "Stopped. Only the models that have finished are reported.",
+        "time": "The time limit is reached. Only the models that have finished are reported.",
     }
 )
 # The maximum number of columns to list. Of the columns in use, the first ones are listed.

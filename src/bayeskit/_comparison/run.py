@@ -33,10 +33,10 @@ MANY_ROWS, SAMPLE = 50_000, 10_000
 LONG = 60.0
 TEXTS = "{names}: free text. TextBayes learns its words; the other models leave it out."
 HINTS = {
-    "unit": "Column {name!r} is read as names: its numbers have a unit behind them ({cell!r}). Take the unit out to "
-    "have them measured.",
-    "word": "Column {name!r} is read as names because of {cell!r}; all its other cells are numbers. Make it a missing "
-    "cell if it means that.",
+    "unit": "Column {name!r} is read as categories, because its numbers have a unit ({cell!r}). Remove the unit "
+    "to read them as numbers.",
+    "word": "Column {name!r} is read as categories because of {cell!r}; all other cells are numbers. If this "
+    "means missing, make it a missing cell.",
 }
 
 

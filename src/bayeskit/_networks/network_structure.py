@@ -148,7 +148,7 @@ def _reasons(path: Path) -> list[Message]:
         Message(
             "{node} is {kind} and {reason}: it blocks."
             if turn.blocks
-            else "{node} is {kind} and {reason}: it lets through.",
+            else "{node} is {kind} and {reason}: it does not block.",
             node=visible(turn.node),
             kind=Message(turn.kind),
             reason=turn.reason_message,
@@ -284,7 +284,7 @@ class Structure:
         There is one path between them, and it is blocked.
         <BLANKLINE>
         1. joe ← rain → wet ← sprinkler: blocked
-           rain is tail-to-tail and is not observed: it lets through.
+           rain is tail-to-tail and is not observed: it does not block.
            wet is head-to-head and is not observed, nor is any descendant of it: it blocks.
         """
         a, b, given = self._groups(a, b, given)

@@ -22,7 +22,7 @@ MOST_TABLES = 16
 _WORDS = WordList(
     {
         "rest": "to_html() has all of them.",
-        "least": "… {n:,} more attributes, which weigh least, not shown. to_html() has all of them.",
+        "least": "… {n:,} more attributes with the smallest contributions not shown. to_html() has all of them.",
         "tables": "… {n:,} more tables not shown. to_html() has all of them.",
     }
 )

@@ -21,7 +21,7 @@ from bayeskit.typing import LossLike
 
 QUESTION_WORDS = WordList(
     {
-        "title": "Ask for {name} next: it tells most about {target}",
+        "title": "Ask for {name} next: it is the most informative about {target}",
         "nothing": "No question is worth its cost",
         "known": "There is nothing left to ask",
         "unweighed": "No question was evaluated",
@@ -31,10 +31,10 @@ QUESTION_WORDS = WordList(
         "cost": "cost",
         "net": "net",
         "answer": "likeliest answer → then",
-        "bits": "Bits: the expected fall of the entropy of the class. Costs are in bits, too.",
-        "risk": "Risk saved: the least risk now, minus the expected least risk after the answer.",
+        "bits": "Bits: the expected reduction of the entropy of the class. Costs are in bits too.",
+        "risk": "Risk saved: the lowest risk now, minus the expected lowest risk after the answer.",
         "now": "Now: {beliefs}.",
-        "left_out": "Not evaluated, since they have no states: {names}.",
+        "left_out": "Not evaluated, because they have no states: {names}.",
     }
 )
 

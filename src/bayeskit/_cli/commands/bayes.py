@@ -25,9 +25,9 @@ WORDS = WordList(
         "product": "product P(c)·P(x | c)",
         "posterior": "posterior P(c | x)",
         "total": "total probability  P(x) = {sum} = {value}",
-        "square": "The unit square: widths are priors, filled heights likelihoods, areas products; the "
-        "posterior is a share of what is filled.",
-        "scaled": "(Some likelihoods are densities above 1: heights are drawn as shares of the largest.)",
+        "square": "The unit square: widths are priors, filled heights are likelihoods, filled areas are products. "
+        "The posterior is a share of the filled area.",
+        "scaled": "(Some likelihoods are densities above 1, so heights are drawn relative to the largest.)",
         "drawn": "Drawn to {path}.",
     }
 )

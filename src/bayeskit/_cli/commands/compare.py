@@ -16,8 +16,8 @@ from bayeskit._messages import WordList
 WORDS = WordList(
     {
         "reading": "reading {path}",
-        "compiling": "compiling {model}, once: the loops are kept for the next time ('bayeskit warmup' compiles all "
-        "models beforehand)",
+        "compiling": "compiling {model} once; the compiled loops are cached ('bayeskit warmup' compiles all "
+        "models in advance)",
         "writing": "writing {path}",
     }
 )

@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 WORDS = WordList(
     {
-        "learned": "{model} has learned {n:,} rows of {data}: {d} attributes, {k} values of {target} ({counts}).",
+        "learned": "{model} was fitted to {n:,} rows of {data}: {d} attributes, {k} classes of {target} "
+        "({counts}).",
         "written": "Written to {path}.",
         "next": "next: ",
-        "words": "{names}: free text, whose words TextBayes learns, with the other columns beside them. To read it as "
-        "names, say --categorical COL; to leave it out, --drop COL.",
+        "words": "{names}: free text. TextBayes learns its words together with the other columns. To read it as "
+        "categories, use --categorical COL; to leave it out, --drop COL.",
         "no_words": "{names}: free text, which {model} cannot read. It is left out; --model text learns its words.",
-        "compiling": "compiling {model}, once: the loops are kept for the next time ('bayeskit warmup' compiles all "
-        "models beforehand)",
+        "compiling": "compiling {model} once; the compiled loops are cached ('bayeskit warmup' compiles all "
+        "models in advance)",
     }
 )
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 WORDS = WordList(
     {
-        "title": "{name}: {nodes} nodes, {arcs} arcs, {parameters} free numbers",
+        "title": "{name}: {nodes} nodes, {arcs} arcs, {parameters} free parameters",
         "field": "{name}: {nodes} variables, {factors} factors",
         "network": "network",
         "node": "node",

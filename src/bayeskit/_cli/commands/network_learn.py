@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 WORDS = WordList(
     {
-        "learned": "{nodes} nodes and {arcs} arcs learned from {n:,} rows, {parameters:,} numbers in the tables.",
-        "class": "What rows can tell of directions: {cpdag}",
+        "learned": "{nodes} nodes and {arcs} arcs learned from {n:,} rows; the tables have {parameters:,} "
+        "parameters.",
+        "directed": "Direction determined by the rows: {arcs}",
+        "undirected": "Direction not determined by the rows: {edges}",
         "written": "Written to {path}.",
     }
 )
@@ -106,8 +108,11 @@ def _print_result(network: BayesianNetwork, n: int, path: str, common: Common) -
         return
     sizes = {"nodes": len(network), "arcs": len(network.arcs), "parameters": network.n_parameters}
     show(common.say(WORDS["learned"], n=n, **sizes))
-    if network.arcs:
-        show(common.say(WORDS["class"], cpdag=network.cpdag()))
+    found = network.cpdag()
+    if found.directed:
+        show(common.say(WORDS["directed"], arcs=common.listed(f"{a} → {b}" for a, b in found.directed)))
+    if found.undirected:
+        show(common.say(WORDS["undirected"], edges=common.listed(f"{a} — {b}" for a, b in found.undirected)))
     show(common.say(WORDS["written"], path=path))
 
 

@@ -93,7 +93,7 @@ MPE_WORDS = WordList(
         "node": "node",
         "state": "most probable",
         "observed": "observed",
-        "probability": "Probability of all this together: {p}",
+        "probability": "Joint probability of these states: {p}",
     }
 )
 

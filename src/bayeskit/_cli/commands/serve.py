@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WORDS = WordList(
     {
         "token": "Token: {token}",
-        "given": "The token is that of the environment variable {variable}.",
+        "given": "The token is taken from the environment variable {variable}.",
         "stop": "Press Ctrl-C to stop.",
         "stopped": "Stopped.",
     }

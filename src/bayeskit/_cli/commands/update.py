@@ -19,7 +19,7 @@ WORDS = WordList(
     {
         "update": "{n:,} rows added; {model} now has {total:g}.",
         "forget": "{n:,} rows forgotten; {model} now has {total:g}.",
-        "known": "{batch!r} was counted before: nothing changed; {model} has {total:g} rows.",
+        "known": "{batch!r} was already counted, so nothing changed; {model} has {total:g} rows.",
         "written": "Written to {path}.",
     }
 )

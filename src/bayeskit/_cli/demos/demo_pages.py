@@ -122,9 +122,8 @@ def asia_page(lang: str) -> DemoPage:
                 found,
                 (
                     say(
-                        "A visit to Asia says nothing about cancer by itself. It speaks for tuberculosis, "
-                        "which explains the "
-                        "X-ray: P(lung) falls from {a:.1%} to {b:.1%}."
+                        "A visit to Asia alone is no evidence about cancer. But it makes tuberculosis more "
+                        "probable, and tuberculosis explains the X-ray: P(lung) falls from {a:.1%} to {b:.1%}."
                     ).format(a=found[1]["lung"], b=found[2]["lung"]),
                 ),
             ),
@@ -133,9 +132,8 @@ def asia_page(lang: str) -> DemoPage:
                 say("3. What to ask next about lung cancer"),
                 (
                     say(
-                        "In nats, with the X-ray and the visit known; 'either' is no test, it only says "
-                        "that one of the two "
-                        "diseases is there."
+                        "In nats, given the X-ray and the visit. 'either' is not a test: it only says that one of "
+                        "the two diseases is present."
                     ),
                 ),
                 (say("node"), say("information")),
@@ -173,9 +171,9 @@ def grass_page(lang: str) -> DemoPage:
                 found,
                 (
                     say(
-                        "Joe's lawn says nothing about our sprinkler, and yet lowers it from {a:.4f} to "
-                        "{b:.4f} once ours is "
-                        "seen to be wet: it speaks for rain, and rain explains our lawn away."
+                        "Joe's lawn alone is no evidence about our sprinkler. But if our lawn is wet, it lowers "
+                        "the sprinkler's probability from {a:.4f} to {b:.4f}: it is evidence for rain, and rain "
+                        "explains our wet lawn away."
                     ).format(a=found[1]["sprinkler"], b=found[2]["sprinkler"]),
                 ),
             ),
@@ -184,7 +182,7 @@ def grass_page(lang: str) -> DemoPage:
                 say("3. Seeing is not doing"),
                 (
                     say(
-                        "P(joe = yes) is {seen:.4f} if our lawn is seen to be wet, {done:.4f} if we wet it "
+                        "P(joe = yes) is {seen:.4f} if we see that our lawn is wet, and {done:.4f} if we wet it "
                         "with a hose."
                     ).format(seen=seen, done=done),
                 ),
@@ -236,24 +234,23 @@ def spam_page(lang: str) -> DemoPage:
     )
     return DemoPage(
         "spam",
-        say("One word in a letter, and what to do with the letter"),
+        say("One word in a message, and what to do with the message"),
         (
             DemoSection(
                 say("1. What is at stake"),
                 (
                     say(
-                        "70% of the letters are spam. To delete a real letter costs 20, to read a piece of "
-                        "spam 1, to ask 0.5."
+                        "70% of the messages are spam. Deleting a real message costs 20, reading a spam message "
+                        "costs 1, and asking costs 0.5."
                     ),
                 ),
             ),
             DemoSection(
-                say("2. Bayes' rule, then the least risk"),
+                say("2. Bayes' rule, then the lowest risk"),
                 (
                     say(
-                        "To delete is right only above P(spam) = 20/21 = {bound:.4f}: a letter that is "
-                        "probably spam is "
-                        "still kept."
+                        "Deleting has the lower risk only above P(spam) = 20/21 = {bound:.4f}. So a message that "
+                        "is probably spam is still kept."
                     ).format(bound=bound),
                 ),
                 header,
@@ -305,15 +302,14 @@ def mixture_page(lang: str) -> DemoPage:
     agreed = round(matched.accuracy * len(data))
     return DemoPage(
         "mixture",
-        say("Height and weight of 114 students, whose sex is not told"),
+        say("Height and weight of 114 students; the model does not see their sex"),
         (
             DemoSection(
                 say("1. Two Gaussians by EM, matched with the sexes"),
                 (
                     say(
-                        "{agreed} of {n} students fall into the component of their sex. That a component is "
-                        "a sex is a claim "
-                        "about the world: EM only finds what makes the rows probable."
+                        "{agreed} of {n} students are assigned to the component of their sex. EM only maximises "
+                        "the likelihood of the rows; that a component corresponds to a sex is an assumption."
                     ).format(agreed=agreed, n=len(data)),
                 ),
                 (
@@ -328,7 +324,7 @@ def mixture_page(lang: str) -> DemoPage:
                 say("2. A cell is missing"),
                 (
                     say(
-                        "A person is 170 cm tall, of unknown weight: P({name}) = {p:.3f}; nothing was filled in."
+                        "For a person of 170 cm and unknown weight, P({name}) = {p:.3f}. Nothing was imputed."
                     ).format(name=names[1], p=male),
                 ),
             ),

@@ -40,14 +40,11 @@ def news_page(lang: str) -> DemoPage:
         say(data.title),
         (
             DemoSection(
-                say("1. {n} posts to learn from, {later} later ones to judge by").format(
-                    n=TRAINING, later=later
-                ),
+                say("1. {n} training posts, {later} later posts for testing").format(n=TRAINING, later=later),
                 (
                     say(
-                        "{model} errs least, in {error:.1%} of the posts. Most of the errors are between "
-                        "atheism and religion: "
-                        "they share their words."
+                        "{model} makes the fewest errors ({error:.1%}). Most errors confuse atheism with "
+                        "religion, which use similar words."
                     ).format(model=words.get(str(best["model"]), best["model"]), error=best["error"]),
                 )
                 if 2 * best["between_religions"] > best["errors"]
@@ -56,7 +53,7 @@ def news_page(lang: str) -> DemoPage:
                 tuple((name, f"{s['error']:.1%}", f"{s['cpu_seconds']:.2f}") for name, s in named),
             ),
             DemoSection(
-                say("2. The words that tell most of each group"),
+                say("2. The most informative words of each group"),
                 (),
                 (say("group"), say("words")),
                 tuple((group, " ".join(found)) for group, found in telling.items()),

@@ -17,43 +17,45 @@ from bayeskit._report.comparison_report.comparison import Comparison, Measure, M
 
 WORDS = WordList(
     {
-        "wrong": "{pick} is the model of bayeskit to take: it is wrong about {target} in {value} of the rows "
-        "it had not seen (always saying {label}: {base})",
-        "wrong_own": "{pick} is the model to take: it is wrong about {target} in {value} of the rows it had not seen "
-        "(always saying {label}: {base})",
-        "costs": "{pick} is the model of bayeskit to take: its decisions about {target} cost {value} a row",
-        "costs_own": "{pick} is the model to take: its decisions about {target} cost {value} a row",
-        "best": "; nothing that was tried does better.",
-        "alone": "; it was compared with nothing else.",
-        "tied": "; {others} cannot be told from it.",
-        "tied_best": "; {best} has {figure}, a difference that may be chance.",
+        "wrong": "The recommended bayeskit model is {pick}: its error for {target} on held-out rows is {value} "
+        "(always predicting {label}: {base})",
+        "wrong_own": "The recommended model is {pick}: its error for {target} on held-out rows is {value} (always "
+        "predicting {label}: {base})",
+        "costs": "The recommended bayeskit model is {pick}: its decisions about {target} cost {value} per row",
+        "costs_own": "The recommended model is {pick}: its decisions about {target} cost {value} per row",
+        "best": "; no other model does better.",
+        "alone": "; no other model was compared.",
+        "tied": "; not significantly different: {others}.",
+        "tied_best": "; {best} has {figure}, a difference that may be due to chance.",
         "beaten": "; {best} does better, with {figure}.",
-        "useless": "Nothing learned about {target} holds for new rows: {pick} is wrong in {value} of them, no "
-        "better than always saying {label} ({base}).",
-        "telling": "{pick} is wrong about {target} in {value} of the rows it had not seen, no less often than "
-        "always saying {label} ({base}). Yet its probabilities tell the rows apart (AUC {auc}): where mistakes "
-        "do not cost the same, say with loss= what they cost, and decide by that.",
-        "one_class": "{pick} is wrong about {target} in {value} of the rows it had not seen. All of these are "
-        "{label}, so whether it tells the classes apart was not looked at.",
-        "uncounted": "Whether attributes depend on one another once {target} is known was not looked at: the "
-        "counts of all pairs of values of {n} columns would take {size}. models=['tan'] counts them all the "
-        "same.",
-        "counted_some": "Whether attributes depend on one another once {target} is known was looked at among the "
-        "{most} most telling of {n} columns: the counts of all pairs of values would take {size}. models=['tan'] "
-        "counts them all the same.",
-        "why": "The rule: of the models that a paired test cannot tell from the best of them (p ≥ 0.05), the one "
-        "with the least log-loss is recommended; baselines are only to measure by. Here {n} of {all} qualify: {names}.",
-        "why_one": "The rule: of the models that a paired test cannot tell from the best of them (p ≥ 0.05), the one "
-        "with the least log-loss is recommended; baselines are only to measure by. Here {names} alone qualifies.",
+        "useless": "Nothing was learned that helps to predict {target} in new rows: the error of {pick} is "
+        "{value}, no better than always predicting {label} ({base}).",
+        "telling": "The error of {pick} for {target} on held-out rows is {value}, no lower than always predicting "
+        "{label} ({base}). But its probabilities separate the classes (AUC {auc}): if errors have different "
+        "costs, set them with loss= and decide by cost.",
+        "one_class": "The error of {pick} for {target} on held-out rows is {value}. All of these rows are "
+        "{label}, so they do not show whether it separates the classes.",
+        "uncounted": "Dependences between attributes given {target} were not examined: the counts of all pairs of "
+        "values of {n} columns would take {size}. models=['tan'] counts them anyway.",
+        "counted_some": "Dependences between attributes given {target} were examined only for the {most} most "
+        "informative of {n} columns: the counts of all pairs of values would take {size}. models=['tan'] counts "
+        "them anyway.",
+        "why": "The rule: among the models that do not differ significantly from the best (paired test, p ≥ "
+        "0.05), the one with the lowest log-loss is recommended. Baselines are for comparison only. Here {n} of "
+        "{all} qualify: {names}.",
+        "why_one": "The rule: among the models that do not differ significantly from the best (paired test, p ≥ "
+        "0.05), the one with the lowest log-loss is recommended. Baselines are for comparison only. Here only "
+        "{names} qualifies.",
         "simpler_error": "The best simpler model, {name}, changes the error by {more} (95% interval {low} to {high}) "
         "and the log-loss by {loss}; it takes {size} instead of {own}.",
-        "simpler_cost": "The best simpler model, {name}, changes the cost of a row by {more} (95% interval {low} to "
-        "{high}) and the log-loss by {loss}; it takes {size} instead of {own}.",
+        "simpler_cost": "The best simpler model, {name}, changes the cost per row by {more} (95% interval {low} "
+        "to {high}) and the log-loss by {loss}; it takes {size} instead of {own}.",
         "simplest": "No simpler model was compared.",
-        "ceiling": "If the probabilities of {model} are right, no model at all can be right about more than "
-        "{ceiling} of such rows (95% interval {low} to {high}); {pick} is right about {right}.",
-        "no_ceiling": "How good any model could be cannot be told: by the probabilities of {model} at most "
-        "{ceiling} of such rows, yet {right} were right. They are too doubtful, or the rows too few.",
+        "ceiling": "If the probabilities of {model} are correct, no model can predict more than {ceiling} of such "
+        "rows correctly (95% interval {low} to {high}); {pick} predicts {right} correctly.",
+        "no_ceiling": "The best possible accuracy cannot be estimated: by the probabilities of {model} it is at "
+        "most {ceiling}, but {right} of the predictions were correct. The model is underconfident, or the rows "
+        "are too few.",
         "majority": "majority class",
         "logistic": "logistic regression",
         "forest": "random forest",
@@ -203,31 +205,31 @@ def ceiling_text(found: Comparison) -> str:
 
 CAUTION_WORDS = WordList(
     {
-        "leak": "{name} alone tells the class of {share} of the rows. Was it known before the outcome? If not, the "
-        "model learns the answer from it: leave it out with exclude=[{name!r}].",
-        "perfect": "{pick} makes almost no mistakes ({value}). Was every column known before the outcome? Look at the "
+        "leak": "{name} alone predicts the class of {share} of the rows. Was it known before the outcome? If not, "
+        "the model learns the answer from it: leave it out with exclude=[{name!r}].",
+        "perfect": "{pick} makes almost no errors ({value}). Was every column known before the outcome? Check the "
         "columns that it depends on most.",
-        "useless": "{pick} may be no better than the same decision for all rows: it saves {value} (95% interval {low} "
-        "to {high}).",
-        "never": "{label} is never predicted, though {n} test rows ({share}) are of this class. Decide by its "
-        "probabilities: say with loss= what it costs to miss it.",
-        "rare": "{label} is rare ({n} of {all} test rows, {share}), so the error says little about it. Of its rows "
-        "{recall} are found (95% interval {low} to {high}); of the rows taken for it {precision} are right.",
-        "few": "There are only {n} test rows. The error of {pick} lies between {low} and {high} (95% interval).",
-        "folds": "A fold has as few as {n} test rows, so figures differ much from fold to fold. Fewer folds=, or a "
-        "test table (test=), would tell more.",
-        "too_sure": "The probabilities of {pick} are too sure: on average its answers are given {said}, and {right} of "
-        "them are right.",
-        "too_doubtful": "The probabilities of {pick} are too doubtful: on average its answers are given {said}, and "
-        "{right} of them are right.",
-        "uneven": "The probabilities of {pick} do not hold everywhere: they are off by {gap} on average, as the chart "
-        "shows.",
-        "sample": "Models were compared on {n} of {all} rows, drawn at random. On all rows, models with many "
-        "parameters may gain: full=True compares them.",
-        "interrupt": "The comparison was stopped by Ctrl-C. {names} were not finished, and one of them may be better.",
-        "time": "The time limit came before {names} were finished, and one of them may be better.",
-        "screened": "{names}: the counts of all attributes would not fit into memory, so these models look at the most "
-        "telling ones only, as each fold has them.",
+        "useless": "{pick} may be no better than making the same decision for all rows: it saves {value} (95% "
+        "interval {low} to {high}).",
+        "never": "{label} is never predicted, although {n} test rows ({share}) belong to it. Use its "
+        "probabilities, and set the cost of missing it with loss=.",
+        "rare": "{label} is rare ({n} of {all} test rows, {share}), so the error says little about it. Its recall "
+        "is {recall} (95% interval {low} to {high}) and its precision {precision}.",
+        "few": "There are only {n} test rows. The error of {pick} is between {low} and {high} (95% interval).",
+        "folds": "Some folds have only {n} test rows, so the results vary from fold to fold. Use fewer folds=, or "
+        "a test table (test=).",
+        "too_sure": "{pick} is overconfident: the mean probability of its predicted class is {said}, but only "
+        "{right} of the predictions are correct.",
+        "too_doubtful": "{pick} is underconfident: the mean probability of its predicted class is {said}, but "
+        "{right} of the predictions are correct.",
+        "uneven": "The probabilities of {pick} are not calibrated everywhere: on average they are off by {gap}, "
+        "as the chart shows.",
+        "sample": "Models were compared on {n} of {all} rows, drawn at random. Models with many parameters may do "
+        "better on all rows: full=True compares them there.",
+        "interrupt": "The comparison was stopped by Ctrl-C. {names} did not finish; one of them may be better.",
+        "time": "The time limit was reached before {names} finished; one of them may be better.",
+        "screened": "{names}: the counts of all attributes would not fit into memory, so these models use only "
+        "the most informative ones, chosen in each fold.",
         "more": "{n} more",
         "and": ", ",
     }
