@@ -1,4 +1,4 @@
-"""What the worked cases share: a story told in one of two languages, and a place for its picture."""
+"""What the examples share: output in one of two languages, and a place for the picture."""
 
 import argparse
 import tempfile
@@ -10,7 +10,7 @@ __all__ = ["Story", "aligned"]
 
 
 class Story:
-    """Tells in the language asked for; the two texts of a line stand side by side in the example.
+    """Prints in the requested language; an example has the two texts of each line next to each other.
 
     Every case takes the same arguments: the file for its picture, and ``--lang zh``.
     """

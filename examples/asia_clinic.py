@@ -1,4 +1,4 @@
-"""The chest clinic: one finding after the other, what to ask next, and what cannot be."""
+"""The chest clinic: one finding after the other, what to ask next, and impossible evidence."""
 
 import math
 
@@ -11,7 +11,7 @@ say = Story("asia_clinic")
 names, clinic = Names(say, CLINIC), asia()
 say(
     "The chest clinic of Lauritzen and Spiegelhalter (1988). Tuberculosis (tub), lung cancer (lung) and bronchitis\n"
-    "(bronc) take one's breath away (dysp); the first two look alike on an X-ray.",
+    "(bronc) cause shortness of breath (dysp); the first two look alike on an X-ray.",
     "Lauritzen 与 Spiegelhalter（1988）的胸科门诊。肺结核、肺癌和支气管炎都会使人呼吸困难；"
     "\n前两种病在 X 光片上看不出分别。",
 )
@@ -29,8 +29,8 @@ for node, state in ((None, None), ("xray", "yes"), ("asia", "yes"), ("dysp", "no
 say("\n1. One finding after the other\n", "\n1. 检查结果逐一得知\n")
 print("\n".join(f"  {line}" for line in aligned(table)))
 say(
-    "\nThe visit to Asia makes cancer less likely, though it does nothing against it: it is evidence for tuberculosis,"
-    "\nwhich explains the X-ray.",
+    "\nThe visit to Asia makes cancer less probable, although it does not prevent it: it is evidence for"
+    "\ntuberculosis, which explains the X-ray.",
     "\n去过亚洲并不能防癌，肺癌的概率却下降了：它使肺结核更可能，而肺结核已经解释了 X 光片。",
 )
 
@@ -38,7 +38,7 @@ say(
 known = {"xray": "yes", "asia": "yes"}
 told = names.network(clinic)
 say(
-    "\n2. With the X-ray and the visit known, what should be asked about lung cancer?\n",
+    "\n2. Given the X-ray and the visit, what should be asked next about lung cancer?\n",
     "\n2. 已知 X 光异常、去过亚洲，关于肺癌接下来该问什么？\n",
 )
 askable = [names(node) for node in ("smoke", "dysp", "bronc")]
@@ -49,7 +49,7 @@ both = {"xray": "yes", "dysp": "yes"}
 best = clinic.mpe(both)
 likely = say.text(", ", "、").join(names(node) for node, state in best.items() if state == "yes")
 say(
-    f"\n3. An abnormal X-ray and short breath. The most probable configuration has yes for {likely};"
+    f"\n3. An abnormal X-ray and shortness of breath. In the most probable configuration, these are yes: {likely};"
     f"\n   its probability is {math.exp(best.log_probability):.4f}.",
     f"\n3. X 光异常，又呼吸困难。最可能的完整情形中，为“是”的有：{likely}；"
     f"\n   其概率为 {math.exp(best.log_probability):.4f}。",
@@ -58,7 +58,7 @@ try:
     clinic.query("lung", evidence={"smoke": "yes", "tub": "yes", "either": "no"})
 except ImpossibleEvidence as error:
     say(
-        f"   Not every configuration is possible. {error}",
+        f"   Some configurations are impossible. {error}",
         "   有些情形不可能出现：得了肺结核，就不能说“结核或肺癌”为否。此时不给出概率，而是报错并指出矛盾所在。",
     )
 

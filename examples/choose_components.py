@@ -1,4 +1,4 @@
-"""How many clouds, and of which shape? Four kinds of covariance, one to six components, one table, one chart."""
+"""How many components, and which shape? Four kinds of covariance, one to six components, one table, one chart."""
 
 import numpy as np
 
@@ -15,8 +15,8 @@ centres = [(0, 0), (6, -1), (-1, 6)]
 X = np.vstack([rng.multivariate_normal(centre, shape, 120) for centre in centres])
 cloud = np.repeat(["a", "b", "c"], 120)
 say(
-    f"1. {len(X)} points in three long clouds that lean the same way. One to six components, four kinds of covariance:"
-    "\n   24 mixtures, and the one with the least BIC.",
+    f"1. {len(X)} points in three long clusters with the same direction. One to six components, four kinds of"
+    "\n   covariance: 24 mixtures, of which the one with the lowest BIC is chosen.",
     f"1. {len(X)} 个点，三团，都细长且朝同一方向倾斜。分量从一个到六个，协方差有四种："
     "\n   共 24 个混合模型，取 BIC 最小的。",
 )
@@ -42,7 +42,7 @@ for kind in kinds:
 say("\n2. The best of each kind\n", "\n2. 每种协方差中最好的一个\n")
 print("\n".join(f"   {line}" for line in aligned(table)))
 say(
-    "\n   Kinds that cannot lean need more components to cover a cloud that does.",
+    "\n   Covariances without correlation need more components to cover a slanted cluster.",
     "\n   不能倾斜的协方差，要用更多的分量才能盖住倾斜的一团。",
 )
 
@@ -51,8 +51,9 @@ right = match_labels(model.predict(X), cloud).accuracy
 likeliest = max(choice.candidates, key=lambda c: c.log_likelihood)
 say(
     f"\n3. Chosen: {model.n_components_} components, {model.covariance_type_}; {right:.1%} of the points are in"
-    " their own cloud."
-    f"\n   By likelihood alone: {likeliest.n_components}, {likeliest.covariance_type}. More always fits better.",
+    " their own cluster."
+    f"\n   By likelihood alone: {likeliest.n_components}, {likeliest.covariance_type}. More parameters always fit"
+    " better.",
     f"\n3. 选中：{model.n_components_} 个分量，{model.covariance_type_}；{right:.1%} 的点归入了自己的那一团。"
     f"\n   若只看似然，会选 {likeliest.n_components} 个，{likeliest.covariance_type}：参数越多，总是拟合得越好。",
 )

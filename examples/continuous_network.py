@@ -1,4 +1,4 @@
-"""Numbers in a network: a heated house, and what one reading implies for the others."""
+"""Continuous nodes in a network: a heated house, and what one reading implies for the others."""
 
 import numpy as np
 
@@ -36,13 +36,13 @@ for seen in steps:
     table.append(
         (names.seen(seen) or say.text("nothing is known", "先验"), f"{found['heating'][1]:.4f}", *numbers)
     )
-say("\n2. What readings tell\n", "\n2. 读数说明了什么\n")
+say("\n2. What the readings imply\n", "\n2. 由读数推断\n")
 print("\n".join(f"  {line}" for line in aligned(table)))
 say(
-    "\n17.5 °C inside leaves it open whether somebody heats on a cold day or nobody on a mild one. The bill tells, and"
-    "\nwith it how cold it is outside: nobody looked at a thermometer there.",
-    "\n室内 17.5 °C，可能是冷天开着暖气，也可能是暖天没开，难以断定。看一眼费用就清楚了，连室外有多冷也随之得知："
-    "\n并没有人去看室外的温度计。",
+    "\n17.5 °C inside is possible on a cold day with heating or on a mild day without. The bill shows which, and with"
+    "\nit how cold it is outside, although nobody measured that.",
+    "\n室内 17.5 °C，可能是冷天开着暖气，也可能是暖天没开。由费用可以判断是哪一种，也可以推断室外有多冷，"
+    "\n尽管没有人测量过室外温度。",
 )
 
 # 3. The posterior of a number is a mixture of normal distributions, with quantiles.
@@ -53,10 +53,11 @@ parts = " + ".join(
     for w, m, v in zip(before.weights, before.means.ravel(), before.variances.ravel(), strict=True)
 )
 say(
-    f"\n3. Inside, nothing known: {parts}."
-    f"\n   Nine times in ten between {low:.1f} and {high:.1f} °C, below 12 °C with probability {before.cdf(12.0):.4f}.",
+    f"\n3. Inside, without evidence: {parts}."
+    f"\n   With probability 0.9 between {low:.1f} and {high:.1f} °C, and below 12 °C with probability"
+    f" {before.cdf(12.0):.4f}.",
     f"\n3. 没有观测时的室温：{parts}。"
-    f"\n   十有九次在 {low:.1f} 与 {high:.1f} °C 之间，低于 12 °C 的概率为 {before.cdf(12.0):.4f}。",
+    f"\n   以 0.9 的概率在 {low:.1f} 与 {high:.1f} °C 之间，低于 12 °C 的概率为 {before.cdf(12.0):.4f}。",
 )
 drawn = house.sample(20_000, random_state=1, as_codes=True)[:, house.nodes.index("inside")]
 assert np.isclose(drawn.mean(), before.mean, atol=0.2)

@@ -9,7 +9,7 @@ say = Story("credit_costs")
 credit = datasets.load_dataset("credit")
 accepted = (credit.y == "+").mean()
 say(
-    f"{len(credit)} applications, {len(credit.attributes)} attributes whose meaning was kept secret;"
+    f"{len(credit)} applications, {len(credit.attributes)} anonymised attributes;"
     f" {accepted:.0%} were accepted (+).",
     f"{len(credit)} 份信用卡申请，{len(credit.attributes)} 个属性（含义保密），其中 {accepted:.0%} 获准（+）。",
 )
@@ -47,17 +47,17 @@ curve = cost_curve(credit.y, posterior, model.classes_, label="+", lang=say.lang
 # The curve divides a cost of 2 between the two mistakes; here the sum is 6, so all costs are three times as large.
 hindsight = 3 * float(curve.best[abs(curve.share - 5 / 6).argmin()])
 say(
-    "\nNothing was trained again: the same posteriors, another threshold. The best one, chosen with the answers"
-    f"\nknown, costs {hindsight:.3f}. In the picture 5 : 1 is c = 5/6; other prices are elsewhere on the curve.",
-    f"\n模型没有重新学习：后验概率不变，只是换了阈值。即使事先知道答案，最好的阈值也要付出 {hindsight:.3f}。"
-    "\n图中 5 : 1 对应 c = 5/6；换别的代价，只是曲线上的另一点。",
+    "\nThe model was not retrained: the posteriors are the same, only the threshold differs. The best threshold in"
+    f"\nhindsight costs {hindsight:.3f}. In the picture, 5 : 1 is c = 5/6; other ratios are elsewhere on the curve.",
+    f"\n模型没有重新训练：后验概率不变，只是换了阈值。事后最优的阈值，代价也有 {hindsight:.3f}。"
+    "\n图中 5 : 1 对应 c = 5/6；其他代价之比对应曲线上的其他点。",
 )
 unsure = abs(posterior[:, 0] - 0.75).argmin()
 choice = decide(posterior[unsure], LOSS)
 risks = dict(zip(choice.names, choice.risks.tolist(), strict=True))
 say(
-    f"\nApplication {unsure + 1}: P(+) = {posterior[unsure, 0]:.3f}, and yet it is refused: to grant it risks"
-    f" {risks['grant']:.2f}, to refuse {risks['refuse']:.2f}.",
+    f"\nApplication {unsure + 1} is refused although P(+) = {posterior[unsure, 0]:.3f}: the risk of granting it is"
+    f" {risks['grant']:.2f}, that of refusing it {risks['refuse']:.2f}.",
     f"\n第 {unsure + 1} 份申请：P(+) = {posterior[unsure, 0]:.3f}，却仍被拒绝：批准的风险是 {risks['grant']:.2f}，"
     f"拒绝的风险是 {risks['refuse']:.2f}。",
 )

@@ -1,4 +1,4 @@
-"""EM by hand: two clouds in three dimensions, the E-step and the M-step in NumPy, compared with the library."""
+"""EM by hand: two clusters in three dimensions, the E-step and the M-step in NumPy, compared with the library."""
 
 import warnings
 from itertools import pairwise
@@ -51,8 +51,8 @@ row, share, sums = (
     for numbers, digits in ((X[0], 3), (shares[0], 3), (shares.sum(axis=0), 1))
 )
 say(
-    f"1. The first row is ({row}); the start gives it to the two components as {share}."
-    f"\n   All {n} rows together: {sums}. These are the weights of the first M-step.",
+    f"1. The first row is ({row}). The starting parameters divide it between the two components as {share}."
+    f"\n   The sums over all {n} rows are {sums}. These are the weights of the first M-step.",
     f"1. 第一行是（{row}），按初始参数分给两个分量的份额为 {share}。"
     f"\n   全部 {n} 行合计：{sums}。第一个 M 步就以此为权重。",
 )
@@ -64,11 +64,11 @@ for _ in range(60):
     shares, value = e_step(parameters)
     history.append(value)
 assert all(b >= a - 1e-9 * abs(a) for a, b in pairwise(history)), "it never falls"
-say("\n2. The log-likelihood after so many steps\n", "\n2. 走若干步之后的对数似然\n")
+say("\n2. The log-likelihood by number of steps\n", "\n2. 若干步迭代之后的对数似然\n")
 for step in (0, 1, 2, 5, 10, 20, 40, 60):
     print(f"   {step:2}  {history[step]:.4f}")
 
-# 3. The library makes the same steps, and can make longer ones.
+# 3. The library takes the same steps, and can take longer ones.
 given = {"weights_init": start[0], "means_init": start[1], "precisions_init": np.linalg.inv(start[2])}
 warnings.simplefilter("ignore", NotConverged)  # exactly sixty steps, converged or not
 same = GaussianMixture(2, reg_covar=0, tol=0, max_iter=60, **given).fit(X)
@@ -80,26 +80,26 @@ assert worst < 1e-9
 quick = GaussianMixture(2, reg_covar=0, tol=1e-9, max_iter=1000, accelerate=True, **given).fit(X)
 slow = GaussianMixture(2, reg_covar=0, tol=1e-9, max_iter=1000, **given).fit(X)
 say(
-    f"\n3. The library makes the same 60 steps: no number differs by more than {worst:.0e}."
-    f"\n   Until nothing moves: {slow.n_iter_} steps; with extrapolation {quick.n_iter_}, to the same"
+    f"\n3. The library takes the same 60 steps: no number differs by more than {worst:.0e}."
+    f"\n   Convergence takes {slow.n_iter_} steps; with extrapolation {quick.n_iter_}, to the same"
     f" {quick.history_[-1]:.4f}.",
-    f"\n3. 用本库走同样的 60 步：各数相差不超过 {worst:.0e}。"
-    f"\n   走到不再变化：{slow.n_iter_} 步；用外推加速 {quick.n_iter_} 步，到达同一处 {quick.history_[-1]:.4f}。",
+    f"\n3. 用本库作同样的 60 步迭代：各数相差不超过 {worst:.0e}。"
+    f"\n   收敛需 {slow.n_iter_} 步；用外推加速需 {quick.n_iter_} 步，结果同为 {quick.history_[-1]:.4f}。",
 )
 
 # 4. Giving each row wholly to one component pushes the means apart.
 hard = GaussianMixture(2, reg_covar=0, hard=True, **given).fit(X)
-say("\n4. Shares, or all to one?\n", "\n4. 按份额分，还是整行归一个？\n")
+say("\n4. Soft or hard assignment?\n", "\n4. 软分配还是硬分配？\n")
 for name, model in ((say.text("soft EM", "软 EM"), quick), (say.text("hard EM", "硬 EM"), hard)):
     right = match_labels(model.predict(X), cloud).accuracy
     means = ", ".join(f"{mean:.2f}" for mean in model.means_[:, 1])
     say(
-        f"   {name}: {right:.1%} of the rows in their own cloud; means of the second column {means}",
-        f"   {name}：{right:.1%} 的行归入自己的那一团；第二列的两个均值 {means}",
+        f"   {name}: {right:.1%} of the rows in their own cluster; means of the second column {means}",
+        f"   {name}：{right:.1%} 的样本归入自己的簇；第二列的两个均值 {means}",
     )
 say(
-    "   The truth is 0 and 2: assigning whole rows drives the means apart.",
-    "   真实的均值是 0 和 2：整行归给一个分量，会把两个均值推得太开。",
+    "   The true means are 0 and 2: hard assignment drives the means apart.",
+    "   真实的均值是 0 和 2：硬分配使两个均值相距过远。",
 )
 clouds = say.text("from the first cloud", "来自第一团"), say.text("from the second cloud", "来自第二团")
 say.end(quick.plot(X, labels=[clouds[c] for c in cloud], lang=say.lang))

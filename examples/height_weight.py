@@ -1,4 +1,4 @@
-"""Height and weight of 114 students, split into two groups without their sex; then the sexes are compared."""
+"""Height and weight of 114 students, clustered into two groups without their sex, then compared with it."""
 
 import numpy as np
 
@@ -40,8 +40,8 @@ say(
 # 2. Components have numbers, not names; the sexes are matched to them so that most rows agree.
 matched = match_labels(found.predict(X), sex)
 say(
-    f"\n2. Only now the sexes are used: {matched.accuracy:.1%} of the students agree with their component\n",
-    f"\n2. 这时才去看性别：{matched.accuracy:.1%} 的学生与所在分量相符\n",
+    f"\n2. Only now is the sex used: it agrees with the component for {matched.accuracy:.1%} of the students\n",
+    f"\n2. 这时才使用性别：{matched.accuracy:.1%} 的学生与所在分量相符\n",
 )
 head = say.text("mean found", "求得的均值"), say.text("mean of the sex", "该性别的均值")
 table = [(say.text("component", "分量"), *matched.labels, *head)]
@@ -57,8 +57,8 @@ for component, counts in zip(matched.components, matched.table.tolist(), strict=
     )
 print("\n".join(f"   {line}" for line in aligned(table)))
 say(
-    "\n   That a component is a sex is a claim about the world: EM only finds what makes the rows probable.",
-    "\n   分量是否就是性别，要由事实来判断：EM 只负责让数据出现的概率尽可能大。",
+    "\n   EM only maximises the likelihood of the rows. That a component corresponds to a sex is an assumption.",
+    "\n   EM 只使数据的似然尽可能大；分量与性别对应只是一种假设。",
 )
 
 # 3. Missing cells are integrated out: nothing is imputed.
@@ -69,9 +69,9 @@ holes = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
 again = GaussianMixture(2, **settings).fit(holes)
 agreed = match_labels(again.predict(holes), sex).accuracy
 say(
-    f"\n3. Somebody is 170 cm tall, the weight is not known: P({men}) = {shares[men]:.3f}."
-    f"\n   With every fifth number of the table gone, {agreed:.1%} still agree, and no number was made up.",
+    f"\n3. For a person of 170 cm and unknown weight, P({men}) = {shares[men]:.3f}."
+    f"\n   With a fifth of the numbers removed, {agreed:.1%} still agree, and nothing was imputed.",
     f"\n3. 某人身高 170 厘米，体重未知：P({men}) = {shares[men]:.3f}。"
-    f"\n   即使抹去表中五分之一的数，仍有 {agreed:.1%} 相符，而且没有编造任何一个数。",
+    f"\n   即使去掉表中五分之一的数，仍有 {agreed:.1%} 相符，而且没有作任何填补。",
 )
 say.end(found.plot(frame, labels=sex, lang=say.lang))

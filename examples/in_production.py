@@ -1,4 +1,4 @@
-"""One model in production: saved, counted once in a store, asked lazily in a live database, and watched for drift."""
+"""One model in production: saved, counted once in a store, lazy over a live database, and monitored for drift."""
 
 import sqlite3
 import tempfile
@@ -63,10 +63,11 @@ for start in range(0, N, BATCH):
 base.close()
 means = [np.mean([error for _, error in curve]) for curve in wrong.values()]
 say(
-    f"\n2. {N:,} mushrooms come in, {BATCH} a day, species after species, and are predicted first. The saved model is "
-    f"wrong in\n   {means[0]:.1%}, the lazy one, which counts the table as it is when asked, in {means[1]:.1%}.",
-    f"\n2. 此后每天来 {BATCH} 个，共 {N:,} 个，大致一种接一种，先预测再入库。保存的模型错 {means[0]:.1%}，"
-    f"\n   每次查询数据库的懒惰模型错 {means[1]:.1%}。",
+    f"\n2. {N:,} mushrooms arrive, {BATCH} a day, species after species. Each is predicted before it is inserted. The"
+    f"\n   error of the saved model is {means[0]:.1%}, that of the lazy one, which counts the current table,"
+    f" {means[1]:.1%}.",
+    f"\n2. 此后每天来 {BATCH} 个，共 {N:,} 个，大致一种接一种，先预测再入库。保存的模型错误率为 {means[0]:.1%}，"
+    f"\n   每次查询数据库的懒惰模型为 {means[1]:.1%}。",
 )
 counted = store.model()
 store.close()
@@ -76,15 +77,15 @@ apart = np.abs(counted.predict_proba(test) - fresh.predict_proba(test)).max()
 again = np.abs(lazy.predict_proba(test) - fresh.predict_proba(test)).max()
 assert counted.statistics_.total == N and max(apart, again) < 1e-9
 say(
-    f"\n3. The store was given every batch twice and counted {N:,} rows. Store, database and a fit "
-    "to all rows\n   give the same probabilities.",
+    f"\n3. The store received every batch twice and counted {N:,} rows. The store, the database and a fit to all rows"
+    "\n   give the same probabilities.",
     f"\n3. 每一批都交给存储两次，它只计了 {counted.statistics_.total:,.0f} 个。存储、数据库与用全部样本训练的模型，"
     "\n   概率相同。",
 )
 assert drifts
 say(
-    f"\n4. The drift monitor noticed after {drifts[0].row:,} answers that the saved model had become worse.",
-    f"\n4. 漂移监视器在 {drifts[0].row:,} 次回答之后发现，保存的模型变差了。",
+    f"\n4. After {drifts[0].row:,} predictions, the drift monitor reported that the saved model had become worse.",
+    f"\n4. 漂移监视器在 {drifts[0].row:,} 次预测之后报告：保存的模型变差了。",
 )
 
 title = say.text("A saved model and a live table", "保存的模型与在线的表")

@@ -1,4 +1,4 @@
-"""Iris by two measurements of its petals: powers of them, naive Bayes on top, and the regions that it draws."""
+"""Iris by two measurements of its petals: powers of them, naive Bayes, and its decision regions."""
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -16,8 +16,8 @@ X = np.column_stack([iris.columns["petallength"], iris.columns["petalwidth"]])
 species = np.array([name.removeprefix("Iris-") for name in iris.y])
 X_train, X_test, y_train, y_test = train_test_split(X, species, train_size=0.8, random_state=14)
 say(
-    f"{len(X_train)} flowers to train on, {len(X_test)} to test on; petal length and width only.\n",
-    f"{len(X_train)} 朵花用于学习，{len(X_test)} 朵用于检验；只用花瓣的长和宽。\n",
+    f"{len(X_train)} training flowers and {len(X_test)} test flowers; petal length and width only.\n",
+    f"{len(X_train)} 朵花用于训练，{len(X_test)} 朵用于测试；只用花瓣的长和宽。\n",
 )
 
 
@@ -27,7 +27,7 @@ def pipeline(degree, constant=True):
     return make_pipeline(StandardScaler(), powers, GaussianNB()).fit(X_train, y_train)
 
 
-say("degree  columns  right: learned  right: new", "次数  列数  训练集  测试集")
+say("degree  columns  training rows   test rows", "次数  列数  训练集  测试集")
 for degree in (1, 2, 4):
     model = pipeline(degree)
     n, right = model[1].n_output_features_, [model.score(X_train, y_train), model.score(X_test, y_test)]
@@ -46,18 +46,18 @@ say(
 wrong = np.flatnonzero(model.predict(X) != species)
 posterior = model.predict_proba(X)
 say(
-    f"The {len(wrong)} flowers that it gets wrong lie at one border:",
+    f"The {len(wrong)} misclassified flowers lie at the same border:",
     f"判错的 {len(wrong)} 朵花都在同一条边界上：",
 )
 for i in wrong:
     sure, told = posterior[i].max(), model.predict(X[i : i + 1])[0]
     say(
-        f"  {X[i, 0]} × {X[i, 1]} cm is {species[i]}; it says {told} ({sure:.1%})",
-        f"  {X[i, 0]} × {X[i, 1]} 厘米：实为 {species[i]}，判为 {told}（{sure:.1%}）",
+        f"  {X[i, 0]} × {X[i, 1]} cm is {species[i]}; predicted {told} ({sure:.1%})",
+        f"  {X[i, 0]} × {X[i, 1]} 厘米：实为“{species[i]}”，判为“{told}”（{sure:.1%}）",
     )
 say(
-    "Right or wrong, it is too sure: fifteen columns made of two numbers count as fifteen independent ones.",
-    "对错且不论，它都过于自信：由两个数造出的十五列，被当成了十五个互不相干的证人。",
+    "It is overconfident: fifteen columns made of two numbers count as fifteen independent pieces of evidence.",
+    "它过于自信：由两个数得到的十五列，被当作十五个独立的证据。",
 )
 
 grid = [np.linspace(0.6, 7.2, 100), np.linspace(-0.1, 2.7, 80)]

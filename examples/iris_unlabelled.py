@@ -15,7 +15,7 @@ settings = {"n_init": 10, "tol": 1e-6, "max_iter": 1000, "random_state": 0}
 
 # 1. The shape of the components matters more than anything else.
 say(
-    "1. Three components, four kinds of covariance. Soft EM shares flowers out, hard EM gives them away whole\n",
+    "1. Three components, four kinds of covariance. Soft EM divides flowers, hard EM assigns them whole\n",
     "1. 三个分量，四种协方差。软 EM 按比例分配每朵花，硬 EM 把整朵花归给一个分量\n",
 )
 kinds = {"full": "任意", "tied": "共用", "diag": "对角", "spherical": "球形"}
@@ -43,8 +43,8 @@ shares = found.predict_proba(X)
 doubtful = int(shares.max(axis=1).argmin())
 told = ", ".join(f"{matched[k]} {share:.3f}" for k, share in enumerate(shares[doubtful]))
 say(
-    f"\n   The most doubtful flower is number {doubtful + 1}, {species[doubtful]}: {told}.",
-    f"\n   最没把握的是第 {doubtful + 1} 朵，{species[doubtful]}：{told}。",
+    f"\n   The least certain flower is number {doubtful + 1}, {species[doubtful]}: {told}.",
+    f"\n   最不确定的是第 {doubtful + 1} 朵，{species[doubtful]}：{told}。",
 )
 
 # 3. Restarts matter: from one random start each, EM ends in different places.
@@ -54,15 +54,15 @@ ends = [
 ]
 listed = ", ".join(f"{end:.1f}" for end in sorted(ends))
 say(
-    f"\n3. Eight single random starts end at {listed};"
-    f"\n   the best of ten, after a look at each, at {found.history_[-1]:.1f}.",
-    f"\n3. 八次随机起点，终点分别是 {listed}；\n   十个起点各试几步，取最好的走到底，得 {found.history_[-1]:.1f}。",
+    f"\n3. Eight single random starts converge to {listed};"
+    f"\n   the best of ten starts, after a few steps from each, to {found.history_[-1]:.1f}.",
+    f"\n3. 八个随机初值，分别收敛到 {listed}；\n   十个初值各迭代几步，从最好的一个继续，得 {found.history_[-1]:.1f}。",
 )
 by_bic = GaussianMixture("bic", covariance_type=["full", "tied"], **settings).fit(X)
 say(
-    f"\n4. Asked how many there are, BIC says {by_bic.n_components_} ({by_bic.covariance_type_}): it cannot know that"
-    " botanists see two\n   species in one of them.",
-    f"\n4. 问它有几类，BIC 答 {by_bic.n_components_} 类（协方差：{kinds[by_bic.covariance_type_]}）：它无从知道，"
-    "植物学家把其中一类分成了两种。",
+    f"\n4. BIC selects {by_bic.n_components_} components ({by_bic.covariance_type_}), not three: two of the species"
+    " overlap.",
+    f"\n4. BIC 选出 {by_bic.n_components_} 个分量（协方差：{kinds[by_bic.covariance_type_]}），而不是三个："
+    "其中两个品种有重叠。",
 )
 say.end(found.plot(X, columns=[2, 3], labels=species, lang=say.lang))

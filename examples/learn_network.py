@@ -1,4 +1,4 @@
-"""A network learned from rows of the chest clinic: what is found, how near it is, and what to do about a patient."""
+"""A network learned from rows of the chest clinic: its arcs, its distance from the truth, and a decision."""
 
 from _networks import CLINIC, Names, stacked
 from _story import Story, aligned
@@ -16,9 +16,9 @@ def arrows(pairs, sign):
     return ", ".join(f"{names(a)} {sign} {names(b)}" for a, b in pairs)
 
 
-# 1. Since the rows were drawn from a network that is known, one can tell how near a method comes to it.
+# 1. The rows were sampled from a known network, so the distance of each result from the truth can be measured.
 say(
-    "1. Ten thousand patients, drawn from a network; what each method makes of the rows alone\n",
+    "1. Ten thousand patients sampled from a network; what each method learns from these rows\n",
     "1. 由一个网络抽出一万名病人；只看这些数据，各种方法学到了什么\n",
 )
 methods = {
@@ -49,20 +49,20 @@ for n in (100, 300, 1_000, 3_000, 10_000):
         f"  {n:6,} 行：{far.shd}（缺 {len(far.missing)}，多 {len(far.extra)}，方向不同 {len(far.turned)}）",
     )
 
-# 2. Rows tell a class of graphs; time tells the rest.
+# 2. Rows determine a class of graphs; knowledge of the order in time determines the rest.
 learned = learn_network(rows).cpdag()
 say(
-    f"\n2. Sure of their direction: {arrows(learned.directed, '→')}."
-    f"\n   Either way, and no number of rows tells: {arrows(learned.undirected, '—')}.",
-    f"\n2. 方向可以确定的边：{arrows(learned.directed, '→')}。"
-    f"\n   方向无从确定（再多数据也一样）：{arrows(learned.undirected, '—')}。",
+    f"\n2. Direction determined: {arrows(learned.directed, '→')}."
+    f"\n   Direction not determined, by any number of rows: {arrows(learned.undirected, '—')}.",
+    f"\n2. 方向确定：{arrows(learned.directed, '→')}。"
+    f"\n   方向无法确定（数据再多也一样）：{arrows(learned.undirected, '—')}。",
 )
 times = [["asia", "smoke"], ["tub", "lung", "bronc"], ["either"], ["xray", "dysp"]]
 dated = learn_network(rows, tiers=times)
 same = sorted(dated.arcs) == sorted(clinic.arcs)
 say(
-    f"   Told what comes first in time, it {'finds all the true arcs' if same else 'still misses some'}.",
-    f"   告诉它时间上的先后，{'所有的边和方向就都对了' if same else '仍有几条不对'}。",
+    f"   Given the order in time, it {'finds all true arcs' if same else 'still misses some'}.",
+    f"   给出时间上的先后，{'所有的边和方向就都正确' if same else '仍有几条不正确'}。",
 )
 
 # 3. Tables can be corrected by rows that come later, and by rows that should never have been there.
@@ -71,13 +71,14 @@ wrong = rows[(rows["smoke"] == "yes") & (rows["lung"] == "yes")][:100]
 without = dated.forget(wrong).cpt("lung")["yes", "yes"]
 again = dated.partial_fit(wrong).cpt("lung")["yes", "yes"]
 say(
-    f"\n3. P(lung | smoke) = {before:.4f}; a hundred of them forgotten {without:.4f}; learned again {again:.4f}.",
-    f"\n3. P(肺癌 | 吸烟) = {before:.4f}；忘掉其中一百名病人后为 {without:.4f}；重新学回来，又是 {again:.4f}。",
+    f"\n3. P(lung | smoke) = {before:.4f}; after forgetting a hundred patients {without:.4f}; after adding them again"
+    f" {again:.4f}.",
+    f"\n3. P(肺癌 | 吸烟) = {before:.4f}；遗忘其中一百名病人后为 {without:.4f}；重新加入后为 {again:.4f}。",
 )
 
-# 4. The learned network is asked, and a loss says what to do.
+# 4. The learned network is queried, and a loss determines the decision.
 say(
-    "\n4. A patient who smokes and is short of breath. An operation costs 10, a cancer that is overlooked 50:\n",
+    "\n4. A patient smokes and is short of breath. An operation costs 10, an overlooked cancer 50:\n",
     "\n4. 一名吸烟、呼吸困难的病人。手术的代价为 10，漏掉一例肺癌为 50：\n",
 )
 loss = {"operate": {"yes": 10, "no": 10}, "wait": {"yes": 50, "no": 0}}

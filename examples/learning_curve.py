@@ -26,7 +26,7 @@ order = np.random.default_rng(0).permutation(len(adult))
 judged, pool = order[:2000], order[2000:]
 say(
     f"Who earns more than 50,000? {len(columns)} attributes, or {matrix.shape[1]} columns for logistic regression.\n"
-    f"Error on {len(judged):,} people, mean of eight drawings of those learned from:\n",
+    f"Error on {len(judged):,} test rows, mean of eight random training samples:\n",
     f"谁的年收入超过 5 万？{len(columns)} 个属性；对数几率回归要展开成 {matrix.shape[1]} 列。\n"
     f"在 {len(judged):,} 人上的错误率，训练样本抽取八次取平均：\n",
 )
@@ -68,13 +68,13 @@ print("\n".join(f"  {line}" for line in aligned(table)))
 ahead = [size for i, size in enumerate(sizes) if curves[generative][i][1] < curves[discriminative][i][1]]
 first, last = min(ahead), max(ahead)
 say(
-    f"\nFrom {first} to {last} rows naive Bayes is ahead of plain logistic regression: it needs some multiple of the"
-    "\nlogarithm of the number of attributes, the other of the number itself (Ng and Jordan 2001). Then it stops,"
-    "\nbecause attributes do depend on each other, which logistic regression does not mind. A penalty takes most of the"
-    "\nadvantage away: what helps with few rows is a prior, and naive Bayes is a strong one.",
-    f"\n样本数从 {first} 到 {last} 时，朴素贝叶斯胜过普通的对数几率回归：前者所需的样本数随属性数的对数增长，"
-    "\n后者则与属性数成正比（Ng 与 Jordan，2001）。此后它不再进步，因为属性之间确有依赖，而对数几率回归不受其害。"
-    "\n加上罚项，这一优势便所剩无几：样本少时真正有用的是先验，而朴素贝叶斯正是一种很强的先验。",
+    f"\nFrom {first} to {last} rows, naive Bayes is better than plain logistic regression: the number of rows it needs"
+    "\ngrows with the logarithm of the number of attributes, that of logistic regression with the number itself (Ng and"
+    "\nJordan 2001). With more rows it stops improving, because attributes depend on each other; logistic regression"
+    "\ndoes not assume independence. A penalty closes most of the gap: with few rows, a prior helps.",
+    f"\n样本数从 {first} 到 {last} 时，朴素贝叶斯优于普通的对数几率回归：前者所需的样本数随属性数的对数增长，"
+    "\n后者则与属性数成正比（Ng 与 Jordan，2001）。样本更多时它不再改进，因为属性之间有依赖，而对数几率回归不假设独立。"
+    "\n加上正则化项，差距大半消失：样本少时，先验有帮助。",
 )
 most = max(error for points in curves.values() for _, error in points)
 say.end(

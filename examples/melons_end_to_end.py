@@ -42,7 +42,7 @@ for smoothing in ("mle", "laplace", "m-estimate", "bdeu"):
 left_out = model.leave_one_out(rows[list(melons.attributes)], melons.y)
 right = model.classes_[left_out.argmax(axis=1)] == melons.y
 say(
-    f"\n4. Each judged by the others: {right.sum()} of {len(melons)} right. Wrong are numbers "
+    f"\n4. Leave-one-out: {right.sum()} of {len(melons)} correct. Wrong: numbers "
     f"{', '.join(map(str, melons.index[~right]))}.",
     f"\n4. 留一法：{len(melons)} 个中判对 {right.sum()} 个，判错的编号是 {'、'.join(map(str, melons.index[~right]))}。",
 )
@@ -51,8 +51,8 @@ say(
 loss = {"buy": {"是": 0, "否": 5}, "leave": {"是": 1, "否": 0}}
 names = {"buy": ("buy", "买"), "leave": ("leave", "不买"), "knock": ("knock again", "再敲敲看")}
 say(
-    "\n5. Buying a bad melon costs 5, leaving a good one costs 1, knocking again 0.6. What to do, given what is known:",
-    "\n5. 买到坏瓜代价为 5，错过好瓜为 1，再敲敲看为 0.6。知道多少，就据此决定：",
+    "\n5. Buying a bad melon costs 5, leaving a good one 1, knocking again 0.6. The decision, given some attributes:",
+    "\n5. 买到坏瓜代价为 5，错过好瓜为 1，再敲敲看为 0.6。已知若干属性时的决策：",
 )
 for known in (["色泽"], ["色泽", "纹理"], list(asked)):
     row = {name: [asked[name] if name in known else None] for name in asked}
@@ -75,10 +75,10 @@ model.forget(some[16:], label[16:])
 after = good(model)
 apart = np.abs(after - good(NaiveBayes().fit(some[:16], label[:16]))).max()
 say(
-    f"\n6. Number 17 is forgotten. Its own P(是) goes from {before[16]:.3f} to {after[16]:.3f}:"
-    f"\n   it had been part of its own evidence. A model that never saw it differs by {apart:.1g}.",
-    f"\n6. 忘掉 17 号。它自己的 P(是) 从 {before[16]:.3f} 变为 {after[16]:.3f}：原先它也在为自己作证。"
-    f"\n   与从未见过 17 号的模型相差 {apart:.1g}。",
+    f"\n6. Number 17 is forgotten. Its own P(是) changes from {before[16]:.3f} to {after[16]:.3f}, because it is no"
+    f"\n   longer part of the training rows. A model fitted without it differs by {apart:.1g}.",
+    f"\n6. 遗忘 17 号。它自己的 P(是) 从 {before[16]:.3f} 变为 {after[16]:.3f}，因为它不再是训练样本。"
+    f"\n   与不含 17 号训练的模型相差 {apart:.1g}。",
 )
 
 # 7. Merge. Two farms, neither of which shows its rows: only sums are exchanged.
@@ -86,12 +86,15 @@ east, west = NaiveBayes().fit(some[::2], label[::2]), NaiveBayes().fit(some[1::2
 both, whole = east + west, NaiveBayes().fit(rows, target="好瓜")
 apart = np.abs(good(both) - good(whole)).max()
 say(
-    f"\n7. Two farms of {len(some[::2])} and {len(some[1::2])} melons add up their sums:"
+    f"\n7. Two farms with {len(some[::2])} and {len(some[1::2])} melons add their sums:"
     f" the posteriors differ from those of all rows by {apart:.1g}.",
     f"\n7. 两个瓜园分别有 {len(some[::2])} 个和 {len(some[1::2])} 个瓜，把统计量相加："
     f"后验概率与用全部数据所得相差 {apart:.1g}。",
 )
 saved = folder / "melons.bayes"
 both.save(saved)
-say(f"   Saved in {saved.stat().st_size:,} bytes.", f"   存盘 {saved.stat().st_size:,} 字节。")
+say(
+    f"   The saved model has {saved.stat().st_size:,} bytes.",
+    f"   保存的模型有 {saved.stat().st_size:,} 字节。",
+)
 say.end(whole.nomogram("是", row=asked, lang=say.lang))

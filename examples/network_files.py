@@ -43,16 +43,17 @@ field.write(folder / "field.uai")
 total = read_network(folder / "field.uai").log_partition()
 assert math.isclose(total, 0, abs_tol=1e-12)
 say(
-    f"\n2. GeNIe's .xdsl knows that 'either' is a rule, not a table: {type(rule).__name__}."
-    f"\n   .uai knows no names: P(3 = 0 | 6 = 0) = {numbered:.4f} is P(lung = yes | xray = yes) = {named:.4f}."
-    f"\n   .uai holds Markov networks too: eight factors, log Z = {abs(total):.1f}, for tables multiply to one.",
-    f"\n2. GeNIe 的 .xdsl 记得 either 是一条规则而不是一张表：{type(rule).__name__}。"
+    f"\n2. GeNIe's .xdsl stores 'either' as a rule, not as a table: {type(rule).__name__}."
+    f"\n   .uai stores no names: P(3 = 0 | 6 = 0) = {numbered:.4f} is P(lung = yes | xray = yes) = {named:.4f}."
+    f"\n   .uai can also store Markov networks: eight factors with log Z = {abs(total):.1f}, because the product of"
+    "\n   probability tables sums to one.",
+    f"\n2. GeNIe 的 .xdsl 把 either 存为一条规则，而不是一张表：{type(rule).__name__}。"
     f"\n   .uai 不存名称：P(3 = 0 | 6 = 0) = {numbered:.4f}，即 P(lung = yes | xray = yes) = {named:.4f}。"
     f"\n   .uai 也能存马尔可夫网：八个因子，log Z = {abs(total):.1f}，因为各概率表之积的总和为一。",
 )
 
 # 3. Nothing invalid loads; the message says where and what to do.
-say("\n3. Files that are broken", "\n3. 损坏的文件（报错为英文原文）")
+say("\n3. Damaged files", "\n3. 损坏的文件（报错为英文原文）")
 whole = (folder / "asia.bif").read_text()
 broken = [
     (say.text("cut short", "被截断"), whole[:700]),

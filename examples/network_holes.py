@@ -1,4 +1,4 @@
-"""Networks from rows with holes: a sprinkler checked only when the lawn was wet, and a hidden node."""
+"""Networks from rows with missing cells: a sprinkler checked only if the lawn is wet, and a hidden node."""
 
 from _networks import CLINIC, Names, stacked
 from _story import Story, aligned
@@ -20,7 +20,7 @@ mornings = {name: list(lawn.sample(3_000, random_state=4)[name]) for name in law
 looked = [wet == "yes" for wet in mornings["wet"]]
 mornings["sprinkler"] = [s if there else None for s, there in zip(mornings["sprinkler"], looked, strict=True)]
 say(
-    f"1. Three thousand mornings; the sprinkler was looked at on {sum(looked)} of them, when the lawn was wet\n",
+    f"1. Three thousand mornings; the sprinkler was checked on {sum(looked)} of them, when the lawn was wet\n",
     f"1. 三千个早晨，只有 {sum(looked)} 个早晨草地湿了，才去看过洒水器\n",
 )
 counted = untaught(lawn).fit(mornings, smoothing="mle")
@@ -36,8 +36,8 @@ for told, network in (
     table.append((told, f"{p:.3f}", f"{network.log_likelihood(mornings):.2f}"))
 print("\n".join(f"   {line}" for line in aligned(table)))
 say(
-    "\n   Mornings when one looked are not like the others; EM makes up for it, for the lawn itself was always seen.",
-    "\n   去看的那些早晨与别的早晨不一样；EM 能纠正过来，因为草地本身每天都看到了。",
+    "\n   These mornings are not a random sample. EM corrects for it, because the lawn itself was observed every day.",
+    "\n   这些早晨不是随机样本；EM 能够纠正，因为草地本身每天都有观测。",
 )
 
 # 2. A node without a column: only its states are declared.
@@ -45,8 +45,8 @@ names, clinic = Names(say, CLINIC), asia()
 patients = clinic.sample(5_000, random_state=1)
 seen = {name: list(patients[name]) for name in clinic.nodes if name != "either"}
 say(
-    "\n2. Five thousand patients of the chest clinic; whether one of two diseases is there (either) is in no column\n",
-    "\n2. 胸科门诊的五千名病人；“结核或肺癌”这一列根本不存在\n",
+    "\n2. Five thousand patients of the chest clinic; the node 'either' (one of two diseases) has no column\n",
+    "\n2. 胸科门诊的五千名病人；“结核或肺癌”没有对应的列\n",
 )
 for seed in range(3):
     network = untaught(clinic).fit(seen, method="em", random_state=seed, max_iter=1_000)
@@ -73,8 +73,8 @@ for lung in ("yes", "no"):
         truth = int("yes" in (lung, tub))
         table.append((names.state(lung), names.state(tub), f"{rule[lung, tub, 'yes']:.3f}", str(truth)))
 say(
-    "\n3. P(either | lung, tub), found without one look at it\n",
-    "\n3. P(结核或肺癌 | 肺癌, 肺结核)：一眼没看过，却学了出来\n",
+    "\n3. P(either | lung, tub), estimated although 'either' was never observed\n",
+    "\n3. P(结核或肺癌 | 肺癌, 肺结核)：从未观测，由 EM 估计\n",
 )
 print("\n".join(f"   {line}" for line in aligned(table)))
 

@@ -27,8 +27,8 @@ adult = datasets.load_dataset("adult")
 n = 8_000
 X, y, others, truth = adult.X[:n], adult.y[:n], adult.X[n : 2 * n], adult.y[n : 2 * n]
 say(
-    f"\n2. Who earns more than 50,000? {n:,} people to train on, {n:,} others to test on.\n",
-    f"\n2. 谁的年收入超过 5 万？用 {n:,} 人学习，用另外 {n:,} 人检验。\n",
+    f"\n2. Who earns more than 50,000? {n:,} training rows and {n:,} test rows.\n",
+    f"\n2. 谁的年收入超过 5 万？训练样本 {n:,} 个，测试样本 {n:,} 个。\n",
 )
 families = {
     say.text("attributes depend on the class alone", "属性只依赖类别"): [NaiveBayes(), WeightedNB()],
@@ -42,7 +42,7 @@ for family, models in families.items():
     found = []
     for model in models:
         model.fit(X, y)
-        # The trees of AutoBayes have seen the rows: its own score is of answers in which a row had no say.
+        # The trees of AutoBayes were grown from these rows; its own score uses predictions without the row.
         loss = model.loo_score_ if isinstance(model, AutoBayes) else model.loo_score(X, y)
         found.append((type(model).__name__, loss, 1 - model.score(others, truth)))
     groups.append((family, found))
@@ -50,10 +50,10 @@ for family, models in families.items():
 print("\n".join(f"   {line}" for line in aligned(table)))
 heard = ", ".join(f"{name} {weight:.2f}" for name, weight in families[groups[-1][0]][0].weights_.items())
 say(
-    f"\n   Leave-one-out costs one pass over the rows learned. AutoBayes chooses by it: {heard}."
-    "\n   Naive Bayes errs little more often than the others, but it is far too sure of itself: its log-loss says so.",
-    f"\n   留一法只需再扫一遍训练数据。AutoBayes 据此给各模型定权重：{heard}。"
-    "\n   朴素贝叶斯的错误率只略高一些，却过于自信：对数损失把这一点暴露无遗。",
+    f"\n   Leave-one-out costs one pass over the training rows. The weights in AutoBayes: {heard}."
+    "\n   The error of naive Bayes is only slightly higher, but its log-loss shows that it is overconfident.",
+    f"\n   留一法只需扫描一遍训练数据。AutoBayes 中各成员的权重：{heard}。"
+    "\n   朴素贝叶斯的错误率只略高一些，但从对数损失看，它过于自信。",
 )
 
 title = say.text("Naive Bayes and its relatives", "朴素贝叶斯和它的亲属")

@@ -1,4 +1,4 @@
-"""Spam: losing a letter costs twenty times as much as keeping an advertisement. A loss, calibration, rejection."""
+"""Spam: losing a message costs twenty times as much as keeping an advertisement. A loss, calibration, rejection."""
 
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
@@ -11,16 +11,16 @@ from bayeskit.decision import bayes_rule, decide
 say = Story("spam_costs")
 LOSS = {"delete": {"ham": 20, "spam": 0}, "keep": {"ham": 0, "spam": 1}}
 EQUAL = {"delete": {"ham": 1, "spam": 0}, "keep": {"ham": 0, "spam": 1}}
-ASK = 0.1  # what it costs to show a message to somebody
+ASK = 0.1  # the cost of asking a person
 ACTIONS = {"delete": "删除", "keep": "留下", "ask": "询问"}
 say(
-    f"Deleting a letter (ham) costs 20, keeping an advertisement (spam) 1, asking a person {ASK}.",
+    f"Deleting a real message (ham) costs 20, keeping an advertisement (spam) 1, asking a person {ASK}.",
     f"误删一封正常短信（ham）的代价为 20，留下一条广告（spam）为 1，请人看一眼为 {ASK}。",
 )
 
 # 1. By hand: one word, Bayes' rule, and the action with the least risk. A posterior above 1/2 is not enough.
 say(
-    "\n1. By hand: seven messages in ten are spam, and one word is read\n",
+    "\n1. By hand: seven messages in ten are spam, and one word is observed\n",
     "\n1. 手算：十条里有七条是垃圾短信，只看一个词\n",
 )
 seen = {  # P(word | class)
@@ -40,8 +40,8 @@ for word, likelihood in seen.items():
     table.append((word, f"{float(posterior['spam']):.4f}", *risks, told))
 print("\n".join(f"  {line}" for line in aligned(table)))
 say(
-    "\nThe second is spam with 97%, and deleting it is still too risky.",
-    "\n第二条有 97% 的把握是垃圾短信，仍然删不得：代价太高。",
+    "\nThe second is spam with probability 97%, but deleting it is still too risky.",
+    "\n第二条是垃圾短信的概率为 97%，但删除的风险仍然太大。",
 )
 
 # 2. Messages. Copies would be in training and test data: one of each is enough.
@@ -55,8 +55,8 @@ X, X_test = words.fit_transform(texts[learn]), words.transform(texts[judge])
 truth = labels[judge]
 spam = (truth == "spam").mean()
 say(
-    f"\n2. {len(learn):,} short messages to train on, {len(judge):,} to test on, {spam:.0%} of them spam\n",
-    f"\n2. 用 {len(learn):,} 条短信学习，用 {len(judge):,} 条检验，其中 {spam:.0%} 是垃圾短信\n",
+    f"\n2. {len(learn):,} training messages and {len(judge):,} test messages, {spam:.0%} of them spam\n",
+    f"\n2. 用 {len(learn):,} 条短信训练，用 {len(judge):,} 条测试，其中 {spam:.0%} 是垃圾短信\n",
 )
 
 
@@ -99,10 +99,11 @@ table = [
 ]
 print("\n".join(f"  {line}" for line in aligned(table)))
 say(
-    "\nThe loss deletes only where P(spam) > 20/21. Naive Bayes is too sure of itself (every word is a witness of its"
-    "\nown), so that alone does not save all letters; calibrated by leave-one-out on the rows learned, it does.",
-    "\n按损失矩阵，P(spam) > 20/21 才删。朴素贝叶斯过于自信（每个词都被当成独立的证人），所以仅凭损失还救不回全部"
-    "\n正常短信；用训练样本的留一法校准之后就可以了。",
+    "\nWith the loss, a message is deleted only if P(spam) > 20/21. Naive Bayes is overconfident (every word counts as"
+    "\nindependent evidence), so this alone does not save all real messages. After calibration by leave-one-out on the"
+    "\ntraining rows, it does.",
+    "\n按损失矩阵，P(spam) > 20/21 才删除。朴素贝叶斯过于自信（每个词都被当作独立的证据），所以仅用损失矩阵"
+    "\n还不能保住全部正常短信；用训练样本的留一法校准之后就可以。",
 )
 
 

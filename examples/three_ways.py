@@ -1,4 +1,4 @@
-"""One classifier used in three ways: all rows at once, batch by batch, not trained at all; and what batches are for."""
+"""One classifier used in three ways: all rows at once, batch by batch, or lazily; and a use for batches."""
 
 import numpy as np
 
@@ -38,11 +38,11 @@ print("\n".join(f"  {line}" for line in aligned(told)))
 apart = max(np.abs(table.predict_proba(X) - model.predict_proba(X)).max() for model in (stream, lazy))
 assert apart < 1e-12
 say(
-    f"\nOver all mushrooms no two answers differ by more than {apart:.1g}.",
-    f"\n对全部蘑菇，任何两种方式的答案相差都不超过 {apart:.1g}。",
+    f"\nOver all mushrooms, the three probabilities differ by at most {apart:.1g}.",
+    f"\n对全部蘑菇，三种方式的概率相差不超过 {apart:.1g}。",
 )
 
-# 2. What batches are for. The file lists species after species, by and large, as a season would bring them.
+# 2. A use for batches. The file lists species roughly one after another, as a season would bring them.
 first, growing, window = NaiveBayes().fit(*batch(0)), NaiveBayes(), NaiveBayes()
 models = {
     say.text("learned the first 500, then no more", "只学前 500 个"): first,
@@ -59,26 +59,26 @@ for start in starts:
     if start >= KEPT:
         window.forget(*batch(start - KEPT))
 say(
-    "\n2. The file lists, by and large, species after species. Each batch is judged before it is learned; wrong:\n",
-    "\n2. 文件里的蘑菇大致是一种接一种排列的。每一批都先判断、后学习；总的错误率：\n",
+    "\n2. The file lists species roughly one after another. Each batch is predicted before it is learned. Errors:\n",
+    "\n2. 文件里的蘑菇大致是一种接一种排列的。每一批都先预测、后学习；总的错误率：\n",
 )
 rows = np.diff([*starts, len(y)])[1:]
 means = {name: np.average([e for _, e in points], weights=rows) for name, points in wrong.items()}
 print("\n".join(f"  {line}" for line in aligned([(name, f"{mean:.1%}") for name, mean in means.items()])))
 say(
-    "\nMushrooms that come later are not like the first. A model that keeps learning is hardly affected.",
+    "\nLater mushrooms differ from the first ones. A model that keeps learning is hardly affected.",
     "\n后来的蘑菇与先前的不同；一直在学的模型几乎不受影响。",
 )
 
-# 3. Forgetting is exact: what is left is the model of the rows that were kept.
+# 3. Forgetting is exact: the result is the model of the remaining rows.
 kept = list(starts)[-1] + BATCH - KEPT
 fresh = NaiveBayes().fit(X[kept:], y[kept:])
 apart = np.abs(window.predict_proba(X) - fresh.predict_proba(X)).max()
 assert apart < 1e-12
 say(
-    f"\n3. The last model learned {len(y):,} mushrooms and forgot {kept:,}. One that saw only the other"
-    f" {len(y) - kept:,}\n   differs from it by {apart:.1g} at most.",
-    f"\n3. 最后一个模型学了 {len(y):,} 个，又忘掉 {kept:,} 个；与只见过其余 {len(y) - kept:,} 个的模型相比，"
+    f"\n3. The last model learned {len(y):,} mushrooms and forgot {kept:,}. A model fitted to the other"
+    f" {len(y) - kept:,}\n   differs from it by at most {apart:.1g}.",
+    f"\n3. 最后一个模型学了 {len(y):,} 个，又遗忘 {kept:,} 个；与只用其余 {len(y) - kept:,} 个训练的模型相比，"
     f"\n   概率至多相差 {apart:.1g}。",
 )
 

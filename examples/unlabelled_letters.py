@@ -11,7 +11,7 @@ mushrooms = datasets.load_dataset("mushroom")
 X, truth = mushrooms.X, np.asarray(mushrooms.y)
 say(
     f"{len(truth):,} mushrooms, {X.shape[1]} attributes, each a letter; edible or poisonous, most labels hidden.",
-    f"{len(truth):,} 个蘑菇，{X.shape[1]} 个属性，各用一个字母表示；可食或有毒，但大多数的标记被藏了起来。",
+    f"{len(truth):,} 个蘑菇，{X.shape[1]} 个属性，各用一个字母表示；可食或有毒，但大多数没有标记。",
 )
 
 
@@ -30,7 +30,7 @@ def hidden(n_labelled, seed):
 model = NaiveBayes(semi_supervised=True).fit(X, hidden(8, seed=0))
 say(
     "\n1. With eight labels. The objective: log P(c, x) of these + log P(x) of the others\n",
-    "\n1. 只有八个标记。所求最大的是：有标记者的 log P(c, x) 与其余的 log P(x) 之和\n",
+    "\n1. 只有八个标记。目标函数：有标记样本的 log P(c, x) 与其余样本的 log P(x) 之和\n",
 )
 for step in (0, 1, 2, 4, 8, model.n_iter_):
     say(
@@ -60,14 +60,14 @@ for size in sizes:
         found[name].append((float(np.log2(size)), float(np.mean(right[name]))))
     table.append((str(size), *(f"{points[-1][1]:.1%}" for points in found.values()), ", ".join(taken)))
 say(
-    "\n2. Unlabelled mushrooms told right, mean of three drawings of the labels\n",
-    "\n2. 无标记的蘑菇判对多少；标记随机抽取三次取平均\n",
+    "\n2. Accuracy on the unlabelled mushrooms, mean of three random choices of the labels\n",
+    "\n2. 未标记蘑菇上的精度；标记随机抽取三次取平均\n",
 )
 print("\n".join(f"   {line}" for line in aligned(table)))
 say(
-    "\nUnlabelled rows help while labels are few. Later they hurt: the two largest groups that naive Bayes sees in the"
-    "\nletters are not quite the edible and the poisonous ones. Leave-one-out may take λ = 0; then nothing is lost.",
-    "\n标记很少时，无标记的样本有帮助；标记多了反而有害：朴素贝叶斯从字母里看出的两大类，并不正好是可食与有毒。"
+    "\nUnlabelled rows help if labels are few. With more labels they hurt: the two clusters that naive Bayes finds are"
+    "\nnot exactly the edible and the poisonous mushrooms. Leave-one-out may choose λ = 0; then nothing is lost.",
+    "\n标记很少时，未标记样本有帮助；标记多了反而有害：朴素贝叶斯找到的两个簇，并不恰好是可食与有毒。"
     "\n留一法可以取 λ = 0，那样就不会有损失。",
 )
 least = min(share for points in found.values() for _, share in points)

@@ -38,7 +38,7 @@ a, b = page.classes[first], page.classes[second]
 say(
     f"\nThe least certain prediction, for a post of {group[judge][doubtful]}: {a} {page.posterior[first]:.1%},"
     f" {b} {page.posterior[second]:.1%}.",
-    f"\n最难判断的一篇属于 {group[judge][doubtful]}：{a} {page.posterior[first]:.1%}，"
+    f"\n最不确定的一次预测，该篇属于 {group[judge][doubtful]}：{a} {page.posterior[first]:.1%}，"
     f"{b} {page.posterior[second]:.1%}。",
 )
 odds = [(word.name, word.factors[first].log - word.factors[second].log) for word in page.attributes[:-1]]

@@ -61,7 +61,8 @@ NETWORK_COMMANDS: tuple[Callable[..., None], ...] = (
 )
 
 _CODES = (
-    "Exit codes: 0 done, 1 a check failed, 2 it cannot be done as asked, 3 a fault of ours, 130 interrupted."
+    "Exit codes: 0 success, 1 a check failed, 2 the request cannot be carried out, 3 internal error, 130 "
+    "interrupted."
 )
 
 app = typer.Typer(
@@ -79,7 +80,7 @@ network = typer.Typer(
     rich_markup_mode=None,
 )
 # Before a command, too: it is read before any argument is parsed (`in_requested_language`).
-AnyLang = Annotated[Lang | None, typer.Option("--lang", help="The language of what is printed.")]
+AnyLang = Annotated[Lang | None, typer.Option("--lang", help="The language of the output.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -99,7 +100,7 @@ def root(
 
 
 def network_root(lang: AnyLang = None) -> None:
-    """Bayesian networks: learn them, ask them, draw them."""
+    "Bayesian networks: learn, query and draw them."
 
 
 app.callback()(spread(root))

@@ -34,7 +34,7 @@ class FileUse(Enum):
 
 
 class Lang(StrEnum):
-    """The language of what is printed."""
+    "The language of the output."
 
     en = "en"
     zh = "zh"
@@ -46,32 +46,33 @@ class Reading:
 
     sep: Annotated[
         str | None,
-        typer.Option("--sep", help="What separates cells, such as ';' or tab; found if not given."),
+        typer.Option("--sep", help="The separator of cells, such as ';' or tab; detected by default."),
     ] = None
     encoding: Annotated[
-        str | None, typer.Option("--encoding", help="Such as gb18030; UTF-8, UTF-16 and GB18030 are found.")
+        str | None,
+        typer.Option(
+            "--encoding", help="The file encoding, such as gb18030; UTF-8, UTF-16 and GB18030 are detected."
+        ),
     ] = None
     missing: Annotated[
         list[str] | None,
         typer.Option(
-            "--missing", metavar="TEXT", help="A text that means missing, in place of the usual NA, ?, - …"
+            "--missing", metavar="TEXT", help="Text that means missing, instead of the usual NA, ?, - …"
         ),
     ] = None
     categorical: Annotated[
         list[str] | None,
         typer.Option(
-            "--categorical", metavar="COL", autocompletion=columns, help="Read numbers in COL as names."
+            "--categorical", metavar="COL", autocompletion=columns, help="Read numbers in COL as categories."
         ),
     ] = None
     numeric: Annotated[
         list[str] | None,
-        typer.Option(
-            "--numeric", metavar="COL", autocompletion=columns, help="Read COL as measured numbers."
-        ),
+        typer.Option("--numeric", metavar="COL", autocompletion=columns, help="Read COL as numbers."),
     ] = None
     memory: Annotated[
         str | None,
-        typer.Option("--memory", metavar="AMOUNT", help="What reading may take, such as 512MB."),
+        typer.Option("--memory", metavar="AMOUNT", help="The memory that reading may use, such as 512MB."),
     ] = None
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Read the first LIMIT rows.")] = None
 
@@ -80,7 +81,7 @@ class Reading:
 class SampledReading(Reading):
     """How a table is read of which some rows may be enough."""
 
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Use LIMIT rows, drawn at random.")] = (
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Use LIMIT rows drawn at random.")] = (
         None
     )
 
@@ -90,11 +91,11 @@ class Common:
     """What every command takes."""
 
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False
-    lang: Annotated[
-        Lang, typer.Option("--lang", envvar=VARIABLE, help="The language of what is printed.")
-    ] = Lang.en
+    lang: Annotated[Lang, typer.Option("--lang", envvar=VARIABLE, help="The language of the output.")] = (
+        Lang.en
+    )
     debug: Annotated[
-        bool, typer.Option("--debug", callback=set_debugging, help="Show where an error arose.")
+        bool, typer.Option("--debug", callback=set_debugging, help="Show the traceback of an error.")
     ] = False
 
     def say(self, template: str, **values: object) -> str:
@@ -130,18 +131,18 @@ Output = Annotated[
 ]
 MaybeOutput = Annotated[
     str | None,
-    typer.Option("-o", "--output", metavar="FILE", help="The file to write; without it standard output."),
+    typer.Option("-o", "--output", metavar="FILE", help="The file to write; by default standard output."),
     FileUse.written,
 ]
 Loss = Annotated[
     str | None,
-    typer.Option("--loss", metavar="FILE", help="CSV of costs: a row an action, a column a class."),
+    typer.Option("--loss", metavar="FILE", help="CSV of costs: one row per action, one column per class."),
     FileUse.read,
 ]
 Spreadsheet = Annotated[
     bool,
     typer.Option(
-        "--spreadsheet", help="Put ' before text that a spreadsheet would take for a formula (= + - @)."
+        "--spreadsheet", help="Put ' before text that a spreadsheet would read as a formula (= + - @)."
     ),
 ]
 Drop = Annotated[
@@ -151,12 +152,12 @@ Drop = Annotated[
 Keep = Annotated[
     list[str] | None,
     typer.Option(
-        "--keep", metavar="COL", autocompletion=columns, help="Use a column that would be left out."
+        "--keep", metavar="COL", autocompletion=columns, help="Use a column that would otherwise be left out."
     ),
 ]
 Given = Annotated[
     list[str] | None,
-    typer.Option("--given", metavar="NODE=STATE", help="What was observed; NODE!=STATE: what it is not."),
+    typer.Option("--given", metavar="NODE=STATE", help="An observed state; NODE!=STATE rules a state out."),
 ]
 
 

@@ -140,12 +140,10 @@ class Form(StrEnum):
     json = "json"
 
 
-FormOption = Annotated[Form, typer.Option("--format", help="How the page is written.")]
-Ask = Annotated[
-    bool, typer.Option("--ask", help="List which missing value is most worth asking for instead.")
-]
+FormOption = Annotated[Form, typer.Option("--format", help="The output format.")]
+Ask = Annotated[bool, typer.Option("--ask", help="Rank the missing values worth observing instead.")]
 Cost = Annotated[
-    list[str] | None, typer.Option("--cost", metavar="COL=NUMBER", help="What asking for COL costs.")
+    list[str] | None, typer.Option("--cost", metavar="COL=NUMBER", help="The cost of observing COL.")
 ]
 
 

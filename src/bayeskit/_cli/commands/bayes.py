@@ -47,7 +47,7 @@ def bayes(
 ) -> None:
     """Bayes' rule by hand: a prior, a likelihood, a posterior.
 
-    Total probability and products, as fractions where these are short, and the unit square that shows them.
+    The products and the total probability, as fractions if these are short, and a unit square that shows them.
     """
     from bayeskit._cli.output import console, print_json, show, table
     from bayeskit._cli.row_writing import opened_text

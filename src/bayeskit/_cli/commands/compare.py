@@ -39,49 +39,55 @@ def compare(
             "--models",
             metavar="LIST",
             autocompletion=model_lists,
-            help="Of nb,kernel,tan,aode,a2de,kdb,skdb,weighted,auto,trees,loglinear,text,spode,net; if not given, what "
-            "suits.",
+            help="Of nb,kernel,tan,aode,a2de,kdb,skdb,weighted,auto,trees,loglinear,text,spode,net; by default "
+            "all suitable ones.",
         ),
     ] = None,
     baselines: Annotated[
-        bool, typer.Option("--baselines/--no-baselines", help="Try scikit-learn's models, too.")
+        bool, typer.Option("--baselines/--no-baselines", help="Also compare scikit-learn models.")
     ] = True,
     test: Annotated[
         str | None,
-        typer.Option("--test", metavar="FILE", help="Judge on these rows, not by folds."),
+        typer.Option("--test", metavar="FILE", help="Evaluate on these rows instead of by cross-validation."),
         FileUse.read,
     ] = None,
-    folds: Annotated[int, typer.Option("--folds", min=2, max=100, help="How many folds.")] = 5,
+    folds: Annotated[int, typer.Option("--folds", min=2, max=100, help="Number of folds.")] = 5,
     random_state: Annotated[
-        int, typer.Option("--random-state", min=0, max=2**32 - 1, help="How rows are dealt.")
+        int, typer.Option("--random-state", min=0, max=2**32 - 1, help="Random seed of the folds.")
     ] = 0,
     loss: Loss = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Compare on all rows, however many; else on 10,000 of > 50,000.")
+        bool,
+        typer.Option(
+            "--full", help="Compare on all rows. By default, above 50,000 rows a sample of 10,000 is used."
+        ),
     ] = False,
     time_limit: Annotated[
         float | None,
         typer.Option(
-            "--time-limit", metavar="SECONDS", min=0.001, help="Leave out models not finished by then."
+            "--time-limit",
+            metavar="SECONDS",
+            min=0.001,
+            help="Leave out models that have not finished by then.",
         ),
     ] = None,
     report: Annotated[
         str | None,
-        typer.Option("--report", metavar="FILE", help="Write a page of HTML about it."),
+        typer.Option("--report", metavar="FILE", help="Write an HTML report."),
         FileUse.written,
     ] = None,
     save: Annotated[
         str | None,
-        typer.Option("--save", metavar="FILE", help="Save the model to take, fitted to all rows."),
+        typer.Option("--save", metavar="FILE", help="Save the recommended model, fitted to all rows."),
         FileUse.written,
     ] = None,
 ) -> None:
-    """Compare all models that suit a table.
+    """Compare all models that are suitable for a table.
 
-    Columns that name the row, dates, constants and copies of the target are left out, and it is said so. TextBayes
-    learns the words of free text, which the other models leave out. Every model, and four of scikit-learn's to measure
-    them by, is judged on rows that it had not seen; those that a paired test cannot tell from the best are called ties.
-    With --loss the cost of the decisions decides, else the error. Ctrl-C leaves the report of the finished models.
+    Identifiers, dates, constants and copies of the target are left out, with a note. TextBayes learns the words of
+    free text; the other models leave it out. Every model, and four scikit-learn models for comparison, is evaluated
+    on held-out rows. Models that do not differ significantly from the best are called tied. Models are ranked by
+    error, or with --loss by the cost of their decisions. After Ctrl-C, the models that have finished are reported.
     """
     from bayeskit._cli.comparison_screen import WORDS as SCREEN_WORDS
     from bayeskit._cli.comparison_screen import (

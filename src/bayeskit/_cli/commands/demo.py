@@ -20,10 +20,10 @@ def demo(
         ),
     ] = "adult",
 ) -> None:
-    """Show what it does on bundled data.
+    """Show what bayeskit does on bundled data.
 
-    A table: compare models, explain a row, decide under a loss. grass and asia: ask a network. mixture: groups that
-    nobody named. news: texts. spam: from one word to a decision.
+    For a table: compare models, explain a row, decide under a loss. grass and asia query a network, mixture finds
+    unlabelled groups, news classifies texts, and spam leads from one word to a decision.
     """
     from bayeskit._cli.demos import NAMES, make_demo
     from bayeskit._cli.demos.stories import known_names, table_name

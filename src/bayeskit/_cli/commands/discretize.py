@@ -38,25 +38,29 @@ def discretize(
     target: Annotated[
         str | None,
         typer.Option(
-            "--target", metavar="COL", autocompletion=columns, help="The class; needed by mdl, and never cut."
+            "--target",
+            metavar="COL",
+            autocompletion=columns,
+            help="The class column. mdl needs it; it is never cut.",
         ),
     ] = None,
     method: Annotated[
         Method,
-        typer.Option("--method", help="Where the class changes, or by rows, by width, or √n intervals."),
+        typer.Option("--method", help="By class (mdl), equal frequency, equal width, or √n intervals."),
     ] = Method.mdl,
-    bins: Annotated[int, typer.Option("--bins", help="How many intervals 'frequency' and 'width' make.")] = 5,
-    codes: Annotated[bool, typer.Option("--codes", help="Write 0, 1, … in place of '(0.4, 0.6]'.")] = False,
+    bins: Annotated[
+        int, typer.Option("--bins", help="The number of intervals for 'frequency' and 'width'.")
+    ] = 5,
+    codes: Annotated[bool, typer.Option("--codes", help="Write 0, 1, … instead of '(0.4, 0.6]'.")] = False,
     drop: Drop = None,
     keep: Keep = None,
     spreadsheet: Spreadsheet = False,
 ) -> None:
     """Cut the numbers of a table into intervals.
 
-    Words stay as they are. Columns that name the row, dates, constants and copies of the target are left out, and it
-    is said so.
+    Text columns are unchanged. Identifiers, dates, constants and copies of the target are left out, with a note.
 
-    With -o the cut points are printed; without it the table is.
+    With -o, the cut points are printed; otherwise, the table is.
     """
     from bayeskit._cli.row_writing import form_of
     from bayeskit._cli.table_rows import cut_points, opened, screened, write_cut

@@ -36,9 +36,9 @@ THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
 
 
 def doctor(common: Common) -> None:
-    """Look at versions, extras, threads and the cache.
+    """Check versions, extras, threads and the cache.
 
-    Exit code 1 where something is amiss.
+    The exit code is 1 if there is a problem.
     """
     from bayeskit._cli.output import console, print_json, show, table
 
@@ -203,7 +203,7 @@ WARMUP_WORDS = WordList(
 
 
 def warmup(common: Common) -> None:
-    """Compile all loops now, and keep them for later processes."""
+    "Compile all loops now and cache them for later processes."
     import time
 
     from bayeskit._cli.output import note, print_json, show

@@ -19,31 +19,34 @@ def explain(
     reading: Reading,
     common: Common,
     data: Annotated[
-        str | None, typer.Argument(metavar="[DATA]", help="The table that has the row."), FileUse.read
+        str | None, typer.Argument(metavar="[DATA]", help="The table that contains the row."), FileUse.read
     ] = None,
     row: Annotated[int | None, typer.Option("--row", min=1, help="The row of DATA; the first is 1.")] = None,
     values: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="COL=VALUE", help="A row by hand; what is not set is missing."),
+        typer.Option("--set", metavar="COL=VALUE", help="The value of a column; other columns are missing."),
     ] = None,
     loss: Loss = None,
     reject: Annotated[
-        float | None, typer.Option("--reject", metavar="COST", help="What it costs not to decide.")
+        float | None,
+        typer.Option("--reject", metavar="COST", help="The cost of rejecting a row instead of deciding."),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Show attributes that speak for no class, too.")
+        bool, typer.Option("--all", help="Also show attributes that favour no class.")
     ] = False,
     ask: Ask = False,
     cost: Cost = None,
     form: FormOption = Form.text,
     output: MaybeOutput = None,
 ) -> None:
-    """Show the arithmetic behind the answer for one row.
+    """Show the arithmetic behind the prediction of one row.
 
-    Prior times likelihoods, with the counts as fractions, for every class, the strongest first; with --loss or --reject
-    what each action risks. The row is one of a table (DATA --row 17), or given by hand (--set COL=VALUE ...).
+    For every class: the prior times the likelihoods, with the counts as fractions, the largest contribution first.
+    With --loss or --reject: the risk of each action. The row is taken from a table (DATA --row 17) or given with
+    --set COL=VALUE ...
 
-    --ask lists instead which missing value is worth asking for, in bits or, with --loss, in what it saves.
+    --ask ranks the missing values worth observing instead: by information in bits or, with --loss, by the risk
+    saved.
     """
     from bayeskit._cli.row_writing import read_prices, refuse_strays, write_page
     from bayeskit._cli.saved_models import open_classifier
@@ -100,7 +103,9 @@ def inspect(
     data: Annotated[
         str | None,
         typer.Option(
-            "--data", metavar="FILE", help="The table the model was fitted to: tells how well it fits, too."
+            "--data",
+            metavar="FILE",
+            help="The training table; the output then also shows how well the model fits.",
         ),
         FileUse.read,
     ] = None,
@@ -110,10 +115,10 @@ def inspect(
         FileUse.written,
     ] = None,
 ) -> None:
-    """Show what a model is and what it has learned.
+    """Describe a saved model and what it has learned.
 
-    Its data, parameters, classes, attributes by importance, and warnings; with --data how well it fits, each row
-    predicted from all others, and how well its probabilities are calibrated.
+    The output shows data, parameters, classes, attributes by importance, and warnings. With --data, each row is
+    predicted from all others, and the output also shows the fit and the calibration.
     """
     from bayeskit._cli.output import print_json, show
     from bayeskit._cli.row_writing import html_page, opened_text

@@ -38,7 +38,10 @@ def explore(
     target: Annotated[
         str | None,
         typer.Option(
-            "--target", metavar="COL", autocompletion=columns, help="FILE is a table: learn to predict COL."
+            "--target",
+            metavar="COL",
+            autocompletion=columns,
+            help="FILE is a table: fit a model that predicts COL.",
         ),
     ] = None,
     model: Annotated[
@@ -50,15 +53,15 @@ def explore(
     drop: Drop = None,
     keep: Keep = None,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address, and open no browser.")
+        bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
     ] = False,
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="The port to listen at; 0 finds a free one.")
+        int, typer.Option("--port", min=0, max=65535, help="The port to listen on; 0 selects a free one.")
     ] = 0,
 ) -> None:
-    """Open a network in the browser: click a state, and every bar moves. Ctrl-C ends it.
+    """Open a network in the browser. Click a state to observe it. Ctrl-C stops the server.
 
-    Only this machine can connect, and only with the address that is printed: it holds a random token. Needs pip
+    Only this machine can connect, and only with the printed address, which contains a random token. Needs pip
     install "bayeskit[web]".
     """
     from bayeskit._cli.output import print_json, show

@@ -26,23 +26,24 @@ class Language(StrEnum):
 
 def export(
     model: ModelFile,
-    to: Annotated[Language, typer.Option("--to", help="What to write it in.")],
+    to: Annotated[Language, typer.Option("--to", help="The export format.")],
     common: Common,
     dialect: Annotated[
-        str | None, typer.Option("--dialect", help="Of SQL: duckdb (default), sqlite, postgres, …")
+        str | None, typer.Option("--dialect", help="The SQL dialect: duckdb (default), sqlite, postgres, …")
     ] = None,
     table: Annotated[
-        str | None, typer.Option("--table", metavar="NAME", help="The table that SQL predicts; t by default.")
+        str | None,
+        typer.Option("--table", metavar="NAME", help="The table whose rows SQL predicts; t by default."),
     ] = None,
     key: Annotated[
-        list[str] | None, typer.Option("--key", metavar="COL", help="A column that SQL returns beside them.")
+        list[str] | None, typer.Option("--key", metavar="COL", help="A column that SQL also returns.")
     ] = None,
     output: MaybeOutput = None,
 ) -> None:
-    """Write a model for use without Python.
+    """Export a model for use without Python.
 
-    SQL answers with the key, the prediction and the probability of each class; ONNX is a file for onnxruntime and
-    the like; JSON holds the tables. All give the answers of 'predict'.
+    SQL returns the key, the prediction and the probability of each class; ONNX is a file for ONNX Runtime; JSON
+    contains the tables. All give the same results as 'predict'.
     """
     from bayeskit._cli.output import print_json, show
     from bayeskit._cli.row_writing import opened_text, replaced

@@ -66,12 +66,12 @@ def fit(
     drop: Drop = None,
     keep: Keep = None,
 ) -> None:
-    """Learn a classifier from a table and save it.
+    """Fit a classifier to a table and save it.
 
-    Columns that name the row, dates, constants and copies of the target are left out, and it is said so; --keep uses
-    one all the same. Numbers get a normal density (nb) or intervals (the others), words a table; missing cells are left
-    out of the counts. Where a column is free text, nb becomes TextBayes, which learns its words; a note says so. What
-    --model net finds is a model like any other; 'bayeskit network' shows and asks the network in it.
+    Identifiers, dates, constants and copies of the target are left out, with a note; --keep uses such a column
+    anyway. Numbers have a normal density (nb) or are cut into intervals (other models), text has a probability
+    table, and missing cells are not counted. If a column is free text, nb becomes TextBayes, which learns its
+    words; a note says so. --model net learns a network; 'bayeskit network' shows and queries it.
     """
     from bayeskit._cli.output import note
     from bayeskit._cli.row_writing import replaced

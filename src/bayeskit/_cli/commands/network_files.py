@@ -34,12 +34,12 @@ def show(
     common: Common,
     svg: Annotated[
         str | None,
-        typer.Option("--svg", metavar="FILE", help="Draw the network, with bars of probability."),
+        typer.Option("--svg", metavar="FILE", help="Draw the network with probabilities as bars."),
         FileUse.written,
     ] = None,
     given: Given = None,
 ) -> None:
-    """Show the nodes of a network, and draw it."""
+    "Show the nodes of a network, or draw it."
     from bayeskit._cli.output import print_json
     from bayeskit._cli.typed_values import open_network, read_given
     from bayeskit.errors import UsageError
@@ -119,15 +119,15 @@ SAMPLE_WORDS = WordList(
 def sample(
     net: NetworkFile,
     common: Common,
-    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="How many rows to draw.")] = 10,
+    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="The number of rows to sample.")] = 10,
     random_state: Annotated[
-        int, typer.Option("--random-state", min=0, help="The same number draws the same rows.")
+        int, typer.Option("--random-state", min=0, help="Random seed; the same seed gives the same rows.")
     ] = 0,
     given: Given = None,
     output: MaybeOutput = None,
     spreadsheet: Spreadsheet = False,
 ) -> None:
-    """Draw rows from a network, with or without something observed."""
+    "Sample rows from a network, optionally given evidence."
     from bayeskit._cli.output import print_json, show
     from bayeskit._cli.row_writing import RowWriter, form_of, opened_text
     from bayeskit._cli.saved_models import variables_of
@@ -175,7 +175,7 @@ def convert(
             "--from",
             metavar="FORMAT",
             autocompletion=formats_read,
-            help="The format of NET, where its name does not tell.",
+            help="The format of NET, if its name does not determine it.",
         ),
     ] = None,
     wanted: Annotated[
@@ -188,10 +188,10 @@ def convert(
         ),
     ] = None,
     normalize: Annotated[
-        bool, typer.Option("--normalize", help="Divide rows of tables by their sums, whatever these are.")
+        bool, typer.Option("--normalize", help="Divide each row of a table by its sum, whatever the sum is.")
     ] = False,
 ) -> None:
-    """Write a network in another format; what the format cannot hold is refused."""
+    "Convert a network to another format. Content that the format cannot store is an error."
     from bayeskit._cli.output import print_json, show
     from bayeskit._cli.row_writing import replaced
     from bayeskit._cli.typed_values import open_network

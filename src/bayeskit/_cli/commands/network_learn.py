@@ -40,37 +40,40 @@ def learn(
     criterion: Annotated[
         str, typer.Option("--criterion", autocompletion=criteria, help="bic, aic, loglik, bdeu, bds or k2.")
     ] = "bic",
-    ess: Annotated[float, typer.Option("--ess", help="The imaginary rows of bdeu and bds.")] = 1.0,
+    ess: Annotated[float, typer.Option("--ess", help="The equivalent sample size of bdeu and bds.")] = 1.0,
     discretize: Annotated[
         list[str] | None,
         typer.Option(
-            "--discretize", metavar="[COL=]N", help="Cut numbers into N intervals: COL, or all columns."
+            "--discretize", metavar="[COL=]N", help="Cut numbers into N intervals, in COL or in all columns."
         ),
     ] = None,
     required: Annotated[
         list[str] | None,
-        typer.Option("--required", metavar="PARENT,CHILD", help="An arc that must be there."),
+        typer.Option("--required", metavar="PARENT,CHILD", help="An arc that the network must have."),
     ] = None,
     forbidden: Annotated[
-        list[str] | None, typer.Option("--forbidden", metavar="PARENT,CHILD", help="An arc that must not be.")
+        list[str] | None,
+        typer.Option("--forbidden", metavar="PARENT,CHILD", help="An arc that the network must not have."),
     ] = None,
     significance: Annotated[
-        float | None, typer.Option("--significance", help="The level of the tests of pc and mmhc.")
+        float | None,
+        typer.Option("--significance", help="The significance level of the tests of pc and mmhc."),
     ] = None,
     max_parents: Annotated[
-        int | None, typer.Option("--max-parents", help="The most parents of a node.")
+        int | None, typer.Option("--max-parents", help="Maximum number of parents of a node.")
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option("--time-limit", metavar="SECONDS", help="Then the best so far is taken.")
+        float | None,
+        typer.Option("--time-limit", metavar="SECONDS", help="Time limit; the best network so far is kept."),
     ] = None,
-    random_state: Annotated[int, typer.Option("--random-state", help="For what is drawn at random.")] = 0,
+    random_state: Annotated[int, typer.Option("--random-state", help="Random seed.")] = 0,
     drop: Drop = None,
     keep: Keep = None,
 ) -> None:
     """Learn a Bayesian network from a table: its arcs, then its tables.
 
-    FILE ends in .bif, .xml, .net, .xdsl, .uai or .json (which alone holds everything exactly). Ctrl-C takes the best
-    network found so far.
+    FILE ends in .bif, .xml, .net, .xdsl, .uai or .json (only .json stores everything exactly). Ctrl-C stops the
+    search and keeps the best network so far.
     """
     from bayeskit import learn_network
     from bayeskit._cli.row_writing import replaced

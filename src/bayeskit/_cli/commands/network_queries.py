@@ -35,13 +35,15 @@ def query(
     targets: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[TARGET]...", autocompletion=nodes, help="Nodes to ask for; none: all of them."
+            metavar="[TARGET]...", autocompletion=nodes, help="The nodes to query; by default all."
         ),
     ] = None,
     given: Given = None,
-    joint: Annotated[bool, typer.Option("--joint", help="Ask for the targets together.")] = False,
+    joint: Annotated[
+        bool, typer.Option("--joint", help="Query the joint distribution of the targets.")
+    ] = False,
 ) -> None:
-    """Compute the probabilities of nodes given what was observed, exactly."""
+    "Compute the exact probabilities of nodes given the evidence."
     from bayeskit._cli.output import print_json
     from bayeskit._cli.saved_models import variables_of
     from bayeskit._cli.typed_values import named, open_network, read_given
@@ -99,7 +101,7 @@ MPE_WORDS = WordList(
 
 
 def mpe(net: NetworkFile, common: Common, given: Given = None) -> None:
-    """Find the most probable states of all nodes together, given what was observed."""
+    "Find the most probable joint state of all nodes, given the evidence."
     from bayeskit._cli.output import console, print_json, show, table
     from bayeskit._cli.typed_values import open_network, read_given
     from bayeskit._report.fractions import magnitude
@@ -151,9 +153,7 @@ def answers_of(
 
 def explain(
     net: NetworkFile,
-    target: Annotated[
-        str, typer.Argument(metavar="TARGET", autocompletion=nodes, help="The node to ask for.")
-    ],
+    target: Annotated[str, typer.Argument(metavar="TARGET", autocompletion=nodes, help="The node to query.")],
     common: Common,
     given: Given = None,
     ask: Ask = False,
@@ -162,11 +162,11 @@ def explain(
     form: FormOption = Form.text,
     output: MaybeOutput = None,
 ) -> None:
-    """Show how the probabilities of a node come about.
+    """Show how the probabilities of a node are computed.
 
-    The factors that take part, the sums one after the other, the normaliser: exact, in fractions.
+    The factors involved, each summation in turn, and the normalisation, in exact fractions.
 
-    --ask lists instead which node is most worth observing next, in bits or, with --loss, in what it saves.
+    --ask ranks the nodes worth observing instead: by information in bits or, with --loss, by the risk saved.
     """
     from bayeskit._cli.row_writing import read_prices, refuse_strays, write_page
     from bayeskit._cli.saved_models import variables_of
@@ -198,12 +198,12 @@ def independent(
     common: Common,
     given: Annotated[
         list[str] | None,
-        typer.Option("--given", metavar="NODE", autocompletion=nodes, help="A node observed."),
+        typer.Option("--given", metavar="NODE", autocompletion=nodes, help="An observed node."),
     ] = None,
 ) -> None:
-    """Tell whether A and B are independent once nodes are observed.
+    """Check whether A and B are independent given observed nodes.
 
-    With the reason: every path between them, and what blocks it.
+    The output lists every path between them and what blocks it.
     """
     from bayeskit import BayesianNetwork
     from bayeskit._cli.output import print_json, show

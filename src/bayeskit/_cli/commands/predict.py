@@ -37,10 +37,11 @@ def predict(
     reading: Reading,
     common: Common,
     output: MaybeOutput = None,
-    proba: Annotated[bool, typer.Option("--proba", help="Give the probability of every class.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Print the probability of every class.")] = False,
     loss: Loss = None,
     reject: Annotated[
-        float | None, typer.Option("--reject", metavar="COST", help="What it costs not to decide.")
+        float | None,
+        typer.Option("--reject", metavar="COST", help="The cost of rejecting a row instead of deciding."),
     ] = None,
     target: Annotated[
         str | None, typer.Option("--target", metavar="NODE", help="The node of a network to predict.")
@@ -49,9 +50,10 @@ def predict(
 ) -> None:
     """Predict every row of a table, in batches.
 
-    Each row of the result has its number (from 1) and the most probable class; with --proba the probability of
-    each class; with --loss or --reject the action of least risk, and its risk. A FILE that ends in .json or .jsonl
-    gets JSON, one that ends in .parquet columns 'prediction' and 'p_CLASS', any other CSV.
+    Each row of the result has its number (from 1) and the most probable class. With --proba it also has the
+    probability of each class; with --loss or --reject, the action with the lowest risk and its risk. Output is JSON
+    if FILE ends in .json or .jsonl, Parquet with the columns 'prediction' and 'p_CLASS' if it ends in .parquet, and
+    CSV otherwise.
     """
     from bayeskit._cli.output import print_json, show
     from bayeskit._cli.row_writing import RowWriter, form_of, opened_text

@@ -31,39 +31,44 @@ SHORTEST_TOKEN = 16
 def serve(
     model: ModelFile,
     common: Common,
-    host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="The port to listen at; 0 finds a free one.")
+        int, typer.Option("--port", min=0, max=65535, help="The port to listen on; 0 selects a free one.")
     ] = 8000,
     allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Let other machines ask, at the address of --host.")
+        bool,
+        typer.Option("--allow-remote", help="Allow access from other machines, at the address of --host."),
     ] = False,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", metavar="NAME", help="A name by which clients call this server."),
+        typer.Option("--allow-host", metavar="NAME", help="A host name that clients use for this server."),
     ] = None,
     loss: Loss = None,
     reject: Annotated[
-        float | None, typer.Option("--reject", metavar="COST", help="What it costs not to decide.")
+        float | None,
+        typer.Option("--reject", metavar="COST", help="The cost of rejecting a row instead of deciding."),
     ] = None,
     threads: Annotated[
-        int, typer.Option("--threads", min=1, help="How many requests are answered at once.")
+        int, typer.Option("--threads", min=1, help="Maximum number of simultaneous requests.")
     ] = 4,
     max_body: Annotated[
-        int, typer.Option("--max-body", min=1, help="The longest body, in bytes.")
+        int, typer.Option("--max-body", min=1, help="Maximum size of a request body, in bytes.")
     ] = 4_000_000,
     timeout: Annotated[
-        float, typer.Option("--timeout", min=0.1, help="Seconds to receive a request, and to answer it.")
+        float,
+        typer.Option(
+            "--timeout", min=0.1, help="Time limit in seconds for receiving a request, and for answering it."
+        ),
     ] = 30.0,
 ) -> None:
-    """Answer requests for predictions over HTTP, until Ctrl-C.
+    """Serve predictions over HTTP until Ctrl-C.
 
-    POST /predict, /predict_proba, /explain and /decide take a row as a JSON object, or a list of rows. GET /health
-    tells what is served, and /schema describes all of it (OpenAPI). A newer file of the model is loaded when it
-    appears; if it is broken, the model of before goes on answering, and /health says so.
+    POST /predict, /predict_proba, /explain and /decide accept a row as a JSON object, or a list of rows. GET
+    /health describes the model in use, and /schema the whole interface (OpenAPI). A newer model file is loaded
+    automatically. If it is damaged, the previous model stays in use, and /health says so.
 
-    Every request needs the header "Authorization: Bearer TOKEN". The token is random and printed once, or that of the
-    environment variable BAYESKIT_TOKEN. Needs pip install "bayeskit[web]".
+    Every request needs the header "Authorization: Bearer TOKEN". The token is random and printed once, or taken
+    from the environment variable BAYESKIT_TOKEN. Needs pip install "bayeskit[web]".
     """
     from bayeskit._cli.output import print_json, show
     from bayeskit._cli.saved_models import open_classifier

@@ -37,42 +37,42 @@ def textbook(
         typer.Argument(
             metavar="[PAGE]",
             autocompletion=textbook_pages,
-            help="Such as spam, nb, tan or em; without one, all are listed.",
+            help="Such as spam, nb, tan or em; without a name, all pages are listed.",
         ),
     ] = None,
     own: Annotated[
         str | None,
         typer.Option(
-            "--table", metavar="FILE", help="Make nb, laplace, risk, mle, spode, tan or aode of your table."
+            "--table",
+            metavar="FILE",
+            help="Use your own table for nb, laplace, risk, mle, spode, tan or aode.",
         ),
         FileUse.read,
     ] = None,
     target: Annotated[
-        str | None, typer.Option("--target", metavar="COL", help="The column of the class, with --table.")
+        str | None, typer.Option("--target", metavar="COL", help="The class column of --table.")
     ] = None,
     row: Annotated[
         int | None,
-        typer.Option("--row", help="The row to classify, with --table; the first is 1, and is taken."),
+        typer.Option("--row", help="The row of --table to classify; the default is the first, 1."),
     ] = None,
     drop: Drop = None,
     hide: Annotated[
-        bool, typer.Option("--hide", help="Leave numbered blanks for the numbers of the working.")
+        bool, typer.Option("--hide", help="Replace the numbers of the working by numbered blanks.")
     ] = False,
     answers: Annotated[
         bool,
-        typer.Option("--answers", help="Print the answer sheet: what belongs into the blanks of --hide."),
+        typer.Option("--answers", help="Print the answer sheet for the blanks of --hide."),
     ] = False,
-    latex: Annotated[
-        bool, typer.Option("--latex", help="Print LaTeX, to be pasted into a document.")
-    ] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX to paste into a document.")] = False,
     html: Annotated[bool, typer.Option("--html", help="Print one HTML file, formulas in MathML.")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Recompute all pages, or PAGE; exit with 1 if one differs.")
     ] = False,
 ) -> None:
-    """Work through an exercise of the textbooks, in exact fractions.
+    """Work through a textbook exercise in exact fractions.
 
-    A page has the question, the working, the answer, and what widely copied sources print instead.
+    Each page has the question, the working, the answer, and errors that are common in other sources.
     """
     from bayeskit._messages import did_you_mean
     from bayeskit._report.textbook.pages import OF_TABLES, PAGES

@@ -26,12 +26,16 @@ WORDS = WordList(
 Batch = Annotated[
     str | None,
     typer.Option(
-        "--batch", metavar="ID", help="For a store: the id of this change, which is made only once."
+        "--batch",
+        metavar="ID",
+        help="For a store: the id of this change. A change with the same id is made only once.",
     ),
 ]
 MaybeElsewhere = Annotated[
     str | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write here; without it MODEL itself changes."),
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Write to this file; by default MODEL itself is changed."
+    ),
     FileUse.written,
 ]
 ChangedModel = Annotated[
@@ -51,7 +55,7 @@ def update(
 ) -> None:
     """Add the rows of a table to a saved model or a store.
 
-    New values and new classes enlarge it. What was chosen from rows (cut points, a structure) stays as it is.
+    New values and classes are added to the model. Choices made from rows (cut points, a structure) do not change.
     """
     change("update", model, data, reading, common, output, batch)
 
@@ -176,9 +180,9 @@ def forget(
     output: MaybeElsewhere = None,
     batch: Batch = None,
 ) -> None:
-    """Take the rows of a table away from a saved model or a store.
+    """Remove the rows of a table from a saved model or a store.
 
-    Rows that cannot have been learned, because some count would fall below zero, are refused.
+    Rows that cannot have been learned are rejected: some count would fall below zero.
     """
     change("forget", model, data, reading, common, output, batch)
 
@@ -199,9 +203,9 @@ def merge(
 ) -> None:
     """Merge saved models into one.
 
-    It is the same as one model fitted to the rows of all.
+    The result equals one model fitted to all rows.
 
-    They must have the same parameters and columns, and hold the same cut points and structure.
+    The models must have the same parameters, columns, cut points and structure.
     """
     from bayeskit._cli.output import print_json, show
     from bayeskit._cli.row_writing import replaced
