@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bayeskit import BayesianNetwork
@@ -70,7 +71,7 @@ def opened(browser: Any, network: Any, lang: str = "en", **how: Any) -> Iterator
             ),
         )
         page.goto(address)
-        page.wait_for_selector(".row")
+        page.wait_for_selector(".row", state="attached")
         yield page
         context.close()
         assert faults == []
@@ -137,7 +138,7 @@ def test_the_story_of_the_chest_clinic(browser: Any) -> None:
         page.get_by_role("button", name="Redo").click()
         when_found(page, 2)
         page.reload()  # the cookie opens it again
-        page.wait_for_selector(".row")
+        page.wait_for_selector(".row", state="attached")
         when_found(page, 0)
 
 
@@ -222,7 +223,7 @@ def test_a_telephone_in_chinese(browser: Any, theme: str) -> None:
     with opened(browser, asia(), **how) as page:
         page.set_viewport_size({"width": 390, "height": 844})
         page.reload()
-        page.wait_for_selector(".row")
+        page.wait_for_selector(".row", state="attached")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert page.evaluate("document.documentElement.lang") == "zh-CN"
         row(page, "smoke", "yes").tap()
@@ -246,3 +247,47 @@ def test_what_is_on_the_screen_can_be_saved(browser: Any, tmp_path: Any) -> None
         download.value.save_as(target)
         text = target.read_text("utf-8")
         assert "48.9%" in text and TOKEN not in text and "<script" not in text
+
+
+def forest(n: int) -> BayesianNetwork:
+    """A network in which each node has up to two parents among those before it."""
+    parents: dict[str, list[str]] = {
+        f"node {k}": [f"node {p}" for p in sorted({k // 3, k // 2}) if p < k] for k in range(n)
+    }
+    network = BayesianNetwork(parents, {name: ["no", "yes"] for name in parents})
+    for name, above in parents.items():
+        rows = [[0.7 - 0.2 * k, 0.3 + 0.2 * k] for k in range(2 ** len(above))]
+        network.set_cpt(name, rows[0] if not above else np.reshape(rows, (2,) * len(above) + (2,)))
+    return network
+
+
+def boxes(page: Any, kind: str) -> list[list[float]]:
+    return page.locator(kind).evaluate_all(
+        "all => all.map(each => { const b = each.getBoundingClientRect();"
+        " return [b.left, b.top, b.right, b.bottom] })"
+    )
+
+
+def test_a_large_network_is_pills_that_open(browser: Any) -> None:
+    network = forest(120)
+    with opened(browser, network) as page:
+        places = boxes(page, ".pill .box")
+        assert len(places) == 120 and page.locator(".card:visible").count() == 0
+        for k, (left, top, right, bottom) in enumerate(places):
+            assert left >= 0 and right <= 1280 and top >= 0 and bottom <= 800, k
+            assert all(
+                right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top
+                for other in places[:k]
+            ), k
+        page.keyboard.press("/")
+        page.keyboard.type("node 117")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".card")
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("node 117, no,")
+        page.keyboard.press("Enter")
+        when_found(page, 1)
+        is_shown(page, network.posteriors({"node 117": "no"}), network)
+        page.keyboard.press("0")
+        pill = page.get_by_role("button", name=re.compile("^node 117, no, 100%"))
+        assert "seen" in pill.get_attribute("class")

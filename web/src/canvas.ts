@@ -1,5 +1,6 @@
-// The cards, the arcs, and the window onto them. Everything is SVG of our own, and every name is a text node.
-import { graphlib, layout } from "@dagrejs/dagre";
+// The cards, the arcs, and the window onto them. Everything is SVG of our own, and every name is a text node. Networks
+// that are too large for the window are shown as pills, which turn into cards as one zooms in.
+import { arranged, type Arrangement, type Layouts } from "./layout";
 import { percent, short, type Belief, type Finding, type Network, type Session } from "./model";
 import type { Speaker } from "./words";
 
@@ -14,10 +15,16 @@ const LABEL = { x: NARROW ? 8 : 12, width: NARROW ? 50 : 72 };
 const BAR = { x: NARROW ? 62 : 90, width: NARROW ? 36 : 60, height: 12 };
 const PERCENT = NARROW ? 144 : 196;
 const CHANGE = WIDTH - (NARROW ? 4 : 8);
+const PILL = { width: NARROW ? 124 : 148, height: 36, bar: { y: 23, height: 6, inset: 8 } };
 const MOST_ZOOM = 3;
 const LEAST_ZOOM = 0.05;
 // On a small window the whole network may be too small to read: it starts at this size, and can be moved.
 const LEAST_AT_START = 0.55;
+// Below this size cards cannot be read and become pills, which become cards again a little above it. A pill and a card
+// are equally wide on the screen at that moment.
+const PILLS_BELOW = 0.5;
+const CARDS_ABOVE = 0.58;
+const PILL_RATIO = PILL.width / WIDTH;
 const DRAG = 5;
 const LONG_TOUCH = 500;
 
@@ -39,9 +46,8 @@ interface Card {
   group: SVGGElement;
   rows: Row[];
   tools: SVGGElement[];
-  x: number;
-  y: number;
   height: number;
+  pill: { group: SVGGElement; title: SVGTextElement; shares: SVGRectElement[] } | null;
 }
 
 function made<K extends keyof SVGElementTagNameMap>(
@@ -78,7 +84,8 @@ function fitted(element: SVGTextElement, text: string, width: number, weight = "
 export class Canvas {
   readonly cards: Card[] = [];
   private world: SVGGElement;
-  private size = { width: 0, height: 0 };
+  private layouts: Layouts;
+  private isFar = false;
   private view = { x: 0, y: 0, scale: 1 };
   private arcs: { line: SVGPathElement; ends: [number, number] }[] = [];
   private pointers = new Map<number, { x: number; y: number }>();
@@ -96,47 +103,46 @@ export class Canvas {
     }, made("defs", {}, svg));
     made("path", { d: "M0 0 8 4 0 8z", class: "arrow" }, arrow);
     this.world = made("g", {}, svg);
-    this.arrange();
+    const { nodes, arcs, directed } = network;
+    const heights = nodes.map((node) => TITLE + ROW * (node.states?.length ?? 1) + FOOT);
+    const { clientWidth, clientHeight } = svg;
+    // Pairs without a direction may form cycles; layers need an order.
+    const downwards = arcs.map(([a, b]): [number, number] => (directed || a < b ? [a, b] : [b, a]));
+    this.layouts = arranged(
+      heights, downwards, { width: clientWidth, height: clientHeight },
+      { card: WIDTH, beside: NARROW ? 12 : 24, between: NARROW ? 32 : 48, margin: 16 },
+      { card: PILL.width, height: PILL.height, beside: 12, between: 24, margin: 16 },
+    );
+    const lines = made("g", { "aria-hidden": "true" }, this.world);
+    for (const ends of arcs) {
+      const line = made("path", { class: "arc" }, lines);
+      if (directed) line.setAttribute("marker-end", "url(#arrow)");
+      this.arcs.push({ line, ends });
+    }
+    nodes.forEach((_, node) => this.cards.push(this.card(node, heights[node])));
+    this.spread();
     this.listen();
     this.begin();
   }
 
-  /** Lay the cards out in layers, downwards or to the right: whichever shows them larger in this window. */
-  private arrange(): void {
-    const { nodes, arcs, directed } = this.network;
-    const heights = nodes.map((node) => TITLE + ROW * (node.states?.length ?? 1) + FOOT);
-    const laid = ["TB", "LR"].map((rankdir) => {
-      const graph = new graphlib.Graph();
-      graph.setGraph({ rankdir, nodesep: NARROW ? 12 : 24, ranksep: NARROW ? 32 : 48, marginx: 16, marginy: 16 });
-      graph.setDefaultEdgeLabel(() => ({}));
-      nodes.forEach((_, node) => graph.setNode(String(node), { width: WIDTH, height: heights[node] }));
-      for (const [from, to] of arcs) graph.setEdge(String(from), String(to));
-      layout(graph);
-      return graph;
-    });
-    const { clientWidth, clientHeight } = this.svg;
-    const zoom = laid.map((graph) => {
-      const { width, height } = graph.graph() as { width: number; height: number };
-      return Math.min(1, clientWidth / width, clientHeight / height);
-    });
-    const graph = laid[zoom[1] > zoom[0] * 1.2 ? 1 : 0];
-    this.size = graph.graph() as { width: number; height: number };
-    const lines = made("g", { "aria-hidden": "true" }, this.world);
-    for (const [from, to] of arcs) {
-      const { points } = graph.edge(String(from), String(to)) as { points: { x: number; y: number }[] };
-      const line = made("path", { class: "arc", d: curve(points) }, lines);
-      if (directed) line.setAttribute("marker-end", "url(#arrow)");
-      this.arcs.push({ line, ends: [from, to] });
-    }
-    nodes.forEach((_, node) => {
-      const { x, y } = graph.node(String(node)) as { x: number; y: number };
-      this.cards.push(this.card(node, x - WIDTH / 2, y - heights[node] / 2, heights[node]));
-    });
+  private get layout(): Arrangement {
+    return this.isFar ? this.layouts.far! : this.layouts.near;
   }
 
-  private card(node: number, x: number, y: number, height: number): Card {
+  /** Put cards or pills, and the arcs between them, where they belong. */
+  private spread(): void {
+    const { places, lines } = this.layout;
+    this.svg.classList.toggle("far", this.isFar);
+    this.cards.forEach(({ group, pill }, node) => {
+      const { x, y } = places[node];
+      ((this.isFar && pill?.group) || group).setAttribute("transform", `translate(${x} ${y})`);
+    });
+    this.arcs.forEach(({ line }, arc) => line.setAttribute("d", lines[arc]));
+  }
+
+  private card(node: number, height: number): Card {
     const { name, states } = this.network.nodes[node];
-    const group = made("g", { class: "card", role: "group", transform: `translate(${x} ${y})` }, this.world);
+    const group = made("g", { class: "card", role: "group" }, this.world);
     group.setAttribute("aria-label", name);
     made("rect", { class: "box", width: WIDTH, height, rx: 6 }, group);
     const title = made("text", { class: "title", x: LABEL.x, y: 21 }, group);
@@ -148,7 +154,34 @@ export class Canvas {
       this.tool(group, WIDTH - 56, "≈", () => this.gestures.weigh(node)),
       ...(states ? [this.tool(group, WIDTH - 30, "?", () => this.gestures.why(node))] : []),
     ];
-    return { group, rows, tools, x, y, height };
+    const near = (is: boolean) => () => this.lit(node, is);
+    const pill = this.layouts.far ? this.pill(node) : null;
+    for (const part of pill ? [group, pill.group] : [group]) {
+      for (const [kind, is] of [["pointerenter", true], ["pointerleave", false], ["focusin", true], ["focusout", false]] as const) {
+        part.addEventListener(kind, near(is));
+      }
+    }
+    return { group, rows, tools, height, pill };
+  }
+
+  /** A card that is too small to be read: its name, and a bar that is divided among its states. */
+  private pill(node: number): NonNullable<Card["pill"]> {
+    const group = made("g", { class: "pill", role: "button", tabindex: 0 }, this.world);
+    group.dataset.node = String(node);
+    made("rect", { class: "box", width: PILL.width, height: PILL.height, rx: 8 }, group);
+    const title = made("text", { class: "label", x: 8, y: 16 }, group);
+    made("title", {}, group).textContent = this.network.nodes[node].name;
+    const { y, height } = PILL.bar;
+    const shares = (this.network.nodes[node].states ?? []).map((_, state) =>
+      made("rect", { class: `share share-${state % 4}`, y, height }, group),
+    );
+    group.addEventListener("click", () => this.open(node));
+    return { group, title, shares };
+  }
+
+  /** Mark the arcs of a card under the pointer or with the focus. */
+  private lit(node: number, is: boolean): void {
+    for (const { line, ends } of this.arcs) if (ends.includes(node)) line.classList.toggle("lit", is);
   }
 
   private tool(parent: SVGGElement, x: number, sign: string, done: () => void): SVGGElement {
@@ -200,13 +233,36 @@ export class Canvas {
     this.cards.forEach((card, node) => {
       const finding = findings.get(node);
       card.group.classList.toggle("seen", finding !== undefined);
-      card.group.classList.remove("clash");
+      for (const part of this.parts(node)) part.classList.remove("clash");
       this.nameTools(card, node);
       const belief = beliefs[node];
+      this.showPill(card, node, belief, finding);
       if (Array.isArray(belief)) this.showStates(card, node, belief, before?.[node] as number[] | undefined, finding);
       else this.showNumber(card, node, belief, before?.[node]);
     });
     for (const { line, ends } of this.arcs) line.classList.toggle("near", ends.some((node) => findings.has(node)));
+  }
+
+  private showPill({ pill }: Card, node: number, belief: Belief, finding: Finding | undefined): void {
+    if (pill === null) return;
+    const { name, states } = this.network.nodes[node];
+    const told = finding ? this.speaker.told(node, finding) : name;
+    fitted(pill.title, told, PILL.width - 16, finding ? "600" : "");
+    pill.group.querySelector("title")!.textContent = told;
+    pill.group.classList.toggle("seen", finding !== undefined);
+    let label = told;
+    if (Array.isArray(belief)) {
+      const room = PILL.width - 2 * PILL.bar.inset;
+      let at = PILL.bar.inset;
+      pill.shares.forEach((share, state) => {
+        share.setAttribute("x", String(at));
+        share.setAttribute("width", String(room * belief[state]));
+        at += room * belief[state];
+      });
+      const most = belief.indexOf(Math.max(...belief));
+      label = this.speaker.say("row", { node: name, state: states![most], percent: percent(belief, most) });
+    }
+    pill.group.setAttribute("aria-label", this.speaker.say("pill", { what: label }));
   }
 
   private nameTools(card: Card, node: number): void {
@@ -262,53 +318,101 @@ export class Canvas {
 
   /** Mark the nodes whose findings cannot all be true. */
   clash(nodes: number[]): void {
-    for (const node of nodes) this.cards[node].group.classList.add("clash");
+    for (const node of nodes) for (const part of this.parts(node)) part.classList.add("clash");
   }
 
   marked(nodes: ReadonlySet<number>): void {
-    this.cards.forEach((card, node) => card.group.classList.toggle("found", nodes.has(node)));
+    this.cards.forEach((_, node) => {
+      for (const part of this.parts(node)) part.classList.toggle("found", nodes.has(node));
+    });
   }
 
+  private parts(node: number): SVGGElement[] {
+    const { group, pill } = this.cards[node];
+    return pill ? [group, pill.group] : [group];
+  }
+
+  /** Give a row the focus; a pill, where cards are too small. */
   focus(node: number, state: number): void {
-    const card = this.cards[node];
-    const place = Math.min(state, card.rows.length - 1);
-    card.rows.forEach((row, each) => row.group.setAttribute("tabindex", each === place ? "0" : "-1"));
-    card.rows[place].group.focus({ preventScroll: true });
+    const { rows, pill } = this.cards[node];
+    const place = Math.min(state, rows.length - 1);
+    rows.forEach((row, each) => row.group.setAttribute("tabindex", each === place ? "0" : "-1"));
+    (this.isFar && pill ? pill : rows[place]).group.focus({ preventScroll: true });
     this.reveal(node);
+  }
+
+  /** Move a card into the middle of the window; zoom in until a pill is a card. */
+  approach(node: number): void {
+    if (this.isFar) this.change(false, node, CARDS_ABOVE * 1.4);
+    this.reveal(node, true);
+  }
+
+  open(node: number): void {
+    this.approach(node);
+    this.focus(node, 0);
+  }
+
+  private extent(node: number): { x: number; y: number; width: number; height: number } {
+    const { x, y } = this.layout.places[node];
+    return this.isFar ? { x, y, width: PILL.width, height: PILL.height } : { x, y, width: WIDTH, height: this.cards[node].height };
   }
 
   /** Move the window so that a card lies in it. */
   reveal(node: number, centre = false): void {
-    const { x, y, height } = this.cards[node];
+    const { x, y, width, height } = this.extent(node);
     const { scale } = this.view;
     const { clientWidth, clientHeight } = this.svg;
     const left = x * scale + this.view.x;
     const top = y * scale + this.view.y;
-    const inside = left >= 0 && top >= 0 && left + WIDTH * scale <= clientWidth && top + height * scale <= clientHeight;
+    const inside = left >= 0 && top >= 0 && left + width * scale <= clientWidth && top + height * scale <= clientHeight;
     if (inside && !centre) return;
-    this.view.x = clientWidth / 2 - (x + WIDTH / 2) * scale;
+    this.view.x = clientWidth / 2 - (x + width / 2) * scale;
     this.view.y = clientHeight / 2 - (y + height / 2) * scale;
+    this.place();
+  }
+
+  /** Change between cards and pills; one of them stays where it is in the window. */
+  private change(far: boolean, kept: number, scale: number): void {
+    const before = this.extent(kept);
+    const x = (before.x + before.width / 2) * this.view.scale + this.view.x;
+    const y = (before.y + before.height / 2) * this.view.scale + this.view.y;
+    this.isFar = far;
+    this.spread();
+    const after = this.extent(kept);
+    this.view = { scale, x: x - (after.x + after.width / 2) * scale, y: y - (after.y + after.height / 2) * scale };
     this.place();
   }
 
   fit(): void {
     const { clientWidth, clientHeight } = this.svg;
-    const scale = Math.min(1.25, clientWidth / this.size.width, clientHeight / this.size.height);
-    this.view = {
-      scale,
-      x: (clientWidth - this.size.width * scale) / 2,
-      y: (clientHeight - this.size.height * scale) / 2,
-    };
+    if (this.layouts.far && !this.isFar) {
+      this.isFar = true;
+      this.spread();
+    }
+    const { width, height } = this.layout;
+    const scale = Math.min(1.25, clientWidth / width, clientHeight / height);
+    this.view = { scale, x: (clientWidth - width * scale) / 2, y: (clientHeight - height * scale) / 2 };
     this.place();
   }
 
   private begin(): void {
     this.fit();
-    if (this.view.scale >= LEAST_AT_START) return;
-    const { clientWidth } = this.svg;
+    if (this.isFar || this.view.scale >= LEAST_AT_START) return;
+    // The upper middle, where there is a card: the roots of some networks lie far apart.
     const scale = LEAST_AT_START;
-    this.view = { scale, x: (clientWidth - this.size.width * scale) / 2, y: 0 };
+    this.view = { scale, x: (this.svg.clientWidth - this.layout.width * scale) / 2, y: 0 };
     this.place();
+    this.reveal(this.nearest({ x: this.svg.clientWidth / 2, y: 0 }));
+  }
+
+  /** The card that is nearest to a point of the window. */
+  private nearest(at: { x: number; y: number }): number {
+    const { x, y, scale } = this.view;
+    const away = this.cards.map((_, node) => {
+      const place = this.extent(node);
+      return Math.hypot((place.x + place.width / 2) * scale + x - at.x, (place.y + place.height / 2) * scale + y - at.y);
+    });
+    return away.indexOf(Math.min(...away));
   }
 
   zoom(factor: number, at?: { x: number; y: number }): void {
@@ -317,7 +421,9 @@ export class Canvas {
     const scale = Math.min(MOST_ZOOM, Math.max(LEAST_ZOOM, this.view.scale * factor));
     const ratio = scale / this.view.scale;
     this.view = { scale, x: x - (x - this.view.x) * ratio, y: y - (y - this.view.y) * ratio };
-    this.place();
+    if (this.layouts.far && !this.isFar && scale < PILLS_BELOW) this.change(true, this.nearest({ x, y }), scale / PILL_RATIO);
+    else if (this.isFar && scale * PILL_RATIO > CARDS_ABOVE) this.change(false, this.nearest({ x, y }), scale * PILL_RATIO);
+    else this.place();
   }
 
   private place(): void {
@@ -388,13 +494,15 @@ export class Canvas {
 
   /** The nearest card in a direction. */
   beside(node: number, key: string): number | null {
-    const from = this.cards[node];
-    const middle = (card: Card) => ({ x: card.x + WIDTH / 2, y: card.y + card.height / 2 });
-    const start = middle(from);
+    const middle = (each: number) => {
+      const { x, y, width, height } = this.extent(each);
+      return { x: x + width / 2, y: y + height / 2 };
+    };
+    const start = middle(node);
     let best: number | null = null;
     let least = Infinity;
-    this.cards.forEach((card, other) => {
-      const end = middle(card);
+    this.cards.forEach((_, other) => {
+      const end = middle(other);
       const [dx, dy] = [end.x - start.x, end.y - start.y];
       const along = key === "ArrowLeft" ? -dx : key === "ArrowRight" ? dx : key === "ArrowUp" ? -dy : dy;
       const aside = key === "ArrowLeft" || key === "ArrowRight" ? Math.abs(dy) : Math.abs(dx);
@@ -415,6 +523,7 @@ export class Canvas {
     copy.setAttribute("height", String(clientHeight));
     copy.removeAttribute("id");
     for (const part of copy.querySelectorAll("[tabindex]")) part.removeAttribute("tabindex");
+    for (const part of copy.querySelectorAll(this.isFar ? ".card" : ".pill")) part.remove();
     const style = document.createElementNS(NS, "style");
     const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules].map((rule) => rule.cssText));
     style.textContent = rules.filter((rule) => !rule.includes("#canvas")).join("\n");
@@ -426,16 +535,3 @@ export class Canvas {
     return new XMLSerializer().serializeToString(copy);
   }
 }
-
-/** A smooth line through the points of the layout. */
-function curve(points: { x: number; y: number }[]): string {
-  const [first, ...rest] = points;
-  const last = rest[rest.length - 1];
-  let d = `M${first.x} ${first.y}`;
-  for (let i = 0; i < rest.length - 1; i++) {
-    const end = i === rest.length - 2 ? last : { x: (rest[i].x + rest[i + 1].x) / 2, y: (rest[i].y + rest[i + 1].y) / 2 };
-    d += `Q${rest[i].x} ${rest[i].y} ${end.x} ${end.y}`;
-  }
-  return rest.length === 1 ? `${d}L${last.x} ${last.y}` : d;
-}
-

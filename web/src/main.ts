@@ -173,7 +173,7 @@ async function begin(): Promise<void> {
   field.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && matches.length) {
       at = (at + 1) % matches.length;
-      canvas.reveal(matches[at], true);
+      canvas.approach(matches[at]);
     } else if (event.key === "ArrowDown" && matches.length) {
       event.preventDefault();
       canvas.focus(matches[Math.max(at, 0)], 0);
@@ -238,7 +238,7 @@ async function begin(): Promise<void> {
   /** Keys on a row; whether this was one. */
   function onRow(target: Element, event: KeyboardEvent): boolean {
     const row = target.closest<SVGGElement>(".row");
-    if (row === null) return false;
+    if (row === null) return onPill(target, event.key);
     const [node, state] = [Number(row.dataset.node), Number(row.dataset.state)];
     const last = canvas.cards[node].rows.length - 1;
     const key = event.key;
@@ -252,6 +252,21 @@ async function begin(): Promise<void> {
     else if (key.startsWith("Arrow")) {
       const next = canvas.beside(node, key);
       if (next !== null) canvas.focus(next, key === "ArrowUp" ? Infinity : key === "ArrowDown" ? 0 : state);
+    } else return false;
+    return true;
+  }
+
+  /** Keys on a pill. */
+  function onPill(target: Element, key: string): boolean {
+    const pill = target.closest<SVGGElement>(".pill");
+    if (pill === null) return false;
+    const node = Number(pill.dataset.node);
+    if (key === "Enter" || key === " ") canvas.open(node);
+    else if (key === "Delete" || key === "Backspace") {
+      if (session.findings.has(node)) void set(node, null);
+    } else if (key.startsWith("Arrow")) {
+      const next = canvas.beside(node, key);
+      if (next !== null) canvas.focus(next, 0);
     } else return false;
     return true;
   }

@@ -28,6 +28,12 @@ KINDS = ("state", "not", "likelihood", "value")
 class ExploredNetwork:
     """A network whose nodes and states are numbered, as the page of the explorer has them.
 
+    Parameters
+    ----------
+    network : a network
+    name : str
+        The name to show if the network has none.
+
     Examples
     --------
     >>> from bayeskit._networks.examples import wet_grass
@@ -37,7 +43,8 @@ class ExploredNetwork:
     [0.6618, 0.3382]
     """
 
-    def __init__(self, network: Queries) -> None:
+    def __init__(self, network: Queries, name: str = "") -> None:
+        self._name = visible(network.name or name)  # type: ignore[attr-defined]
         self._network = network.copy()  # type: ignore[attr-defined]
         self._variables: tuple[Variable, ...] = self._network._adapter.variables
         self._places: dict[Name, int] = {v.name: place for place, v in enumerate(self._variables)}
@@ -50,7 +57,7 @@ class ExploredNetwork:
         directed = not isinstance(value, FactorGraph)
         pairs = self._network.arcs if directed else _neighbours(value)
         return {
-            "name": visible(self._network.name),
+            "name": self._name,
             "directed": directed,
             "nodes": [_described(variable) for variable in self._variables],
             "arcs": [[self._places[a], self._places[b]] for a, b in pairs],

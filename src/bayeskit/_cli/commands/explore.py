@@ -83,9 +83,8 @@ def explore(
         show(address)
         show(common.say(WORDS["stop"]))
 
-    open_explorer(
-        ExploredNetwork(network), lang=common.lang.value, port=port, open_browser=not no_browser, tell=tell
-    )
+    explored = ExploredNetwork(network, os.path.basename(source).partition(".")[0])
+    open_explorer(explored, lang=common.lang.value, port=port, open_browser=not no_browser, tell=tell)
     if not common.as_json:
         show(common.say(WORDS["stopped"]))
 
