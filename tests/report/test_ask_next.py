@@ -160,3 +160,19 @@ def test_a_network_by_hand() -> None:
         grass.ask_next("rain", {"wet": "yes"}, candidates=["wet"])
     with refuses(SettingError, "rain", "evidence"):
         grass.ask_next("rain", {"rain": "yes"})
+
+
+@pytest.mark.parametrize(
+    "soft", [{"wet": [1, 4]}, {"wet": [1, 4], "rain": [3, 1]}, {"sprinkler": [0.2, 0.9]}]
+)
+def test_soft_evidence_is_weighed(soft: dict[str, Any]) -> None:
+    network = wet_grass()
+    found = {q.name: q.value for q in network.ask_next("rain", {"joe": "yes"}, soft=soft)}
+    assert set(found) == {"sprinkler", "wet"}
+    for name, value in found.items():
+        joint = np.asarray(network.query(["rain", name], {"joe": "yes"}, soft=soft).values)
+        apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+        some = joint > 0
+        assert value == pytest.approx(
+            float((joint[some] * np.log2(joint[some] / apart[some])).sum()), abs=1e-12
+        )

@@ -159,15 +159,49 @@ def test_the_page_of_arithmetic() -> None:
     assert status == 422
 
 
+def test_what_to_observe_next() -> None:
+    network = asia()
+    names = list(network.nodes)
+    findings = [
+        {"node": names.index("xray"), "state": 0},
+        {"node": names.index("dysp"), "likelihood": [3, 1]},
+    ]
+    costs = [[names.index("either"), 0.5], [names.index("smoke"), 0.01]]
+    body = {"target": names.index("lung"), "costs": costs, "findings": findings}
+    status, told, _ = ask(explorer(network), "/next", body)
+    wanted = network.ask_next(
+        "lung", {"xray": "yes"}, costs={"either": 0.5, "smoke": 0.01}, soft={"dysp": [3, 1]}
+    )
+    assert status == 200 and told["posterior"] == pytest.approx(wanted.posterior)
+    assert [names[row["node"]] for row in told["rows"]] == [row.name for row in wanted]
+    for row, right in zip(told["rows"], wanted, strict=True):
+        assert (row["value"], row["cost"]) == pytest.approx((right.value, right.cost))
+        for (p, posterior), answer in zip(row["answers"], right.answers, strict=True):
+            assert [p, *posterior] == pytest.approx([answer.probability, *answer.posterior])
+
+
+def test_the_most_probable_states_together() -> None:
+    network = asia()
+    names = list(network.nodes)
+    findings = [{"node": names.index("dysp"), "state": 0}, {"node": names.index("xray"), "not": [1]}]
+    status, told, _ = ask(explorer(network), "/explanation", {"findings": findings})
+    joint = network.query(names, {"dysp": "yes", "xray": "yes"}).values
+    best = np.unravel_index(joint.argmax(), joint.shape)
+    assert status == 200 and told["states"] == list(best)
+    assert told["probability"] == pytest.approx(float(joint.max()), abs=1e-12)
+    _, told, _ = ask(explorer(mixed()), "/explanation", {"findings": [{"node": 1, "value": 180}]})
+    assert told == {"states": [1, 180.0, 80.0], "probability": None}
+
+
 # -- what cannot be ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["/posteriors", "/why"])
+@pytest.mark.parametrize("path", ["/posteriors", "/why", "/next", "/explanation"])
 def test_impossible_evidence_names_its_least_conflict(path: str) -> None:
     names = list(asia().nodes)
     lung, either, smoke, dysp = (names.index(name) for name in ("lung", "either", "smoke", "dysp"))
     findings = [{"node": smoke, "state": 1}, {"node": lung, "state": 0}, {"node": either, "not": [0]}]
-    more = {"node": dysp} if path == "/why" else {}
+    more = {"/why": {"node": dysp}, "/next": {"target": dysp, "costs": []}}.get(path, {})
     status, told, _ = ask(explorer(asia()), path, {"findings": findings, **more})
     assert status == 422 and told["error"] == "ImpossibleEvidence"
     assert sorted(told["conflict"]) == sorted([lung, either])
@@ -224,6 +258,16 @@ def test_the_address_opens_the_page_and_the_cookie_the_rest() -> None:
         (422, "/posteriors", {"body": {"findings": {}}}),
         (422, "/posteriors", {"body": b'{"findings": [], "findings": []}'}),
         (422, "/why", {"body": {"findings": [], "node": "lung"}}),
+        (422, "/next", {"body": {"findings": [], "target": 3}}),
+        (422, "/next", {"body": {"findings": [], "target": "lung", "costs": []}}),
+        (422, "/next", {"body": {"findings": [{"node": 3, "state": 0}], "target": 3, "costs": []}}),
+        (422, "/next", {"body": {"findings": [], "target": 3, "costs": {}}}),
+        (422, "/next", {"body": {"findings": [], "target": 3, "costs": [[0]]}}),
+        (422, "/next", {"body": {"findings": [], "target": 3, "costs": [["0", 1]]}}),
+        (422, "/next", {"body": {"findings": [], "target": 3, "costs": [[0, "1"]]}}),
+        (422, "/next", {"body": {"findings": [], "target": 3, "costs": [[0, 10**400]]}}),
+        (422, "/next", {"body": b'{"findings": [], "target": 3, "costs": [[0, NaN]]}'}),
+        (422, "/explanation", {"body": {"findings": [], "node": 0}}),
     ],
 )  # fmt: skip
 def test_other_requests_are_refused(status: int, path: str, how: dict[str, Any]) -> None:
@@ -280,9 +324,10 @@ APP = explorer(asia())
 
 
 @settings(deadline=None, max_examples=150)
-@given(st.sampled_from(["/posteriors", "/why"]), json_values, st.booleans())
+@given(st.sampled_from(["/posteriors", "/why", "/next", "/explanation"]), json_values, st.booleans())
 def test_no_body_is_a_fault_of_ours(path: str, body: Any, wrapped: bool) -> None:
-    content = {"findings": body, **({"node": 0} if path == "/why" else {})} if wrapped else body
+    more = {"/why": {"node": 0}, "/next": {"target": 0, "costs": body}}.get(path, {})
+    content = {"findings": [] if path == "/next" else body, **more} if wrapped else body
     assert ask(APP, path, content, method="POST")[0] in (200, 422)
 
 
@@ -299,8 +344,8 @@ def test_names_are_text_and_never_markup() -> None:
     assert told["nodes"][0]["name"] == bad and "\x1b" not in told["nodes"][0]["states"][1]
     assert bad not in ask(app, "/", query=f"token={TOKEN}")[1]
     # Nothing in the page turns a text into markup.
-    for name in ("canvas.ts", "dialogs.ts", "main.ts", "model.ts", "words.ts"):
-        text = (WEB / "src" / name).read_text("utf-8")
+    for path in (WEB / "src").glob("*.ts"):
+        text = path.read_text("utf-8")
         assert not re.search("innerHTML|outerHTML|insertAdjacentHTML|document.write|eval\\(", text)
 
 
@@ -319,7 +364,9 @@ def test_both_languages_come_with_the_network() -> None:
 def test_the_page_uses_all_words_and_only_these() -> None:
     sources = "".join(path.read_text("utf-8") for path in sorted((WEB / "src").iterdir()))
     used = set(re.findall(r'data-(?:word|label)="(\w+)"', sources))
-    used |= {word for call in re.findall(r"say\(([^{;]*)", sources) for word in re.findall(r'"(\w+)"', call)}
+    used |= {word for call in re.findall(r"say\(([^{;)]*)", sources) for word in re.findall(r'"(\w+)"', call)}
+    for listed in re.findall(r'(?:KINDS|heads) = \[("\w+"(?:, "\w+")*)\]', sources):
+        used |= set(re.findall(r"\w+", listed))
     keys = re.search(r"const keys = \[(.*?)\]", sources)
     assert keys is not None
     used |= {f"key_{name}" for name in re.findall(r'"(\w+)"', keys[1])}

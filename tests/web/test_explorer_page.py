@@ -291,3 +291,74 @@ def test_a_large_network_is_pills_that_open(browser: Any) -> None:
         page.keyboard.press("0")
         pill = page.get_by_role("button", name=re.compile("^node 117, no, 100%"))
         assert "seen" in pill.get_attribute("class")
+
+
+def cells(page: Any) -> list[list[str]]:
+    return page.locator("#panel tbody tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.innerText))"
+    )
+
+
+def test_what_to_ask_next_with_costs(browser: Any) -> None:
+    from playwright.sync_api import expect
+
+    network = asia()
+    with opened(browser, network) as page:
+        row(page, "xray", "yes").click()
+        when_found(page, 1)
+        page.get_by_role("button", name="Ask next").click()
+        page.get_by_label("To learn about").select_option("lung")
+        first = page.locator("#panel tbody tr").first
+        expect(first).to_contain_text("either")
+        wanted = network.ask_next("lung", {"xray": "yes"})
+        for shown, right in zip(cells(page), wanted, strict=True):
+            assert shown[0].startswith(str(right.name)) and shown[1] == f"{right.value:.3f}"
+        assert "yes (57.6%) → lung = yes: 84.8%" in first.inner_text()
+        field = page.get_by_label("Cost of observing either, in bits")
+        field.fill("0.6")
+        field.press("Enter")
+        expect(first).to_contain_text("smoke")
+        # A new finding asks again, with the same costs.
+        row(page, "smoke", "yes").click()
+        when_found(page, 2)
+        expect(page.locator("#panel tbody")).not_to_contain_text("smoke")
+        dear = network.ask_next("lung", {"xray": "yes", "smoke": "yes"}, costs={"either": 0.6})
+        assert [shown[3] for shown in cells(page)] == [f"{right.net:.3f}" for right in dear]
+        page.locator("#panel").get_by_role("button", name="tub").click()
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("tub, yes")
+
+
+def test_scenarios_side_by_side(browser: Any) -> None:
+    network = asia()
+    with opened(browser, network) as page:
+        row(page, "xray", "yes").click()
+        when_found(page, 1)
+        page.get_by_role("button", name="Scenarios").click()
+        keep = page.get_by_role("button", name="Keep these findings as a scenario")
+        keep.click()
+        row(page, "asia", "yes").click()
+        when_found(page, 2)
+        keep.click()
+        page.get_by_role("button", name="Remove all findings").click()
+        when_found(page, 0)
+        shown = cells(page)
+        at = next(place for place, line in enumerate(shown) if line[0] == "lung")
+        assert [text.strip() for text in shown[at + 1]] == ["yes", "48.9%", "37.1%", "5.5%"]
+        page.get_by_role("button", name="Return to Scenario 2").click()
+        when_found(page, 2)
+        assert "37.1%" in name_of(page, "lung", "yes")
+        page.get_by_role("button", name="Remove: Scenario 1").click()
+        assert page.locator("#panel thead th").count() == 2
+        page.keyboard.press("Control+z")
+        page.keyboard.press("Escape")
+
+
+def test_the_most_probable_explanation_is_a_list_of_states(browser: Any) -> None:
+    network = asia()
+    with opened(browser, network) as page:
+        row(page, "dysp", "yes").click()
+        when_found(page, 1)
+        page.get_by_role("button", name="Most probable explanation").click()
+        page.wait_for_selector("#panel table")
+        found = network.mpe({"dysp": "yes"})
+        assert {line[0]: line[1] for line in cells(page)} == dict(found)

@@ -90,6 +90,7 @@ export class Canvas {
   private arcs: { line: SVGPathElement; ends: [number, number] }[] = [];
   private pointers = new Map<number, { x: number; y: number }>();
   private dragged = false;
+  private shown = { width: 0, height: 0 };
 
   constructor(
     private svg: SVGSVGElement,
@@ -123,6 +124,7 @@ export class Canvas {
     this.spread();
     this.listen();
     this.begin();
+    window.addEventListener("resize", () => this.resized());
   }
 
   private get layout(): Arrangement {
@@ -395,7 +397,17 @@ export class Canvas {
     this.place();
   }
 
+  /** The window has become larger or smaller: what was in its middle stays there. */
+  resized(): void {
+    const { clientWidth, clientHeight } = this.svg;
+    this.view.x += (clientWidth - this.shown.width) / 2;
+    this.view.y += (clientHeight - this.shown.height) / 2;
+    this.shown = { width: clientWidth, height: clientHeight };
+    this.place();
+  }
+
   private begin(): void {
+    this.shown = { width: this.svg.clientWidth, height: this.svg.clientHeight };
     this.fit();
     if (this.isFar || this.view.scale >= LEAST_AT_START) return;
     // The upper middle, where there is a card: the roots of some networks lie far apart.

@@ -1,7 +1,8 @@
 // What the user does, and what the page does then.
 import { Canvas } from "./canvas";
 import { askLikelihoods, askNumber, showLines, showPage } from "./dialogs";
-import { loaded, percent, Refusal, Session, type Finding } from "./model";
+import { loaded, percent, Refusal, server, Session, type Finding, type Findings } from "./model";
+import { Panels } from "./panels";
 import { Speaker } from "./words";
 
 const part = <T extends Element = HTMLElement>(id: string) => document.getElementById(id) as unknown as T;
@@ -32,12 +33,20 @@ async function begin(): Promise<void> {
   const network = await loaded();
   const chosen = kept.get("lang");
   if (chosen && network.words[chosen]) network.lang = chosen;
-  const session = new Session(network);
+  const session = new Session(network, server);
   const speaker = new Speaker(network);
   const canvas = new Canvas(part<SVGSVGElement>("canvas"), network, speaker, { observe, exclude, weigh, why });
 
+  const panels = new Panels(network, session, speaker, {
+    goTo: (node) => canvas.open(node),
+    restore: (findings) => doing(session.change((held) => replace(held, findings))),
+    told: refused,
+    resized: () => canvas.resized(),
+  });
+
   function show(): void {
     canvas.show(session);
+    void panels.show();
     button("undo").disabled = !session.canUndo;
     button("redo").disabled = !session.canRedo;
     const { findings } = session;
@@ -99,6 +108,11 @@ async function begin(): Promise<void> {
     }
   }
 
+  function replace(held: Map<number, Finding>, findings: Findings): void {
+    held.clear();
+    for (const [node, finding] of findings) held.set(node, finding);
+  }
+
   function set(node: number, finding: Finding | null): Promise<void> {
     return doing(
       session.change((findings) => {
@@ -144,7 +158,7 @@ async function begin(): Promise<void> {
   async function why(node: number): Promise<void> {
     const title = speaker.say("why_of", { node: network.nodes[node].name });
     try {
-      await showPage(title, await session.why(node));
+      await showPage(title, await session.source.why!(node, session.findings, session.lang));
     } catch (error) {
       refused(error);
     }
@@ -220,7 +234,8 @@ async function begin(): Promise<void> {
 
   document.addEventListener("keydown", (event) => {
     const target = event.target as Element;
-    if (target.closest("input, dialog")) return;
+    if (event.key === "Escape" && target.closest("#panel")) panels.close();
+    if (target.closest("input, select, dialog, #panel")) return;
     const control = event.ctrlKey || event.metaKey;
     const key = event.key.toLowerCase();
     if (control && key === "z") void (event.shiftKey ? redo() : undo());

@@ -42,6 +42,34 @@ export class Refusal extends Error {
 /** The server cannot be reached. */
 export class Silence extends Error {}
 
+/** What a node that could be observed next is worth. */
+export interface Question {
+  node: number;
+  value: number;
+  cost: number;
+  /** For each state its probability, and the posterior of the target given it. */
+  answers: [number, number[]][];
+}
+
+export interface Questions {
+  posterior: number[];
+  rows: Question[];
+}
+
+/** The jointly most probable states; numbers of continuous nodes. */
+export interface Explanation {
+  states: number[];
+  probability: number | null;
+}
+
+/** Who computes: the server, or the engine in a published page. What it cannot do is null. */
+export interface Source {
+  posteriors(findings: Findings, lang: string): Promise<Belief[]>;
+  next(target: number, costs: [number, number][], findings: Findings, lang: string): Promise<Questions>;
+  explanation(findings: Findings, lang: string): Promise<Explanation>;
+  why: ((node: number, findings: Findings, lang: string) => Promise<string>) | null;
+}
+
 async function asked(path: string, lang: string, findings: Findings, more: object = {}): Promise<any> {
   const listed = [...findings].map(([node, finding]) => {
     if (finding.kind === "state") return { node, state: finding.state };
@@ -65,6 +93,14 @@ async function asked(path: string, lang: string, findings: Findings, more: objec
   return content;
 }
 
+/** The server of `bayeskit explore`. */
+export const server: Source = {
+  posteriors: async (findings, lang) => (await asked("posteriors", lang, findings)).beliefs,
+  next: (target, costs, findings, lang) => asked("next", lang, findings, { target, costs }),
+  explanation: (findings, lang) => asked("explanation", lang, findings),
+  why: async (node, findings, lang) => (await asked("why", lang, findings, { node })).text,
+};
+
 export async function loaded(): Promise<Network> {
   const answer = await fetch("network");
   const content = await answer.json();
@@ -82,7 +118,7 @@ export class Session {
   private at = 0;
   private last: Promise<void> = Promise.resolve();
 
-  constructor(network: Network) {
+  constructor(network: Network, readonly source: Source) {
     this.prior = network.beliefs;
     this.lang = network.lang;
     this.history = [{ findings: new Map(), beliefs: network.beliefs }];
@@ -109,7 +145,7 @@ export class Session {
     const done = this.last.then(async () => {
       const findings = new Map(this.findings);
       how(findings);
-      const beliefs = findings.size ? (await asked("posteriors", this.lang, findings)).beliefs : this.prior;
+      const beliefs = findings.size ? await this.source.posteriors(findings, this.lang) : this.prior;
       this.before = this.beliefs;
       this.history.length = this.at + 1;
       this.history.push({ findings, beliefs });
@@ -126,10 +162,6 @@ export class Session {
       this.at += by;
     });
     return this.last;
-  }
-
-  async why(node: number): Promise<string> {
-    return (await asked("why", this.lang, this.findings, { node })).text;
   }
 }
 

@@ -5,6 +5,7 @@ The page names nodes and states by their positions, so that names of any kind, a
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 # What a finding may say of its node: in this state, in none of these, this likely in each, this number.
 KINDS = ("state", "not", "likelihood", "value")
+# No observation is worth more bits.
+MOST_COST = 1e9
 
 
 class ExploredNetwork:
@@ -74,6 +77,51 @@ class ExploredNetwork:
         evidence, soft = self._read(findings)
         page = self._network.explain(self._variable(node).name, evidence, soft=soft, lang=lang)
         return str(page)
+
+    def next(self, target: Any, costs: Any, findings: Any) -> dict[str, Any]:
+        """Return the value for the target of observing each node, in bits, and what its states would say."""
+        evidence, soft = self._read(findings)
+        if not isinstance(costs, list) or not all(
+            isinstance(cost, list) and len(cost) == 2 for cost in costs
+        ):
+            raise DataTypeError("The costs are a list such as [[0, 0.5]]: a node, and a number of bits.")
+        prices = {}
+        for node, cost in costs:
+            name = self._variable(node).name
+            if type(cost) not in (int, float) or not abs(cost) <= MOST_COST:
+                raise DataError(
+                    "The cost of {name!r} is {cost!r}. Send a number of bits.", name=name, cost=cost
+                )
+            prices[name] = float(cost)
+        found = self._network.ask_next(self._variable(target).name, evidence, costs=prices, soft=soft)
+        return {
+            "posterior": list(found.posterior),
+            "rows": [
+                {
+                    "node": self._places[row.name],
+                    "value": row.value,
+                    "cost": row.cost,
+                    "answers": [[answer.probability, list(answer.posterior)] for answer in row.answers],
+                }
+                for row in found
+            ],
+        }
+
+    def explanation(self, findings: Any) -> dict[str, Any]:
+        """Return the jointly most probable states of all nodes, and their probability given the findings.
+
+        With continuous nodes that is a density, which is not returned.
+        """
+        evidence, soft = self._read(findings)
+        found = self._network.mpe(evidence, soft=soft)
+        whole = self._network.log_probability(evidence, soft=soft)
+        states = [
+            v.states.index(found[v.name]) if v.kind == "categorical" else float(found[v.name])
+            for v in self._variables
+        ]
+        is_density = any(v.kind != "categorical" for v in self._variables)
+        probability = None if is_density else math.exp(min(found.log_probability - whole, 0.0))
+        return {"states": states, "probability": probability}
 
     def conflict(self, error: ImpossibleEvidence) -> list[int]:
         """Return the nodes whose findings cannot all be true."""

@@ -208,6 +208,7 @@ class Queries:
         costs: Mapping[Any, float] | None = None,
         loss: LossLike = None,
         *,
+        soft: Given = None,
         lang: str = "en",
     ) -> Questions:
         """Rank the unobserved nodes by the value of information about the target.
@@ -226,6 +227,8 @@ class Queries:
             In bits or, with a loss, in the unit of the loss. Nodes that are not named cost 0.
         loss : as in :func:`bayeskit.decision.decide`, optional
             Its classes are the states of the target.
+        soft : {node: likelihoods}, optional
+            Soft evidence. Its nodes stay candidates, since their states are not known.
         lang : "en" or "zh"
 
         Examples
@@ -237,7 +240,7 @@ class Queries:
         """
         from bayeskit._networks.analysis.network_information import rank_observations
 
-        return rank_observations(self, self._adapter, target, evidence, candidates, costs, loss, lang)
+        return rank_observations(self, self._adapter, target, evidence, candidates, costs, loss, lang, soft)
 
     def predict_proba(
         self,

@@ -34,7 +34,12 @@ FILES = {
 }
 GOTTEN = (*FILES, "network")
 # Path → what its body holds.
-POSTED = {"posteriors": frozenset({"findings"}), "why": frozenset({"node", "findings"})}
+POSTED = {
+    "posteriors": frozenset({"findings"}),
+    "why": frozenset({"node", "findings"}),
+    "next": frozenset({"target", "costs", "findings"}),
+    "explanation": frozenset({"findings"}),
+}
 # Scripts and styles from the server's own files only, and never inline: a name in a network cannot become a script.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -96,6 +101,32 @@ WORDS = WordList(
         "key_undo": "Ctrl+Z, Ctrl+Y: undo, redo",
         "key_zoom": "wheel, + and −: zoom; drag: move; 0: fit to the window; Enter on a pill: show its states",
         "key_find": "/: find a node",
+        "panels": "Questions",
+        "next": "Ask next",
+        "scenarios": "Scenarios",
+        "explanation": "Most probable explanation",
+        "target": "To learn about",
+        "next_hint": "What observing a node is expected to say about the target, in bits, less its cost. "
+        "Below each node: what each of its states would mean.",
+        "known": "{node} is observed, so there is nothing to learn about it. Choose another node.",
+        "nothing_next": "There is no other node to observe.",
+        "node": "node",
+        "bits": "bits",
+        "cost": "cost",
+        "net": "net",
+        "cost_of": "Cost of observing {node}, in bits",
+        "answer": "{state} ({percent}%) → {target} = {value}: {posterior}%",
+        "keep": "Keep these findings as a scenario",
+        "scenario": "Scenario {n}",
+        "scenarios_hint": "Keep the findings of now, change them, and compare. The nodes that differ most come first.",
+        "now": "Now",
+        "no_findings": "no findings",
+        "load": "Return to {scenario}",
+        "explanation_hint": "The states that are most probable together, given the findings. "
+        "Beside them: how probable each is alone.",
+        "explanation_probability": "Together: {percent}%",
+        "state": "state",
+        "alone": "alone",
         "stop": "Press Ctrl-C to stop.",
         "legend": "A tick marks the prior. ▲ and ▼ are changes since the last finding, in percentage points.",
     }
@@ -110,6 +141,10 @@ class Explored(Protocol):
     def beliefs(self, findings: Any) -> list[Any]: ...
 
     def why(self, node: Any, findings: Any, lang: str) -> str: ...
+
+    def next(self, target: Any, costs: Any, findings: Any) -> dict[str, Any]: ...
+
+    def explanation(self, findings: Any) -> dict[str, Any]: ...
 
     def conflict(self, error: ImpossibleEvidence) -> list[int]: ...
 
@@ -170,9 +205,14 @@ class Explorer(JsonServer):
                 path=path,
                 names=", ".join(sorted(POSTED[path])),
             )
+        findings = said["findings"]
         if path == "why":
-            return json_text({"text": self.explored.why(said["node"], said["findings"], lang)})
-        return json_text({"beliefs": self.explored.beliefs(said["findings"])})
+            return json_text({"text": self.explored.why(said["node"], findings, lang)})
+        if path == "next":
+            return json_text(self.explored.next(said["target"], said["costs"], findings))
+        if path == "explanation":
+            return json_text(self.explored.explanation(findings))
+        return json_text({"beliefs": self.explored.beliefs(findings)})
 
     def _told(self, error: BayeskitError, lang: str) -> dict[str, Any]:
         told = super()._told(error, lang)

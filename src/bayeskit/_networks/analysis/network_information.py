@@ -163,6 +163,7 @@ def rank_observations(
     costs: Mapping[Any, float] | None,
     loss: LossLike,
     lang: str,
+    soft: Given = None,
 ) -> Questions:
     """Rank the candidates by the value of observing them.
 
@@ -175,10 +176,12 @@ def rank_observations(
     refuse_observed(target, known)
     states = adapter.variables[place].states
     chosen = None if candidates is None else _named(adapter, candidates)
-    now = _answers(network, evidence, target, chosen)
+    now = _answers(network, evidence, soft, target, chosen)
     belief = np.asarray(now[target])
     possible = np.flatnonzero(belief > 0).tolist()
-    given = {k: _answers(network, {**known, target: states[k]}, target, chosen) for k in possible}
+    # Given a state of the target, its own likelihoods say nothing more.
+    others = {name: likelihoods for name, likelihoods in (soft or {}).items() if name != target}
+    given = {k: _answers(network, {**known, target: states[k]}, others, target, chosen) for k in possible}
     tables, left_out = [], []
     for name in _candidates(adapter, target, known, now, chosen):
         variable = adapter.variables[adapter.reader.place(name)]
@@ -193,10 +196,12 @@ def rank_observations(
     return ranked(target, states, belief.tolist(), tables, costs, loss, left_out, lang, names)
 
 
-def _answers(network: Queries, evidence: Given, target: Name, chosen: list[Name] | None) -> dict[Name, Any]:
+def _answers(
+    network: Queries, evidence: Given, soft: Given, target: Name, chosen: list[Name] | None
+) -> dict[Name, Any]:
     """Return P(x | e) of every node in one pass or, if that takes too much memory, of the named nodes."""
     try:
-        found: dict[Name, Any] = network.posteriors(evidence=evidence)
+        found: dict[Name, Any] = network.posteriors(evidence=evidence, soft=soft)
     except TooLarge as error:
         if chosen is None:
             raise TooLarge(
@@ -206,7 +211,7 @@ def _answers(network: Queries, evidence: Given, target: Name, chosen: list[Name]
                 error.cells,
                 way_out="Name the candidates= that matter, or observe some of these.",
             ) from None
-        found = {name: network.query(name, evidence=evidence).values for name in [target, *chosen]}
+        found = {name: network.query(name, evidence=evidence, soft=soft).values for name in [target, *chosen]}
     return found
 
 
