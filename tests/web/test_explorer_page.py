@@ -362,3 +362,46 @@ def test_the_most_probable_explanation_is_a_list_of_states(browser: Any) -> None
         page.wait_for_selector("#panel table")
         found = network.mpe({"dysp": "yes"})
         assert {line[0]: line[1] for line in cells(page)} == dict(found)
+
+
+def drag(page: Any, bar: Any, to: float) -> None:
+    """Draw a bar to a part of its track."""
+    box = bar.locator(".track").bounding_box()
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.5 * box["width"], y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], y + 1, steps=3)
+    page.mouse.move(box["x"] + to * box["width"], y + 1, steps=3)
+    page.mouse.up()
+
+
+def test_a_bar_is_drawn_to_where_it_should_be(browser: Any) -> None:
+    network = asia()
+    with opened(browser, network) as page:
+        drag(page, row(page, "lung", "yes"), 0.5)
+        when_found(page, 1)
+        shown = float(name_of(page, "lung", "yes").split(", ")[2].rstrip("%"))
+        assert abs(shown - 50) < 2
+        # It is soft evidence: the others answer as to likelihoods with the same odds.
+        ratio = (shown / (100 - shown)) / (0.055 / 0.945)
+        wanted = network.posteriors(soft={"lung": [ratio, 1]})["xray"][0]
+        assert abs(float(name_of(page, "xray", "yes").split(", ")[2].rstrip("%")) - 100 * wanted) < 0.2
+        drag(page, row(page, "lung", "yes"), 0.25)
+        page.locator('.row[aria-label^="lung, yes, 2"]').wait_for()
+        row(page, "lung", "yes").click()
+        page.wait_for_selector('.row.seen[aria-label^="lung, yes,"]')
+        # What the others settle cannot be weighed.
+        drag(page, row(page, "either", "yes"), 0.3)
+        page.get_by_role("alert").filter(has_text="either").wait_for()
+        assert page.locator("#chips li").count() == 1 and "100%" in name_of(page, "either", "yes")
+
+
+def test_a_screen_reader_is_told_what_moved(browser: Any) -> None:
+    with opened(browser, asia()) as page:
+        row(page, "xray", "yes").click()
+        when_found(page, 1)
+        told = page.locator("#told").inner_text()
+        assert told.startswith("xray = yes. either, yes, 57.6%, up from 6.5. lung, yes, 48.9%, up from 5.5.")
+        row(page, "xray", "yes").click()
+        when_found(page, 0)
+        assert page.locator("#told").inner_text().startswith("no findings. ")

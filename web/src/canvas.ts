@@ -33,6 +33,8 @@ export interface Gestures {
   exclude(node: number, state: number): void;
   weigh(node: number): void;
   why(node: number): void;
+  /** Give the states likelihoods that make one of them so probable. */
+  pull(node: number, state: number, probability: number): void;
 }
 
 interface Row {
@@ -90,6 +92,8 @@ export class Canvas {
   private arcs: { line: SVGPathElement; ends: [number, number] }[] = [];
   private pointers = new Map<number, { x: number; y: number }>();
   private dragged = false;
+  /** The bar that is being drawn to where it should be. */
+  private pulled: { node: number; state: number; probability: number } | null = null;
   private shown = { width: 0, height: 0 };
 
   constructor(
@@ -215,6 +219,7 @@ export class Canvas {
       bar = made("rect", { class: "bar", width: 0, ...frame }, group);
       const prior = (this.network.beliefs[node] as number[])[place];
       const at = BAR.x + BAR.width * prior;
+      made("rect", { class: "grip", x: BAR.x - 4, width: BAR.width + 8, height: ROW }, group);
       made("line", { class: "tick", x1: at, x2: at, y1: frame.y - 3, y2: frame.y + BAR.height + 3 }, group);
     }
     const number = made("text", { class: "percent", x: PERCENT, y: 16 }, group);
@@ -312,6 +317,11 @@ export class Canvas {
       "aria-label",
       this.speaker.say("measured", { node: this.network.nodes[node].name, mean, sd: short(belief.sd) }),
     );
+  }
+
+  /** What a screen reader says of a row. */
+  label(node: number, state: number): string {
+    return this.cards[node].rows[state].group.getAttribute("aria-label")!;
   }
 
   stale(is: boolean): void {
@@ -468,8 +478,19 @@ export class Canvas {
       const to = this.inside(event);
       if (!this.dragged && Math.hypot(to.x - from.x, to.y - from.y) < DRAG) return;
       clearTimeout(timer);
-      if (!this.dragged) svg.setPointerCapture(event.pointerId);
+      if (!this.dragged) {
+        // Along a bar it is pulled; in all other directions the canvas is moved.
+        const grip = (event.target as Element).closest(".grip")?.closest<SVGGElement>(".row");
+        if (grip && Math.abs(to.x - from.x) > Math.abs(to.y - from.y)) {
+          this.pulled = { node: Number(grip.dataset.node), state: Number(grip.dataset.state), probability: 0 };
+        }
+        svg.setPointerCapture(event.pointerId);
+      }
       this.dragged = true;
+      if (this.pulled) {
+        this.pull(this.pulled, to.x);
+        return;
+      }
       svg.classList.add("moving");
       const other = [...this.pointers].find(([id]) => id !== event.pointerId)?.[1];
       if (other === undefined) {
@@ -487,6 +508,9 @@ export class Canvas {
         clearTimeout(timer);
         this.pointers.delete(event.pointerId);
         svg.classList.remove("moving");
+        const pulled = this.pulled;
+        this.pulled = null;
+        if (pulled) this.gestures.pull(pulled.node, pulled.state, pulled.probability);
       });
     }
     svg.addEventListener("click", (event) => {
@@ -497,6 +521,17 @@ export class Canvas {
     svg.addEventListener("contextmenu", (event) => {
       if (this.pointers.size) event.preventDefault();
     });
+  }
+
+  /** Draw a bar to the pointer; its number says what is meant. */
+  private pull(pulled: NonNullable<Canvas["pulled"]>, x: number): void {
+    const { places } = this.layout;
+    const left = (places[pulled.node].x + BAR.x) * this.view.scale + this.view.x;
+    pulled.probability = Math.min(0.999, Math.max(0.001, (x - left) / (BAR.width * this.view.scale)));
+    const row = this.cards[pulled.node].rows[pulled.state];
+    row.bar!.setAttribute("width", String(BAR.width * pulled.probability));
+    row.percent.textContent = `→ ${Math.round(100 * pulled.probability)}%`;
+    row.change.textContent = "";
   }
 
   private inside(event: MouseEvent): { x: number; y: number } {

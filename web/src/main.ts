@@ -1,7 +1,7 @@
 // What the user does, and what the page does then.
 import { Canvas } from "./canvas";
 import { askLikelihoods, askNumber, showLines, showPage } from "./dialogs";
-import { loaded, percent, Refusal, server, Session, type Finding, type Findings } from "./model";
+import { loaded, Refusal, server, Session, type Finding, type Findings } from "./model";
 import { Panels } from "./panels";
 import { Speaker } from "./words";
 
@@ -35,7 +35,7 @@ async function begin(): Promise<void> {
   if (chosen && network.words[chosen]) network.lang = chosen;
   const session = new Session(network, server);
   const speaker = new Speaker(network);
-  const canvas = new Canvas(part<SVGSVGElement>("canvas"), network, speaker, { observe, exclude, weigh, why });
+  const canvas = new Canvas(part<SVGSVGElement>("canvas"), network, speaker, { observe, exclude, weigh, why, pull });
 
   const panels = new Panels(network, session, speaker, {
     goTo: (node) => canvas.open(node),
@@ -89,6 +89,7 @@ async function begin(): Promise<void> {
     try {
       await done;
       show();
+      announce();
     } catch (error) {
       show();
       refused(error);
@@ -96,6 +97,21 @@ async function begin(): Promise<void> {
       clearTimeout(slow);
       canvas.stale(false);
     }
+  }
+
+  /** Say to a screen reader what moved most. */
+  function announce(): void {
+    const { beliefs, before } = session;
+    const moved: [number, number, number][] = [];
+    beliefs.forEach((belief, node) => {
+      if (!Array.isArray(belief) || before === null || session.findings.has(node)) return;
+      const by = belief.map((p, state) => p - (before[node] as number[])[state]);
+      const state = by.indexOf(Math.max(...by));
+      if (by[state] >= 0.0005) moved.push([by[state], node, state]);
+    });
+    const rows = moved.sort((a, b) => b[0] - a[0]).slice(0, 3).map(([, node, state]) => canvas.label(node, state));
+    const told = [...session.findings].map(([node, finding]) => speaker.told(node, finding));
+    part("told").textContent = [told.join("; ") || speaker.say("no_findings"), ...rows].join(". ");
   }
 
   function refused(error: unknown): void {
@@ -130,9 +146,6 @@ async function begin(): Promise<void> {
         else findings.set(node, { kind: "state", state });
       }),
     );
-    const belief = session.beliefs[node] as number[];
-    const { name, states } = network.nodes[node];
-    part("told").textContent = speaker.say("row", { node: name, state: states![state], percent: percent(belief, state) });
   }
 
   async function exclude(node: number, state: number): Promise<void> {
@@ -153,6 +166,36 @@ async function begin(): Promise<void> {
     const finding = states ? await askLikelihoods(speaker, network.nodes[node], held) : await askNumber(speaker, network.nodes[node], held);
     if (finding !== undefined) await set(node, finding);
     canvas.focus(node, 0);
+  }
+
+  /** Weigh the states so that one becomes so probable: its odds are multiplied, the others keep their proportions. */
+  async function pull(node: number, state: number, probability: number): Promise<void> {
+    const held = session.findings.get(node);
+    const { name, states } = network.nodes[node];
+    let belief = session.beliefs[node] as number[];
+    let numbers = states!.map(() => 1);
+    try {
+      if (held?.kind === "likelihood") numbers = [...held.numbers];
+      else if (held !== undefined) {
+        const others = new Map(session.findings);
+        others.delete(node);
+        belief = (others.size ? await session.source.posteriors(others, session.lang) : session.prior)[node] as number[];
+      }
+    } catch (error) {
+      show();
+      refused(error);
+      return;
+    }
+    const now = belief[state];
+    if (now === 0 || belief.every((p, other) => other === state || p === 0)) {
+      show();
+      tell(speaker.say("settled", { node: name }));
+      return;
+    }
+    numbers[state] *= probability / (1 - probability) / (now / (1 - now));
+    const most = Math.max(...numbers);
+    numbers = numbers.map((number) => Number(((100 * number) / most).toPrecision(4)));
+    await set(node, { kind: "likelihood", numbers });
   }
 
   async function why(node: number): Promise<void> {
