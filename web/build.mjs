@@ -8,8 +8,8 @@ const page = "../src/bayeskit/_web/page/";
 const digest = createHash("sha256");
 for (const name of readdirSync("src").sort()) digest.update(readFileSync(`src/${name}`));
 await build({
-  entryPoints: ["src/main.ts"],
-  outfile: `${page}explorer.js`,
+  entryPoints: { explorer: "src/served.ts", published: "src/published.ts" },
+  outdir: page,
   bundle: true,
   minify: true,
   charset: "utf8",

@@ -180,6 +180,15 @@ def test_what_to_observe_next() -> None:
             assert [p, *posterior] == pytest.approx([answer.probability, *answer.posterior])
 
 
+def test_the_page_can_be_saved_without_a_server() -> None:
+    status, page, headers = ask(explorer(asia()), "/published")
+    assert status == 200 and headers["content-disposition"] == "attachment" and TOKEN not in page
+    assert headers["content-security-policy"] == POLICY
+    status, told, _ = ask(explorer(mixed()), "/published")
+    assert status == 422 and told["error"] == "SettingError"
+    assert ask(explorer(asia()), "/published", headers={"authorization": None})[0] == 401
+
+
 def test_the_most_probable_states_together() -> None:
     network = asia()
     names = list(network.nodes)

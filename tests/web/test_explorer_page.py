@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,12 @@ from bayeskit._networks.exploring import ExploredNetwork
 from bayeskit._web.explorer import Explorer
 from bayeskit._web.json_server import Access
 from bayeskit._web.server import address_of, listening, serve
-from bayeskit.networks import asia, wet_grass
+from bayeskit.errors import ImpossibleEvidence
+from bayeskit.networks import Not, asia, read_network, wet_grass
 
 pytestmark = pytest.mark.web
 TOKEN = "a-token-for-the-tests"
+NETWORKS = Path(__file__).parents[1] / "golden" / "networks" / "bif"
 
 
 @contextmanager
@@ -405,3 +408,119 @@ def test_a_screen_reader_is_told_what_moved(browser: Any) -> None:
         row(page, "xray", "yes").click()
         when_found(page, 0)
         assert page.locator("#told").inner_text().startswith("no findings. ")
+
+
+# -- published pages --------------------------------------------------------------------------
+
+
+@contextmanager
+def published(browser: Any, network: Any, folder: Path, fragment: str = "") -> Iterator[Any]:
+    """Open a published page from a file, in a browser that is told to load nothing else."""
+    path = folder / "page.html"
+    network.publish(path)
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, offline=True)
+    page = context.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda told: faults.append(told.text) if told.type == "error" else None)
+    page.on("request", lambda asked: faults.append(asked.url) if asked.url.startswith("http") else None)
+    page.goto(path.as_uri() + fragment)
+    page.wait_for_selector(".row", state="attached")
+    yield page
+    context.close()
+    assert faults == []
+
+
+def findings_of(network: BayesianNetwork) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Every state of every node observed, and some excluded and weighed: the fragment, and the evidence."""
+    found: list[tuple[str, dict[str, Any], dict[str, Any]]] = [("", {}, {})]
+    nodes = list(network.nodes)
+    for node, name in enumerate(nodes):
+        states = network.states(name)
+        found += [(f"{node}={code}", {name: state}, {}) for code, state in enumerate(states)]
+        weights = [1 + (3 * code) % 5 for code in range(len(states))]
+        other = (node + 1) % len(nodes)
+        found.append(
+            (
+                f"{node}~{':'.join(map(str, weights))}&{other}!0",
+                {nodes[other]: Not(network.states(nodes[other])[0])},
+                {name: weights},
+            )
+        )
+    return found
+
+
+@pytest.mark.parametrize("name", ["asia", "child", "alarm", "hailfinder"])
+def test_a_published_page_computes_as_the_library_does(browser: Any, tmp_path: Path, name: str) -> None:
+    network = read_network(NETWORKS / f"{name}.bif.gz")
+    cases = findings_of(network)
+    with published(browser, network, tmp_path) as page:
+        found = page.evaluate(
+            "cases => Promise.all(cases.map(each => bayeskit.posteriors(each).catch(() => null)))",
+            [fragment for fragment, _, _ in cases],
+        )
+    for (fragment, evidence, soft), answer in zip(cases, found, strict=True):
+        try:
+            wanted = network.posteriors(evidence, soft=soft)
+        except ImpossibleEvidence:
+            assert answer is None, fragment
+            continue
+        for node, right in zip(answer, wanted.values(), strict=True):
+            np.testing.assert_allclose(node, right, atol=1e-9, rtol=0, err_msg=fragment)
+
+
+def test_the_findings_of_a_published_page_are_in_its_address(browser: Any, tmp_path: Path) -> None:
+    network = asia()
+    names = list(network.nodes)
+    xray, visit, lung = (names.index(name) for name in ("xray", "asia", "lung"))
+    with published(browser, network, tmp_path, f"#{xray}=0") as page:
+        when_found(page, 1)
+        assert name_of(page, "lung", "yes") == "lung, yes, 48.9%, up from 5.5"
+        row(page, "asia", "yes").click()
+        when_found(page, 2)
+        assert page.url.endswith(f"#{xray}=0&{visit}=0") and "37.1%" in name_of(page, "lung", "yes")
+        # A link that somebody sends, and one that is no findings at all.
+        page.evaluate("to => { location.hash = to }", f"#{lung}~1:3&{xray}!1")
+        page.wait_for_selector(".row.out")
+        is_shown(page, network.posteriors({"xray": "yes"}, soft={"lung": [1, 3]}), network)
+        page.evaluate("() => { location.hash = '#99=0&1=9&x=y&2~0:0&%ff&3~1e999:1' }")
+        when_found(page, 0)
+        page.get_by_role("button", name="Undo").click()
+        when_found(page, 2)
+
+
+def test_a_published_page_answers_the_same_questions(browser: Any, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
+    network = asia()
+    with published(browser, network, tmp_path) as page:
+        row(page, "dysp", "yes").click()
+        when_found(page, 1)
+        page.get_by_role("button", name="Ask next").click()
+        page.get_by_label("To learn about").select_option("lung")
+        expect(page.locator("#panel tbody tr").first).to_contain_text("either")
+        for shown, right in zip(cells(page), network.ask_next("lung", {"dysp": "yes"}), strict=True):
+            assert shown[0].startswith(str(right.name)) and shown[1] == f"{right.value:.3f}"
+        page.get_by_role("button", name="Most probable explanation").click()
+        expect(page.locator("#panel-title")).to_have_text("Most probable explanation")
+        expect(page.locator("#panel")).to_contain_text("Together")
+        found = network.mpe({"dysp": "yes"})
+        assert {line[0]: line[1] for line in cells(page)} == dict(found)
+        share = np.exp(found.log_probability - network.log_probability({"dysp": "yes"}))
+        assert f"{100 * share:.4g}%" in page.locator("#panel").inner_text()
+        row(page, "lung", "yes").click()
+        when_found(page, 2)
+        row(page, "either", "no").click()
+        alert = page.get_by_role("alert").filter(has_text="either = no")
+        alert.wait_for()
+        assert "lung = yes" in alert.inner_text() and "dysp" not in alert.inner_text()
+        assert page.locator("#publish").is_hidden() and page.locator("#chips li").count() == 2
+
+
+def test_a_page_is_published_from_the_explorer(browser: Any, tmp_path: Path) -> None:
+    with opened(browser, asia(), accept_downloads=True) as page:
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save as one HTML file").click()
+        download.value.save_as(tmp_path / "asia.html")
+        text = (tmp_path / "asia.html").read_text("utf-8")
+        assert TOKEN not in text and 'id="network"' in text

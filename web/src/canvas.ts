@@ -32,7 +32,8 @@ export interface Gestures {
   observe(node: number, state: number): void;
   exclude(node: number, state: number): void;
   weigh(node: number): void;
-  why(node: number): void;
+  /** Null where nobody can say. */
+  why: ((node: number) => void) | null;
   /** Give the states likelihoods that make one of them so probable. */
   pull(node: number, state: number, probability: number): void;
 }
@@ -148,6 +149,7 @@ export class Canvas {
 
   private card(node: number, height: number): Card {
     const { name, states } = this.network.nodes[node];
+    const { why } = this.gestures;
     const group = made("g", { class: "card", role: "group" }, this.world);
     group.setAttribute("aria-label", name);
     made("rect", { class: "box", width: WIDTH, height, rx: 6 }, group);
@@ -157,8 +159,8 @@ export class Canvas {
     const rows = (states ?? [null]).map((state, place) => this.row(group, node, state, place));
     rows[0].group.setAttribute("tabindex", "0");
     const tools = [
-      this.tool(group, WIDTH - 56, "≈", () => this.gestures.weigh(node)),
-      ...(states ? [this.tool(group, WIDTH - 30, "?", () => this.gestures.why(node))] : []),
+      this.tool(group, WIDTH - (states && why ? 56 : 30), "≈", () => this.gestures.weigh(node)),
+      ...(states && why ? [this.tool(group, WIDTH - 30, "?", () => why(node))] : []),
     ];
     const near = (is: boolean) => () => this.lit(node, is);
     const pill = this.layouts.far ? this.pill(node) : null;

@@ -1,7 +1,7 @@
 // What the user does, and what the page does then.
 import { Canvas } from "./canvas";
 import { askLikelihoods, askNumber, showLines, showPage } from "./dialogs";
-import { loaded, Refusal, server, Session, type Finding, type Findings } from "./model";
+import { Refusal, Session, type Finding, type Findings, type Network, type Source } from "./model";
 import { Panels } from "./panels";
 import { Speaker } from "./words";
 
@@ -26,20 +26,23 @@ const kept = {
   },
 };
 
-async function begin(): Promise<void> {
+/** Show a network whose numbers come from a source; the findings are told whenever they change. */
+export function begin(
+  network: Network, source: Source, changed: (findings: Findings) => void = () => undefined,
+): { restore(findings: Findings): Promise<void> } {
   const theme = kept.get("theme");
   if (theme) document.documentElement.dataset.theme = theme;
-  history.replaceState(null, "", location.pathname); // the token is not to be copied with the address
-  const network = await loaded();
   const chosen = kept.get("lang");
   if (chosen && network.words[chosen]) network.lang = chosen;
-  const session = new Session(network, server);
+  const session = new Session(network, source);
   const speaker = new Speaker(network);
-  const canvas = new Canvas(part<SVGSVGElement>("canvas"), network, speaker, { observe, exclude, weigh, why, pull });
+  const canvas = new Canvas(part<SVGSVGElement>("canvas"), network, speaker, {
+    observe, exclude, weigh, pull, why: source.why && why,
+  });
 
   const panels = new Panels(network, session, speaker, {
     goTo: (node) => canvas.open(node),
-    restore: (findings) => doing(session.change((held) => replace(held, findings))),
+    restore,
     told: refused,
     resized: () => canvas.resized(),
   });
@@ -47,6 +50,7 @@ async function begin(): Promise<void> {
   function show(): void {
     canvas.show(session);
     void panels.show();
+    changed(session.findings);
     button("undo").disabled = !session.canUndo;
     button("redo").disabled = !session.canRedo;
     const { findings } = session;
@@ -124,9 +128,13 @@ async function begin(): Promise<void> {
     }
   }
 
-  function replace(held: Map<number, Finding>, findings: Findings): void {
-    held.clear();
-    for (const [node, finding] of findings) held.set(node, finding);
+  function restore(findings: Findings): Promise<void> {
+    return doing(
+      session.change((held) => {
+        held.clear();
+        for (const [node, finding] of findings) held.set(node, finding);
+      }),
+    );
   }
 
   function set(node: number, finding: Finding | null): Promise<void> {
@@ -201,7 +209,7 @@ async function begin(): Promise<void> {
   async function why(node: number): Promise<void> {
     const title = speaker.say("why_of", { node: network.nodes[node].name });
     try {
-      await showPage(title, await session.source.why!(node, session.findings, session.lang));
+      await showPage(title, await source.why!(node, session.findings, session.lang));
     } catch (error) {
       refused(error);
     }
@@ -209,7 +217,8 @@ async function begin(): Promise<void> {
 
   function help(): Promise<void> {
     const keys = ["observe", "not", "weigh", "why", "retract", "move", "undo", "zoom", "find"];
-    return showLines(speaker.say("help"), [...keys.map((key) => speaker.say(`key_${key}`)), speaker.say("legend")]);
+    const used = keys.filter((key) => key !== "why" || source.why);
+    return showLines(speaker.say("help"), [...used.map((key) => speaker.say(`key_${key}`)), speaker.say("legend")]);
   }
 
   let matches: number[] = [];
@@ -267,12 +276,21 @@ async function begin(): Promise<void> {
     speak();
     find();
   });
-  button("save").addEventListener("click", () => {
+  function download(text: string, kind: string, suffix: string): void {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([canvas.picture()], { type: "image/svg+xml" }));
-    link.download = `${(network.name || "network").replace(/[^\p{L}\p{N}_-]+/gu, "_")}.svg`;
+    link.href = URL.createObjectURL(new Blob([text], { type: kind }));
+    link.download = `${(network.name || "network").replace(/[^\p{L}\p{N}_-]+/gu, "_")}.${suffix}`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  }
+  button("save").addEventListener("click", () => download(canvas.picture(), "image/svg+xml", "svg"));
+  button("publish").hidden = source.publish === null;
+  button("publish").addEventListener("click", async () => {
+    try {
+      download(await source.publish!(), "text/html", "html");
+    } catch (error) {
+      refused(error);
+    }
   });
 
   document.addEventListener("keydown", (event) => {
@@ -304,7 +322,7 @@ async function begin(): Promise<void> {
     else if (key === "Delete" || key === "Backspace") {
       if (session.findings.has(node)) void set(node, null);
     } else if (key.toLowerCase() === "l") void weigh(node);
-    else if (key.toLowerCase() === "w") void (network.nodes[node].states && why(node));
+    else if (key.toLowerCase() === "w") void (source.why && network.nodes[node].states && why(node));
     else if (key === "ArrowDown" && state < last) canvas.focus(node, state + 1);
     else if (key === "ArrowUp" && state > 0) canvas.focus(node, state - 1);
     else if (key.startsWith("Arrow")) {
@@ -330,9 +348,11 @@ async function begin(): Promise<void> {
   }
 
   speak();
+  return { restore };
 }
 
-begin().catch((error: Error) => {
+/** Say why there is nothing to see. */
+export function fail(error: Error): void {
   part("alert-text").textContent = error.message;
   part("alert").hidden = false;
-});
+}

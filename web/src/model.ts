@@ -67,6 +67,8 @@ export interface Source {
   posteriors(findings: Findings, lang: string): Promise<Belief[]>;
   next(target: number, costs: [number, number][], findings: Findings, lang: string): Promise<Questions>;
   explanation(findings: Findings, lang: string): Promise<Explanation>;
+  /** The network as a page that needs no server. */
+  publish: (() => Promise<string>) | null;
   why: ((node: number, findings: Findings, lang: string) => Promise<string>) | null;
 }
 
@@ -98,6 +100,16 @@ export const server: Source = {
   posteriors: async (findings, lang) => (await asked("posteriors", lang, findings)).beliefs,
   next: (target, costs, findings, lang) => asked("next", lang, findings, { target, costs }),
   explanation: (findings, lang) => asked("explanation", lang, findings),
+  publish: async () => {
+    let answer: Response;
+    try {
+      answer = await fetch("published");
+    } catch {
+      throw new Silence();
+    }
+    if (!answer.ok) throw new Refusal((await answer.json()).message, null, new Map());
+    return answer.text();
+  },
   why: async (node, findings, lang) => (await asked("why", lang, findings, { node })).text,
 };
 

@@ -12,7 +12,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._inference.clique_tree import Tree, guarded_shape, make_tree, require, require_table
+from bayeskit._inference.clique_tree import (
+    Tree,
+    guarded_shape,
+    make_tree,
+    require,
+    require_table,
+    shape_tree,
+)
 from bayeskit._inference.filled_tree import FilledTree
 from bayeskit._inference.most_probable import Assignment, first_of_best, most_probable, most_probable_targets
 from bayeskit._inference.one_way import top_margin
@@ -30,7 +37,14 @@ from bayeskit._inference.row_posteriors import (
 from bayeskit._inference.sampling.estimate import Cells
 from bayeskit._inference.sampling.forward import Forward
 from bayeskit._inference.sampling.likelihood_weighting import weighted_cells
-from bayeskit._inference.triangulation import Problem, Triangulation, make_problem, numbered, triangulate
+from bayeskit._inference.triangulation import (
+    BEYOND,
+    Problem,
+    Triangulation,
+    make_problem,
+    numbered,
+    triangulate,
+)
 from bayeskit.errors import SettingError, TooLarge
 from bayeskit.typing import Floats, Ints
 
@@ -155,6 +169,19 @@ class Exact:
     @cached_property
     def _triangulation(self) -> Triangulation:
         return triangulate(self._problem)
+
+    def elimination(self) -> tuple[list[int], float]:
+        """Return the elimination order of all variables, and the cells of the cliques that follow from it.
+
+        The cells are infinite if there are too many to count.
+        """
+        if any(self.potentials.cells_given(f, self._free) > SMALL_TREE for f in self.potentials.rules):
+            return [], math.inf
+        found = self._triangulation
+        if found.cells > BEYOND:
+            return [], math.inf
+        order = self._problem.variables[found.order].tolist()
+        return order, float(shape_tree(self._problem, found).table_cells.sum())
 
     @cached_property
     def _has_many_chains(self) -> bool:

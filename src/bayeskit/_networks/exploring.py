@@ -16,7 +16,7 @@ from bayeskit._networks.evidence import Not
 from bayeskit._schema import Name, Variable
 from bayeskit._visible import visible
 from bayeskit._web.served_model import json_kind
-from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence
+from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, SettingError
 from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # What a finding may say of its node: in this state, in none of these, this likely in each, this number.
 KINDS = ("state", "not", "likelihood", "value")
+# Cells of the tree in a published page: 8 MiB of numbers, which a telephone holds and passes through at once.
+MOST_CELLS = 2**20
 # No observation is worth more bits.
 MOST_COST = 1e9
 
@@ -66,6 +68,36 @@ class ExploredNetwork:
             "arcs": [[self._places[a], self._places[b]] for a, b in pairs],
             "beliefs": self._prior,
         }
+
+    def published(self) -> dict[str, Any]:
+        """Return the description with all tables, for a page that computes by itself.
+
+        Nodes must have states, and the cells of the compiled tree are limited: a browser has to hold them.
+        """
+        numeric = next((v.name for v in self._variables if v.kind != "categorical"), None)
+        if numeric is not None:
+            raise SettingError(
+                "{name!r} is continuous. A page without a server has nodes with states only; use explore.",
+                name=numeric,
+            )
+        exact = self._network._adapter.exact
+        order, cells = exact.elimination()
+        if cells > MOST_CELLS:
+            raise SettingError(
+                "The tree of this network has {cells:,.0f} cells; a page without a server has at most {most:,}. "
+                "Use explore.",
+                cells=cells,
+                most=MOST_CELLS,
+            )
+        potentials = exact.potentials
+        ends = zip(potentials.scope_start[1:], potentials.value_start[1:], strict=True)
+        factors = []
+        scope_at = value_at = 0
+        for scope_end, value_end in ends:
+            values = potentials.values[value_at:value_end].tolist()
+            factors.append({"scope": potentials.scope[scope_at:scope_end].tolist(), "values": values})
+            scope_at, value_at = scope_end, value_end
+        return {**self.description(), "beliefs": [], "factors": factors, "order": order}
 
     def beliefs(self, findings: object) -> list[Any]:
         """Return for each node its probabilities given the findings, or mean and standard deviation."""

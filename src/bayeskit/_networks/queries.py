@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ from bayeskit._networks.discrete_adapter import DerivedCache, DiscreteAdapter, M
 from bayeskit._networks.evidence import Given
 from bayeskit._schema import Label, Name
 from bayeskit.errors import DataError, SuspectResult
-from bayeskit.typing import Floats, NamesLike, TableLike, WeightsLike
+from bayeskit.typing import Floats, NamesLike, PathLike, TableLike, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit._decision.loss import LossLike
@@ -199,6 +200,36 @@ class Queries:
         from bayeskit._web.explorer import open_explorer
 
         open_explorer(ExploredNetwork(self), lang=lang, port=port, open_browser=open_browser)
+
+    def publish(self, path: PathLike, *, lang: str | None = None) -> None:
+        """Write the network as one HTML file that is explored in a browser without a server.
+
+        The file holds the tables, a small exact engine and the page of `explore`; it loads nothing from elsewhere.
+        The findings are in its address, after ``#``, so that a link shows what one sees. The names of nodes and
+        states and all numbers of the tables can be read in the file.
+
+        Parameters
+        ----------
+        path : str or Path
+        lang : "en" or "zh", optional
+            The language of the page at first; by default that of the browser.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from bayeskit._networks.examples import asia
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "asia.html"
+        >>> asia().publish(path)
+        >>> path.stat().st_size < 200_000
+        True
+        """
+        from bayeskit._io.replacing import replace_file
+        from bayeskit._networks.exploring import ExploredNetwork
+        from bayeskit._web.published import published_page
+
+        target = Path(path)
+        content = ExploredNetwork(self, target.name.partition(".")[0]).published()
+        replace_file(target, published_page(content, lang).encode())
 
     def ask_next(
         self,

@@ -32,7 +32,7 @@ FILES = {
     "explorer.js": ("explorer.js", b"text/javascript; charset=utf-8"),
     "explorer.css": ("explorer.css", b"text/css; charset=utf-8"),
 }
-GOTTEN = (*FILES, "network")
+GOTTEN = (*FILES, "network", "published")
 # Path → what its body holds.
 POSTED = {
     "posteriors": frozenset({"findings"}),
@@ -64,6 +64,7 @@ WORDS = WordList(
         "help": "Keys and gestures",
         "close": "Close",
         "save": "Save as SVG",
+        "publish": "Save as one HTML file that needs no server",
         "findings": "Findings",
         "start": "Click a state to observe it. Shift-click or long touch: not this state.",
         "is": "{node} = {state}",
@@ -139,6 +140,8 @@ class Explored(Protocol):
 
     def description(self) -> dict[str, Any]: ...
 
+    def published(self) -> dict[str, Any]: ...
+
     def beliefs(self, findings: Any) -> list[Any]: ...
 
     def why(self, node: Any, findings: Any, lang: str) -> str: ...
@@ -195,6 +198,12 @@ class Explorer(JsonServer):
             chosen = lang if self.lang == "en" else self.lang
             content = {**self.explored.description(), "lang": chosen, "words": self._words}
             return Content(json_text(content))
+        if path == "published":
+            from bayeskit._web.published import published_page
+
+            page = await self._in_pool(lambda: published_page(self.explored.published()))
+            # It is saved, never shown here: the policy of this server would forbid its script anyway.
+            return Content(page, b"text/html; charset=utf-8", ((b"content-disposition", b"attachment"),))
         body = await self._body(headers, receive)
         return Content(await self._in_pool(self._answered, path, body, lang))
 

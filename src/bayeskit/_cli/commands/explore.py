@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -55,6 +56,13 @@ def explore(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
     ] = False,
+    publish: Annotated[
+        Path | None,
+        typer.Option(
+            "--publish", metavar="PAGE", help="Write one HTML file that needs no server, and open nothing."
+        ),
+        FileUse.written,
+    ] = None,
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="The port to listen on; 0 selects a free one.")
     ] = 0,
@@ -69,12 +77,20 @@ def explore(
     from bayeskit._web.explorer import open_explorer
     from bayeskit._web.server import need_packages
 
-    need_packages("explore")  # before anything is learned
+    if publish is None:
+        need_packages("explore")  # before anything is learned
     network = (
         _network_of(source)
         if target is None
         else _learned(source, target, model, reading, drop, keep, common)
     )
+    if publish is not None:
+        network.publish(publish, lang=None if common.lang.value == "en" else common.lang.value)
+        if common.as_json:
+            print_json({"written": str(publish)})
+        else:
+            show(common.say("Written to {path}.", path=publish))
+        return
 
     def tell(address: str) -> None:
         if common.as_json:
