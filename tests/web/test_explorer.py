@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
 import json
 import re
@@ -17,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from bayeskit import AODE, TAN, BayesianNetwork, MarkovNetwork
 from bayeskit._networks.exploring import ExploredNetwork
-from bayeskit._web.explorer import PAGE, POLICY, WORDS, Explorer
+from bayeskit._web.explorer import FILES, PAGE, POLICY, WORDS, Explorer
 from bayeskit._web.json_server import Access, Limits
 from bayeskit.errors import UsageError
 from bayeskit.networks import Not, asia, melon, wet_grass
@@ -380,6 +381,12 @@ def test_the_page_uses_all_words_and_only_these() -> None:
     assert keys is not None
     used |= {f"key_{name}" for name in re.findall(r'"(\w+)"', keys[1])}
     assert used | {"stop"} == set(WORDS)
+
+
+def test_the_first_load_is_small() -> None:
+    first = sum(len(gzip.compress((PAGE / name).read_bytes())) for name, _ in FILES.values())
+    assert first < 60_000
+    assert first + len(gzip.compress((PAGE / "published.js").read_bytes())) < 150_000
 
 
 def test_the_bundle_is_built_from_the_sources() -> None:

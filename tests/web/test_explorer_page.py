@@ -24,6 +24,7 @@ from bayeskit.networks import Not, asia, read_network, wet_grass
 pytestmark = pytest.mark.web
 TOKEN = "a-token-for-the-tests"
 NETWORKS = Path(__file__).parents[1] / "golden" / "networks" / "bif"
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 @contextmanager
@@ -524,3 +525,51 @@ def test_a_page_is_published_from_the_explorer(browser: Any, tmp_path: Path) -> 
         download.value.save_as(tmp_path / "asia.html")
         text = (tmp_path / "asia.html").read_text("utf-8")
         assert TOKEN not in text and 'id="network"' in text
+
+
+# -- for all ---------------------------------------------------------------------------------
+
+
+def violations(page: Any) -> list[str]:
+    """What axe-core finds; run as the browser's own script, since the page allows no other.
+
+    The name of a row says its change in words ("up from 5.5") where ▲ is written, so that rule is left out.
+    """
+    page.evaluate(AXE.read_text("utf-8") + ";0")
+    found = page.evaluate(
+        "() => axe.run(document, { rules: { 'label-content-name-mismatch': { enabled: false } } })"
+    )
+    return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found["violations"]]
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not here: cd web && npm ci")
+@pytest.mark.parametrize(
+    ("theme", "width", "locale"), [("light", 1280, "en"), ("dark", 390, "zh-CN")], ids=str
+)
+def test_every_screen_is_accessible(browser: Any, theme: str, width: int, locale: str) -> None:
+    with opened(browser, asia(), color_scheme=theme, locale=locale) as page:
+        page.set_viewport_size({"width": width, "height": 844})
+        assert violations(page) == []
+        row(page, "xray", "yes").click()
+        when_found(page, 1)
+        for name in ("next", "scenarios", "explanation"):
+            page.locator(f"#open-{name}").click()
+            if name == "scenarios":
+                page.locator("#keep").click()
+            page.wait_for_selector("#panel table")
+            assert violations(page) == [], name
+        page.locator("#panel-close").click()
+        row(page, "lung", "yes").click()
+        when_found(page, 2)
+        row(page, "either", "no").click()
+        page.wait_for_selector("#alert:not([hidden])")
+        assert violations(page) == []
+        row(page, "bronc", "yes").press("l")
+        page.wait_for_selector("dialog[open]")
+        assert violations(page) == []
+        page.keyboard.press("Escape")
+        row(page, "bronc", "yes").press("w")
+        page.wait_for_selector("dialog[open] #page-text")
+        assert violations(page) == []
+    with opened(browser, forest(120), color_scheme=theme, locale=locale) as page:
+        assert violations(page) == []

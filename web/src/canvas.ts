@@ -177,8 +177,8 @@ export class Canvas {
     const group = made("g", { class: "pill", role: "button", tabindex: 0 }, this.world);
     group.dataset.node = String(node);
     made("rect", { class: "box", width: PILL.width, height: PILL.height, rx: 8 }, group);
-    const title = made("text", { class: "label", x: 8, y: 16 }, group);
-    made("title", {}, group).textContent = this.network.nodes[node].name;
+    const title = made("text", { class: "label", x: 8, y: 16, "aria-hidden": "true" }, group);
+    made("title", { "aria-hidden": "true" }, group).textContent = this.network.nodes[node].name;
     const { y, height } = PILL.bar;
     const shares = (this.network.nodes[node].states ?? []).map((_, state) =>
       made("rect", { class: `share share-${state % 4}`, y, height }, group),
@@ -195,7 +195,7 @@ export class Canvas {
   private tool(parent: SVGGElement, x: number, sign: string, done: () => void): SVGGElement {
     const group = made("g", { class: "tool", role: "button", tabindex: -1, transform: `translate(${x} 4)` }, parent);
     made("rect", { class: "hit", width: 24, height: 24, rx: 4 }, group);
-    made("text", { x: 12, y: 17 }, group).textContent = sign;
+    made("text", { x: 12, y: 17, "aria-hidden": "true" }, group).textContent = sign;
     group.addEventListener("click", done);
     group.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
@@ -214,8 +214,9 @@ export class Canvas {
     made("rect", { class: "hit", x: 4, width: WIDTH - 8, height: ROW, rx: 4 }, group);
     let bar: SVGRectElement | null = null;
     if (state !== null) {
-      fitted(made("text", { class: "label", x: LABEL.x, y: 16 }, group), state, LABEL.width);
-      made("title", {}, group).textContent = state;
+      // The label of the row says all that is written in it.
+      fitted(made("text", { class: "label", x: LABEL.x, y: 16, "aria-hidden": "true" }, group), state, LABEL.width);
+      made("title", { "aria-hidden": "true" }, group).textContent = state;
       const frame = { x: BAR.x, y: (ROW - BAR.height) / 2, height: BAR.height };
       made("rect", { class: "track", width: BAR.width, ...frame }, group);
       bar = made("rect", { class: "bar", width: 0, ...frame }, group);
@@ -224,8 +225,8 @@ export class Canvas {
       made("rect", { class: "grip", x: BAR.x - 4, width: BAR.width + 8, height: ROW }, group);
       made("line", { class: "tick", x1: at, x2: at, y1: frame.y - 3, y2: frame.y + BAR.height + 3 }, group);
     }
-    const number = made("text", { class: "percent", x: PERCENT, y: 16 }, group);
-    const change = made("text", { class: "change", x: CHANGE, y: 16 }, group);
+    const number = made("text", { class: "percent", x: PERCENT, y: 16, "aria-hidden": "true" }, group);
+    const change = made("text", { class: "change", x: CHANGE, y: 16, "aria-hidden": "true" }, group);
     group.addEventListener("click", (event) => this.pressed(node, place, event.shiftKey));
     return { group, bar, percent: number, change };
   }

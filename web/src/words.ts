@@ -13,7 +13,9 @@ export class Speaker {
     document.documentElement.lang = lang === "zh" ? "zh-CN" : "en";
     for (const part of document.querySelectorAll<HTMLElement>("[data-word]")) part.textContent = this.say(part.dataset.word!);
     for (const part of document.querySelectorAll<HTMLElement | SVGElement>("[data-label]")) {
-      const text = this.say(part.dataset.label!);
+      let text = this.say(part.dataset.label!);
+      // A name that is spoken begins with what is written, where that is a word.
+      if (part instanceof HTMLButtonElement && /\p{L}/u.test(part.textContent!)) text = `${part.textContent}: ${text}`;
       part.setAttribute("aria-label", text);
       if (part instanceof HTMLButtonElement) part.title = text;
       if (part instanceof HTMLInputElement) part.placeholder = text;
