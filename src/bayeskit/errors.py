@@ -204,6 +204,43 @@ class CyclicGraph(SettingError):
         )
 
 
+class InvalidAdjustment(SettingError):
+    """A set of nodes is no adjustment set for an effect. The message names the path that stays open."""
+
+
+class NotIdentifiable(BayeskitError, ValueError):
+    """An effect cannot be computed from what is observed, however many rows there are.
+
+    ``hedge`` are nodes that hidden common causes join in a chain (a c-component), ``root`` is the smaller such
+    group within it, which the cause acts on, and ``hidden`` are the nodes that join them.
+    """
+
+    def __init__(
+        self,
+        cause: Sequence[object],
+        outcome: Sequence[object],
+        hedge: Sequence[object],
+        root: Sequence[object],
+        hidden: Sequence[object],
+    ) -> None:
+        self.hedge, self.root, self.hidden = tuple(hedge), tuple(root), tuple(hidden)
+        super().__init__(
+            "The effect of {cause} on {outcome} is not identifiable: {hidden} (hidden) join {hedge} in one "
+            "c-component, and {root} within it in another (a hedge). Two networks with this graph can agree on "
+            "all that is observed and differ in the effect. Observe one of the hidden nodes, or find an "
+            "instrument or a mediator.",
+            cause=Joined(map(repr, cause)),
+            outcome=Joined(map(repr, outcome)),
+            hidden=Joined(map(repr, self.hidden)),
+            hedge=Joined(map(repr, self.hedge)),
+            root=Joined(map(repr, self.root)),
+        )
+
+
+class NoOverlap(DataError):
+    """A group of rows, or of the population, never has a state of the cause: its effect there is unknown."""
+
+
 class TooLarge(BayeskitError, ValueError):
     """Exact inference would need more memory than allowed.
 

@@ -8,8 +8,12 @@ from bayeskit._on_demand import on_demand
 _HOMES = {
     "ArcStrengths": "bayeskit._networks.fit.strengths",
     "BayesianNetwork": "bayeskit._networks.bayesian_network",
+    "CausalEffect": "bayeskit._report.causal_effect",
+    "CausalSet": "bayeskit._networks.analysis.causal_sets",
     "Cpdag": "bayeskit._graphs.dag",
     "Deterministic": "bayeskit._graphs.distributions",
+    "EffectContrast": "bayeskit._report.causal_effect",
+    "Estimand": "bayeskit._networks.analysis.estimands",
     "Estimate": "bayeskit._inference.sampling.estimate",
     "Factor": "bayeskit._graphs.factor",
     "GaussianMixturePosterior": "bayeskit._inference.mixture_posterior",
@@ -24,6 +28,7 @@ _HOMES = {
     "Not": "bayeskit._networks.evidence",
     "ParameterSensitivity": "bayeskit._networks.analysis.parameters",
     "Table": "bayeskit._graphs.distributions",
+    "adjusted_effect": "bayeskit._networks.analysis.causal_effect",
     "arc_strengths": "bayeskit._networks.fit.strengths",
     "asia": "bayeskit._networks.examples",
     "compare_networks": "bayeskit._networks.analysis.compare_networks",
@@ -45,8 +50,12 @@ _HOMES = {
 __all__ = [
     "ArcStrengths",
     "BayesianNetwork",
+    "CausalEffect",
+    "CausalSet",
     "Cpdag",
     "Deterministic",
+    "EffectContrast",
+    "Estimand",
     "Estimate",
     "Factor",
     "GaussianMixturePosterior",
@@ -61,6 +70,7 @@ __all__ = [
     "Not",
     "ParameterSensitivity",
     "Table",
+    "adjusted_effect",
     "arc_strengths",
     "asia",
     "compare_networks",
@@ -88,7 +98,10 @@ if TYPE_CHECKING:
     from bayeskit._inference.mixture_posterior import GaussianMixturePosterior
     from bayeskit._inference.sampling.estimate import Estimate
     from bayeskit._io.networks.uai import read_uai_evidence
+    from bayeskit._networks.analysis.causal_effect import adjusted_effect
+    from bayeskit._networks.analysis.causal_sets import CausalSet
     from bayeskit._networks.analysis.compare_networks import compare_networks, cpdag, plot_comparison, shd
+    from bayeskit._networks.analysis.estimands import Estimand
     from bayeskit._networks.analysis.measures import NodeInformation, NodeInformationTable
     from bayeskit._networks.analysis.parameters import ParameterSensitivity
     from bayeskit._networks.bayesian_network import BayesianNetwork
@@ -100,6 +113,7 @@ if TYPE_CHECKING:
     from bayeskit._networks.markov_network import MarkovNetwork
     from bayeskit._networks.network_io import read_network
     from bayeskit._networks.network_structure import Independence
+    from bayeskit._report.causal_effect import CausalEffect, EffectContrast
     from bayeskit._report.network_comparison import NetworkComparison
 
 __getattr__, __dir__ = on_demand(__name__, _HOMES)

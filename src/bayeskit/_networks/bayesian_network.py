@@ -15,7 +15,14 @@ from bayeskit._graphs.distributions import Distribution, LinearGaussian, Table
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import Network, Node
 from bayeskit._networks import network_io, sampling_adapter
-from bayeskit._networks.analysis import measures, network_summary
+from bayeskit._networks.analysis import (
+    causal_effect,
+    causal_sets,
+    counterfactuals,
+    estimands,
+    measures,
+    network_summary,
+)
 from bayeskit._networks.analysis.compare_networks import same_network
 from bayeskit._networks.arguments import switch
 from bayeskit._networks.building import GraphLike, network_of, numbers, state_labels, variable_of
@@ -95,6 +102,13 @@ class BayesianNetwork(Fitting, Structure, Queries):
     sensitivity_to_findings = measures.sensitivity_to_findings
     parameter_sensitivity = measures.parameter_sensitivity
     kl = measures.kl
+    adjustment_sets = causal_sets.adjustment_sets
+    front_door_sets = causal_sets.front_door_sets
+    instruments = causal_sets.instruments
+    why_adjustment = causal_sets.why_adjustment
+    identify = estimands.identify
+    effect = causal_effect.effect
+    counterfactual = counterfactuals.counterfactual
     summary = network_summary.summary
     plot = network_io.plot
     _repr_html_ = network_io.page

@@ -106,11 +106,15 @@ class Independence:
         ----------
         lang : "en" or "zh"
         """
-        lines = [self._title().in_language(lang), self._summary().in_language(lang)]
+        return "\n".join([self._title().in_language(lang), *self.details(lang)])
+
+    def details(self, lang: str = "en") -> list[str]:
+        """Return the lines below the title: how many paths there are, and what each inner node does."""
+        lines = [self._summary().in_language(lang)]
         for number, path in enumerate(self.paths, 1):
             lines += ["", f"{number}. {_verdict(path, lang)}"]
             lines += [f"   {reason.in_language(lang)}" for reason in _reasons(path)]
-        return "\n".join(lines)
+        return lines
 
     def outline(self, lang: str = "en") -> list[str]:
         """Return the title, and whether each path is blocked."""
