@@ -212,7 +212,7 @@ class NotIdentifiable(BayeskitError, ValueError):
     """An effect cannot be computed from what is observed, however many rows there are.
 
     ``hedge`` are nodes that hidden common causes join in a chain (a c-component), ``root`` is the smaller such
-    group within it, which the cause acts on, and ``hidden`` are the nodes that join them.
+    group within it, and ``hidden`` are the hidden nodes that join them.
     """
 
     def __init__(
@@ -225,10 +225,9 @@ class NotIdentifiable(BayeskitError, ValueError):
     ) -> None:
         self.hedge, self.root, self.hidden = tuple(hedge), tuple(root), tuple(hidden)
         super().__init__(
-            "The effect of {cause} on {outcome} is not identifiable: {hidden} (hidden) join {hedge} in one "
-            "c-component, and {root} within it in another (a hedge). Two networks with this graph can agree on "
-            "all that is observed and differ in the effect. Observe one of the hidden nodes, or find an "
-            "instrument or a mediator.",
+            "The effect of {cause} on {outcome} is not identifiable. Hidden causes ({hidden}) tie {hedge} together in "
+            "one c-component, so what is done to {root} cannot be told from what they do (a hedge). Observe one of "
+            "the hidden nodes, or a node through which the whole effect passes.",
             cause=Joined(map(repr, cause)),
             outcome=Joined(map(repr, outcome)),
             hidden=Joined(map(repr, self.hidden)),

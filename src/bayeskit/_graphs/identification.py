@@ -143,11 +143,14 @@ def adjustment_formula(y: Names, x: Names, z: Names, given: Names = ()) -> Formu
 
 
 class Hedge(Exception):
-    """Why an effect is not identifiable: ``nodes`` are one c-component, and ``root`` a smaller one within it."""
+    """Why an effect is not identifiable: ``nodes`` are one c-component, and ``root`` a smaller one within it.
 
-    def __init__(self, nodes: Names, root: Names) -> None:
-        super().__init__(nodes, root)
-        self.nodes, self.root = nodes, root
+    ``hidden`` are the hidden nodes that join them.
+    """
+
+    def __init__(self, nodes: Names, root: Names, hidden: Names) -> None:
+        super().__init__(nodes, root, hidden)
+        self.nodes, self.root, self.hidden = nodes, root, hidden
 
 
 def identify(dag: Dag, x: Names, y: Names, hidden: Names = (), given: Names = ()) -> Formula:
@@ -198,7 +201,7 @@ class ObservedGraph:
     """
 
     def __init__(self, dag: Dag, hidden: Iterable[Name]) -> None:
-        unseen = set(hidden)
+        unseen = dict.fromkeys(hidden)
         above: dict[Name, tuple[Name, ...]] = {}  # the nearest observed nodes above
         groups: dict[Name, set[Name]] = {node: set() for node in unseen}
         for node in topological_order(dag):
@@ -214,7 +217,7 @@ class ObservedGraph:
         self.dag = Dag(nodes, tuple(above[node] for node in nodes))
         self.nodes = frozenset(nodes)
         self.order = topological_order(self.dag)
-        self._groups = [frozenset(group) for group in groups.values() if len(group) > 1]
+        self._groups = {node: frozenset(group) for node, group in groups.items() if len(group) > 1}
 
     def ordered(self, nodes: Iterable[Name]) -> Names:
         """Return nodes with parents before their children."""
@@ -232,7 +235,7 @@ class ObservedGraph:
     def components(self, nodes: frozenset[Name]) -> list[frozenset[Name]]:
         """Return the c-components of some nodes: those that hidden common causes join, directly or in a chain."""
         left = dict.fromkeys(self.ordered(nodes))
-        groups = [group & nodes for group in self._groups]
+        groups = [group & nodes for group in self._groups.values()]
         found = []
         while left:
             members = {next(iter(left))}
@@ -242,6 +245,10 @@ class ObservedGraph:
             for node in members:
                 del left[node]
         return found
+
+    def joining(self, nodes: frozenset[Name]) -> Names:
+        """Return the hidden nodes that join some of these."""
+        return tuple(hidden for hidden, group in self._groups.items() if len(group & nodes) > 1)
 
     def needed(self, node: Name, before: frozenset[Name]) -> Names:
         """Return what a node depends on given the nodes before it: its c-component among them, and their parents."""
@@ -314,7 +321,7 @@ def _identify(
     (part,) = parts
     whole = graph.components(nodes)
     if len(whole) == 1:  # 5
-        raise Hedge(graph.ordered(nodes), graph.ordered(part))
+        raise Hedge(graph.ordered(nodes), graph.ordered(part), graph.joining(nodes))
     order = graph.ordered(nodes)
     (around,) = (component for component in whole if part <= component)
     conditionals = {v: p.conditional(v, order[: order.index(v)]) for v in order if v in around}

@@ -239,7 +239,7 @@ class _Question:
             asked = CausalSet("back-door", x, y, tuple(dict.fromkeys((*z, *given))), (), self.hidden, dag=dag)
             if not asked.valid:
                 raise InvalidAdjustment(
-                    "{nodes} cannot be adjusted for to find the effect of {cause} on {outcome}. {reason}{way_out}",
+                    "{nodes} cannot be adjusted for to find the effect of {cause} on {outcome!r}. {reason}{way_out}",
                     nodes=Joined(map(repr, asked.nodes)) or Message("Nothing"),
                     cause=Joined(map(repr, x)),
                     outcome=self.outcome,

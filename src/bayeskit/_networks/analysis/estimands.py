@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayeskit._graphs.dag import Dag, descendants
+from bayeskit._graphs.dag import Dag
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.identification import (
     PLAIN,
@@ -303,6 +303,4 @@ def identified(dag: Dag, x: Names, y: Names, hidden: Names, given: Names) -> For
     try:
         return identify_formula(dag, x, y, hidden, given)
     except Hedge as hedge:
-        nodes = set(hedge.nodes)
-        joining = [node for node in hidden if len(nodes.intersection(descendants(dag, node))) > 1]
-        raise NotIdentifiable(x, y, hedge.nodes, hedge.root, joining) from None
+        raise NotIdentifiable(x, y, hedge.nodes, hedge.root, hedge.hidden) from None
