@@ -230,6 +230,7 @@ MADE: dict[str, tuple[Any, ...]] = {
     "CyclicGraph": (["a", "b", "a"],),
     "TooLarge": (2**40, 2**30, ["a", "b"], 1e12),
     "ImpossibleEvidence": ({"a": 1},),
+    "NotIdentifiable": (["x"], ["y"], ["x", "y"], ["y"], ["u"]),
     "NeedsRows": ("numeric=", [], "Give cut points."),
 }
 

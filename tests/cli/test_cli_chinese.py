@@ -72,6 +72,9 @@ network query wrong.bif
 network query cut.bif
 network query m.csv
 network independent grass.bif rain rain
+network effect grass.bif --cause rain --outcome joe --adjust wet
+network effect grass.bif --cause rain --outcome wet --hidden rain
+network effect grass.bif --cause rain --outcome wet --do wet
 network mpe grass.bif --given x=y
 network explain grass.bif rain --given rain=yes
 network show grass.bif --given wet=yes

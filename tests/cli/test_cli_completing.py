@@ -62,6 +62,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("bayeskit network query asia.bif x", ["xray"]),
         ("bayeskit network independent asia.bif xray d", ["dysp"]),
         ("bayeskit network independent asia.bif xray dysp --given l", ["lung"]),
+        ("bayeskit network effect asia.bif --cause sm", ["smoke"]),
         # Nothing to offer: the shell offers files.
         ("bayeskit fit ", []),
         ("bayeskit fit --target ", []),

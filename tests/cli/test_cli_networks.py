@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bayeskit import read_network
+from bayeskit import BayesianNetwork, read_network
 from bayeskit._cli.commands.bayes import by_hand, widths_of
 from bayeskit.networks import wet_grass
 from cli_run import done, refused, write_table
@@ -47,6 +47,59 @@ def test_independence_comes_with_its_reason(grass: Path) -> None:
     assert [(t["node"], t["blocks"]) for t in told["paths"][0]["turns"]] == [("rain", False), ("wet", False)]
     assert "wet is head-to-head" in done("network", "independent", grass, "joe", "sprinkler")
     assert "相互独立" in done("network", "independent", grass, "joe", "sprinkler", "--lang", "zh")
+
+
+STONES = {
+    ("small", "open"): (81, 6),
+    ("small", "closed"): (234, 36),
+    ("large", "open"): (192, 71),
+    ("large", "closed"): (55, 25),
+}
+
+
+@pytest.fixture
+def stones(tmp_path: Path) -> Path:
+    lines = ["stone,treatment,cured"]
+    for (stone, treatment), counts in STONES.items():
+        for cured, n in zip(("yes", "no"), counts, strict=True):
+            lines += [f"{stone},{treatment},{cured}"] * n
+    (tmp_path / "stones.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    network = BayesianNetwork({"stone": [], "treatment": ["stone"], "cured": ["stone", "treatment"]})
+    columns = [column[1:] for column in zip(*(line.split(",") for line in lines), strict=True)]
+    network.fit(dict(zip(("stone", "treatment", "cured"), columns, strict=True)), smoothing="mle")
+    network.write(tmp_path / "stones.bif")
+    return tmp_path / "stones.bif"
+
+
+def test_effects_from_tables_and_from_rows(stones: Path, tmp_path: Path) -> None:
+    """Charig and others (1986): the open treatment is better, though fewer of its patients are cured."""
+    asked = ("network", "effect", stones, "--cause", "treatment", "--outcome", "cured")
+    wanted = {
+        "open": Fraction(357, 700) * Fraction(81, 87) + Fraction(343, 700) * Fraction(192, 263),
+        "closed": Fraction(357, 700) * Fraction(234, 270) + Fraction(343, 700) * Fraction(55, 80),
+    }
+    rows = ("--data", tmp_path / "stones.csv")
+    for more in ((), ("--adjust", "stone"), rows, (*rows, "--adjust", "stone")):
+        told = json.loads(done(*asked, *more, "--json"))
+        found = {
+            cell["do"][0]: cell["probability"] for cell in told["probabilities"] if cell["outcome"] == "yes"
+        }
+        assert found == {state: pytest.approx(float(p), abs=1e-9) for state, p in wanted.items()}
+        assert told["rows"] == (700 if rows[0] in more else 0)
+        assert ("interval" in told["probabilities"][0]) is (rows[0] in more)
+        assert told["adjustment"] == (["stone"] if more else None)
+    assert "0.8325" in done(*asked)
+    assert "区间" in done(*asked, *rows, "--lang", "zh")
+    assert "treatment ← stone → cured" in done(*asked, "--sets")
+    sets = json.loads(done(*asked, "--sets", "--json"))
+    assert [found["nodes"] for found in sets["back_door"]] == [["stone"]] and sets["instruments"] == []
+    turned = json.loads(done(*asked, "--do", "treatment=open", "--do", "treatment=closed", "--json"))
+    assert turned["contrasts"][0]["reference"] == "open"
+    held = json.loads(done(*asked, "--do", "stone=small", "--json"))
+    assert held["held"] == {"stone": "small"}
+    refused(*asked, "--hidden", "stone", names=["'stone'", "'treatment'", "'cured'"])
+    refused(*asked, "--adjust", "treatment", names=["treatment", "'stone'"])
+    refused(*asked, "--data", tmp_path / "none.csv", names=["none.csv"])
 
 
 def test_sample_learn_show_and_convert(grass: Path, tmp_path: Path) -> None:
@@ -115,6 +168,10 @@ def test_a_network_predicts_and_a_classifier_is_a_network(grass: Path, tmp_path:
         (["query", "{net}", "rain", "--given", "wet=yes", "--given", "wet=no"], "twice"),
         (["query", "{net}", "--joint"], "--joint"),
         (["independent", "{net}", "joe", "snow"], "'snow'"),
+        (["effect", "{net}", "--cause", "snow", "--outcome", "joe"], "'snow'"),
+        (["effect", "{net}", "--cause", "rain", "--outcome", "rain"], "'rain'"),
+        (["effect", "{net}", "--cause", "rain", "--outcome", "joe", "--do", "wet!=no"], "--do"),
+        (["effect", "{net}", "--cause", "rain", "--outcome", "joe", "--adjust", "wet"], "wet"),
         (["show", "{net}", "--given", "wet=yes"], "--svg"),
         (["convert", "{net}", "{folder}/x.txt"], "'x.txt'"),
         (["sample", "{net}", "-n", "0"], "-n"),

@@ -51,6 +51,7 @@ OPENERS = {
     "export": "export {model} --to json",
     "query": "network query {model}",
     "independent": "network independent {model} a b",
+    "effect": "network effect {model} --cause a --outcome b",
     "mpe": "network mpe {model}",
     "page": "network explain {model} a",
     "show": "network show {model}",

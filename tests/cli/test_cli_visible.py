@@ -96,6 +96,8 @@ def calls() -> Iterator[tuple[str, ...]]:
     yield "network", "query", "@net.json", SKY, WIND, "--given", f"{TARGET}={YES}"
     yield "network", "query", "@net.json", SKY, "--given", f"{WIND}=never{STEER}"
     yield "network", "independent", "@net.json", WIND, SKY, "--given", TARGET
+    yield "network", "effect", "@net.json", "--cause", WIND, "--outcome", TARGET
+    yield "network", "effect", "@net.json", "--cause", WIND, "--outcome", TARGET, "--sets"
     yield "network", "mpe", "@net.json", "--given", f"{WIND}=calm"
     yield "network", "show", "@net.json", "--svg", "@net.svg"
     yield "network", "sample", "@net.json", "-n", "5", "--json"

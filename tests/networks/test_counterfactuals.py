@@ -31,10 +31,8 @@ def by_enumeration(noise, actual, changed, seen):
 
 def squad():
     """Return Pearl's firing squad: the court orders, a captain signals, two riflemen shoot, the prisoner dies."""
-    network = BayesianNetwork(
-        {"court": [], "captain": ["court"], "a": ["captain", "nerves"], "b": ["captain"], "death": ["a", "b"], "nerves": []},
-        states=[0, 1],
-    )  # fmt: skip
+    shots = {"captain": ["court"], "a": ["captain", "nerves"], "b": ["captain"], "death": ["a", "b"]}
+    network = BayesianNetwork(shots, states=[0, 1])
     network.set_cpt("court", [0.5, 0.5])
     network.set_cpt("nerves", [0.75, 0.25])
     network.set_deterministic("captain", lambda court: court)

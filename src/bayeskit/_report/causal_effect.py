@@ -24,7 +24,6 @@ Names = tuple[Name, ...]
 
 WORDS = WordList(
     {
-        "title": "P({outcome} | do({cause}))",
         "held": "with do({held})",
         "given": "given {evidence}",
         "against": "{treatment} against {reference}",
@@ -129,27 +128,29 @@ class CausalEffect:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content as plain values."""
-        cells = np.ndindex(*self.probabilities.sizes)
         states = self.probabilities.states
         rows = []
-        for cell in cells:
+        for cell in np.ndindex(*self.probabilities.sizes):
             row: dict[str, Any] = {
-                "do": [s[i] for s, i in zip(states[:-1], cell[:-1], strict=True)],
-                "outcome": states[-1][cell[-1]],
+                "do": [plain(s[i]) for s, i in zip(states[:-1], cell[:-1], strict=True)],
+                "outcome": plain(states[-1][cell[-1]]),
                 "probability": float(self.probabilities.values[cell]),
             }
             if self.low is not None and self.high is not None:
                 row["interval"] = [float(self.low.values[cell]), float(self.high.values[cell])]
             rows.append(row)
         return {
-            "cause": list(self.cause),
-            "outcome": self.outcome,
-            "held": dict(self.held),
-            "evidence": {name: str(value) for name, value in self.evidence.items()},
-            "probabilities": plain(rows),
-            "contrasts": [plain(contrast._asdict()) for contrast in self.contrasts],
+            "cause": plain(self.cause),
+            "outcome": plain(self.outcome),
+            "held": {str(name): plain(value) for name, value in self.held.items()},
+            "evidence": {str(name): str(value) for name, value in self.evidence.items()},
+            "probabilities": rows,
+            "contrasts": [
+                {key: plain(value) for key, value in contrast._asdict().items()}
+                for contrast in self.contrasts
+            ],
             "formula": self.formula,
-            "adjustment": None if self.adjustment is None else list(self.adjustment.nodes),
+            "adjustment": None if self.adjustment is None else plain(self.adjustment.nodes),
             "rows": self.n_rows,
             "rows_left_out": self.n_left_out,
         }
@@ -167,7 +168,7 @@ class CausalEffect:
         """Return the probabilities and, if states are compared, the contrasts as tables for display."""
         words = WORDS.of(lang)
         states = self.probabilities.states
-        title = words["title"].format(outcome=self.outcome, cause=", ".join(map(str, self.cause)))
+        title = f"P({self.outcome} | do({', '.join(map(str, self.cause))}))"
         rows = tuple(
             (
                 *(str(s[i]) for s, i in zip(states[:-1], cell, strict=True)),

@@ -259,12 +259,13 @@ class _Question:
     def _way_out(self, x: Names, y: Names) -> Message | str:
         smallest = next(back_door_sets(self.network.dag, x, y, self.hidden), None)
         if smallest is None:
-            return Message(
-                " There is no adjustment set. Leave adjust= out, so that identify looks for a formula."
-            )
+            return Message(" There is no adjustment set. If none is given, another formula is looked for.")
         if not smallest:
-            return Message(" Adjust for nothing: adjust=[].")
-        return Message(" Adjust for {names}.", names=Joined(sorted(map(repr, smallest))))
+            return Message(" Nothing needs to be adjusted for.")
+        return Message(
+            " Adjust for {names}.",
+            names=Joined(map(repr, sorted(smallest, key=self.network.dag.position.__getitem__))),
+        )
 
     # -- from tables ---------------------------------------------------------------------------
 
@@ -330,7 +331,7 @@ class _Question:
         codes = [state_code(name, states, value) for value in (wanted if several else [wanted])]
         if len(set(codes)) < len(codes) or not codes:
             raise SettingError(
-                "do= names the states {wanted!r} of {name!r} to compare. Name each once, and at least one.",
+                "The states {wanted!r} of {name!r} cannot be compared. Name each once, and at least one.",
                 wanted=wanted,
                 name=name,
             )
@@ -418,7 +419,7 @@ class _Question:
         cells = math.prod(sizes)
         if 16 * cells > limit:
             raise TooLarge(
-                16 * cells, limit, names, cells, Message("Raise max_memory=, or adjust for fewer nodes.")
+                16 * cells, limit, names, cells, Message("Allow more memory, or adjust for fewer nodes.")
             )
         rows = Rows(data, [node.variable for node in self.network.nodes], "error")
         codes = rows.matrix([self.network.dag.position[name] for name in names])

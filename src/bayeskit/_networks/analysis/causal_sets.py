@@ -460,7 +460,5 @@ def cause_and_outcome(dag: Dag, x: NamesLike, y: NamesLike, hidden: Names) -> tu
         raise SettingError("{both!r} is the cause and the outcome. Take it out of one.", both=both)
     unseen = next((name for group in groups for name in group if name in hidden), None)
     if unseen is not None:
-        raise SettingError(
-            "{unseen!r} is hidden, and the question is about it. Take it out of hidden=.", unseen=unseen
-        )
+        raise SettingError("{unseen!r} is hidden. A cause and an outcome must be observed.", unseen=unseen)
     return groups

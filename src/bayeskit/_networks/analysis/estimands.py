@@ -64,7 +64,7 @@ class Estimand:
 
     @property
     def latex(self) -> str:
-        from bayeskit._report.latex.latex_text import escaped
+        from bayeskit._report.latex_text import escaped
 
         notation = Notation(
             lambda name: rf"\text{{{escaped(name)}}}",
@@ -205,7 +205,7 @@ def _multiplied(factors: list[Labelled], limit: float) -> Labelled:
     names = tuple(dict.fromkeys(name for factor in factors for name in factor.names))
     if 8 * cells > limit:
         raise TooLarge(
-            8 * cells, limit, names, cells, Message("Raise max_memory=, or adjust for fewer nodes.")
+            8 * cells, limit, names, cells, Message("Allow more memory, or adjust for fewer nodes.")
         )
     found = np.ones((1,) * (1 + len(names)))
     for factor in factors:
@@ -233,7 +233,7 @@ def refuse_undefined(
             told = {n: network[n].variable.states[code] for n, code in cell.items()}
             raise NoOverlap(
                 "{cause} never occurs{group}, so its effect there is unknown (no overlap). Join states, adjust for "
-                "fewer nodes, or compare other states with do=.",
+                "fewer nodes, or compare other states.",
                 cause=Joined(f"{n!r} = {told[n]!r}" for n in inside),
                 group=Message(" where {names}", names=Joined(f"{n!r} = {told[n]!r}" for n in beside))
                 if beside
