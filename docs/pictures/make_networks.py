@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from bayeskit import BayesianNetwork
 from bayeskit.explanations import Picture
 from bayeskit.networks import asia, melon, seven, wet_grass
 
@@ -21,6 +22,25 @@ TITLES = {
         "zh": "七个变量，25 个参数，而不是 127 个",
     },
     "melon_network": {"en": "The melon network", "zh": "西瓜的贝叶斯网"},
+    "kidney_stones": {
+        "en": "Kidney stones: the size of the stone acts on both",
+        "zh": "肾结石：结石的大小同时影响两者",
+    },
+    "smoking_tar": {
+        "en": "Smoking acts on cancer through tar; the gene is hidden",
+        "zh": "吸烟通过焦油影响肺癌；基因未观测",
+    },
+}
+# Graphs without tables: node → parents, by language.
+GRAPHS = {
+    "kidney_stones": {
+        "en": {"stone": [], "treatment": ["stone"], "cured": ["stone", "treatment"]},
+        "zh": {"大小": [], "疗法": ["大小"], "治愈": ["大小", "疗法"]},
+    },
+    "smoking_tar": {
+        "en": {"gene": [], "smoking": ["gene"], "tar": ["smoking"], "cancer": ["tar", "gene"]},
+        "zh": {"基因": [], "吸烟": ["基因"], "焦油": ["吸烟"], "肺癌": ["焦油", "基因"]},
+    },
 }
 NOTES = {
     "en": "Bars are probabilities; observed nodes are marked.",
@@ -29,7 +49,9 @@ NOTES = {
 PICTURES = tuple(TITLES)
 
 
-def drawn(name: str) -> Picture:
+def drawn(name: str, lang: str) -> Picture:
+    if name in GRAPHS:
+        return BayesianNetwork(GRAPHS[name][lang], states=[0, 1]).plot(bars=False)
     match name:
         case "wet_grass":
             return wet_grass().plot()
@@ -46,8 +68,8 @@ def drawn(name: str) -> Picture:
 
 def picture(name: str, lang: str = "en") -> str:
     """Return one of the pictures as SVG, under its title."""
-    notes = [] if name == "seven" else [NOTES[lang]]
-    return str(stacked(TITLES[name][lang], notes, [("", drawn(name))]))
+    notes = [] if name == "seven" or name in GRAPHS else [NOTES[lang]]
+    return str(stacked(TITLES[name][lang], notes, [("", drawn(name, lang))]))
 
 
 if __name__ == "__main__":

@@ -239,8 +239,8 @@ class _Question:
             asked = CausalSet("back-door", x, y, tuple(dict.fromkeys((*z, *given))), (), self.hidden, dag=dag)
             if not asked.valid:
                 raise InvalidAdjustment(
-                    "{nodes} cannot be adjusted for to find the effect of {cause} on {outcome!r}. {reason}{way_out}",
-                    nodes=Joined(map(repr, asked.nodes)) or Message("Nothing"),
+                    "{nodes} is no adjustment set for the effect of {cause} on {outcome!r}. {reason}{way_out}",
+                    nodes=Joined(map(repr, asked.nodes)) or Message("The empty set"),
                     cause=Joined(map(repr, x)),
                     outcome=self.outcome,
                     reason=asked.objection(),
