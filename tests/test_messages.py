@@ -229,6 +229,7 @@ MADE: dict[str, tuple[Any, ...]] = {
     "BlockValue": ("b", "a", 3, -1.0),
     "CyclicGraph": (["a", "b", "a"],),
     "TooLarge": (2**40, 2**30, ["a", "b"], 1e12),
+    "UnorderedDecisions": (["a", "b"],),
     "ImpossibleEvidence": ({"a": 1},),
     "NotIdentifiable": (["x"], ["y"], ["x", "y"], ["y"], ["u"]),
     "NeedsRows": ("numeric=", [], "Give cut points."),

@@ -240,6 +240,20 @@ class NoOverlap(DataError):
     """A group of rows, or of the population, never has a state of the cause: its effect there is unknown."""
 
 
+class UnorderedDecisions(SettingError):
+    """An influence diagram does not say which of two decisions is made first. ``decisions`` are the two."""
+
+    def __init__(self, decisions: Sequence[object]) -> None:
+        self.decisions = tuple(decisions)
+        first, second = self.decisions
+        super().__init__(
+            "The diagram does not say whether {first!r} or {second!r} is decided first: no path of arcs leads from one "
+            "to the other. Let the later one observe the earlier: observed={{{second!r}: [{first!r}]}}.",
+            first=first,
+            second=second,
+        )
+
+
 class TooLarge(BayeskitError, ValueError):
     """Exact inference would need more memory than allowed.
 

@@ -10,7 +10,10 @@ _HOMES = {
     "BayesianNetwork": "bayeskit._networks.bayesian_network",
     "CausalEffect": "bayeskit._report.causal_effect",
     "CausalSet": "bayeskit._networks.analysis.causal_sets",
+    "Choice": "bayeskit._networks.decisions",
     "Cpdag": "bayeskit._graphs.dag",
+    "DecisionSensitivities": "bayeskit._networks.analysis.decision_sensitivity",
+    "DecisionSensitivity": "bayeskit._networks.analysis.decision_sensitivity",
     "Deterministic": "bayeskit._graphs.distributions",
     "EffectContrast": "bayeskit._report.causal_effect",
     "Estimand": "bayeskit._networks.analysis.estimands",
@@ -18,6 +21,9 @@ _HOMES = {
     "Factor": "bayeskit._graphs.factor",
     "GaussianMixturePosterior": "bayeskit._inference.mixture_posterior",
     "Independence": "bayeskit._networks.network_structure",
+    "InfluenceDiagram": "bayeskit._networks.influence_diagram",
+    "InformationValue": "bayeskit._networks.decisions",
+    "InformationValues": "bayeskit._networks.decisions",
     "LinearGaussian": "bayeskit._graphs.distributions",
     "MarkovNetwork": "bayeskit._networks.markov_network",
     "MostProbable": "bayeskit._networks.discrete_adapter",
@@ -27,6 +33,9 @@ _HOMES = {
     "NoisyMax": "bayeskit._graphs.distributions",
     "Not": "bayeskit._networks.evidence",
     "ParameterSensitivity": "bayeskit._networks.analysis.parameters",
+    "Policy": "bayeskit._networks.decisions",
+    "Solution": "bayeskit._networks.decisions",
+    "StrategyTree": "bayeskit._networks.decisions",
     "Table": "bayeskit._graphs.distributions",
     "adjusted_effect": "bayeskit._networks.analysis.causal_effect",
     "arc_strengths": "bayeskit._networks.fit.strengths",
@@ -36,8 +45,11 @@ _HOMES = {
     "get_max_memory": "bayeskit._inference.exact",
     "learn_blanket": "bayeskit._networks.fit.learning",
     "learn_network": "bayeskit._networks.fit.learning",
+    "medical_test": "bayeskit._networks.examples",
     "melon": "bayeskit._networks.examples",
+    "oil_wildcatter": "bayeskit._networks.examples",
     "plot_comparison": "bayeskit._networks.analysis.compare_networks",
+    "read_influence_diagram": "bayeskit._networks.influence_diagram",
     "read_network": "bayeskit._networks.network_io",
     "read_uai_evidence": "bayeskit._io.networks.uai",
     "score": "bayeskit._fitting.networks.network_counts",
@@ -52,7 +64,10 @@ __all__ = [
     "BayesianNetwork",
     "CausalEffect",
     "CausalSet",
+    "Choice",
     "Cpdag",
+    "DecisionSensitivities",
+    "DecisionSensitivity",
     "Deterministic",
     "EffectContrast",
     "Estimand",
@@ -60,6 +75,9 @@ __all__ = [
     "Factor",
     "GaussianMixturePosterior",
     "Independence",
+    "InfluenceDiagram",
+    "InformationValue",
+    "InformationValues",
     "LinearGaussian",
     "MarkovNetwork",
     "MostProbable",
@@ -69,6 +87,9 @@ __all__ = [
     "NoisyMax",
     "Not",
     "ParameterSensitivity",
+    "Policy",
+    "Solution",
+    "StrategyTree",
     "Table",
     "adjusted_effect",
     "arc_strengths",
@@ -78,8 +99,11 @@ __all__ = [
     "get_max_memory",
     "learn_blanket",
     "learn_network",
+    "medical_test",
     "melon",
+    "oil_wildcatter",
     "plot_comparison",
+    "read_influence_diagram",
     "read_network",
     "read_uai_evidence",
     "score",
@@ -101,15 +125,25 @@ if TYPE_CHECKING:
     from bayeskit._networks.analysis.causal_effect import adjusted_effect
     from bayeskit._networks.analysis.causal_sets import CausalSet
     from bayeskit._networks.analysis.compare_networks import compare_networks, cpdag, plot_comparison, shd
+    from bayeskit._networks.analysis.decision_sensitivity import DecisionSensitivities, DecisionSensitivity
     from bayeskit._networks.analysis.estimands import Estimand
     from bayeskit._networks.analysis.measures import NodeInformation, NodeInformationTable
     from bayeskit._networks.analysis.parameters import ParameterSensitivity
     from bayeskit._networks.bayesian_network import BayesianNetwork
+    from bayeskit._networks.decisions import (
+        Choice,
+        InformationValue,
+        InformationValues,
+        Policy,
+        Solution,
+        StrategyTree,
+    )
     from bayeskit._networks.discrete_adapter import MostProbable
     from bayeskit._networks.evidence import Not
-    from bayeskit._networks.examples import asia, melon, seven, wet_grass
+    from bayeskit._networks.examples import asia, medical_test, melon, oil_wildcatter, seven, wet_grass
     from bayeskit._networks.fit.learning import learn_blanket, learn_network
     from bayeskit._networks.fit.strengths import ArcStrengths, arc_strengths
+    from bayeskit._networks.influence_diagram import InfluenceDiagram, read_influence_diagram
     from bayeskit._networks.markov_network import MarkovNetwork
     from bayeskit._networks.network_io import read_network
     from bayeskit._networks.network_structure import Independence

@@ -187,10 +187,15 @@ def _nodes(path: str) -> list[str]:
             return []
         import warnings
 
+        from bayeskit._io.networks.diagram_files import read_diagram
         from bayeskit._io.networks.registry import read_model
+        from bayeskit.errors import ModelFormatError
 
         with warnings.catch_warnings(action="ignore"):  # the command itself shows them
-            found = read_model(path)
+            try:
+                found = read_model(path)
+            except ModelFormatError:  # perhaps it has decisions
+                found = read_diagram(path).network
     except Exception:  # whatever is wrong with the file, the command reports it
         return []
     variables = [node.variable for node in found.nodes] if hasattr(found, "nodes") else found.variables

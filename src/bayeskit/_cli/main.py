@@ -16,6 +16,7 @@ from bayeskit._cli.commands.explain import explain, inspect
 from bayeskit._cli.commands.explore import explore
 from bayeskit._cli.commands.export import export
 from bayeskit._cli.commands.fit import fit
+from bayeskit._cli.commands.network_decide import decide
 from bayeskit._cli.commands.network_effect import effect
 from bayeskit._cli.commands.network_files import convert, sample, show
 from bayeskit._cli.commands.network_learn import learn
@@ -57,6 +58,7 @@ NETWORK_COMMANDS: tuple[Callable[..., None], ...] = (
     independent,
     effect,
     mpe,
+    decide,
     show,
     sample,
     convert,

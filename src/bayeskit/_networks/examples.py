@@ -1,8 +1,9 @@
-"""Networks from textbooks."""
+"""Networks and influence diagrams from textbooks."""
 
 from __future__ import annotations
 
 from bayeskit._networks.bayesian_network import BayesianNetwork
+from bayeskit._networks.influence_diagram import InfluenceDiagram
 
 
 def wet_grass() -> BayesianNetwork:
@@ -121,3 +122,75 @@ def melon() -> BayesianNetwork:
     )
     network.set_cpt("根蒂", {"高": {"硬挺": 0.1, "蜷缩": 0.9}, "低": {"硬挺": 0.7, "蜷缩": 0.3}})
     return network
+
+
+def oil_wildcatter() -> InfluenceDiagram:
+    """Return the oil wildcatter: make a seismic test, then drill or not (Raiffa 1968).
+
+    The numbers are those in common use since Shenoy (1992), in thousands of dollars.
+
+    Examples
+    --------
+    >>> oil_wildcatter().solve().expected_utility
+    22.5
+
+    References
+    ----------
+    H. Raiffa, *Decision Analysis* (1968). P. P. Shenoy, *Valuation-based systems for Bayesian decision analysis*,
+    Operations Research 40 (1992).
+    """
+    states = {
+        "oil": ["dry", "wet", "soaking"],
+        "test": ["none", "seismic"],
+        "result": ["none", "no structure", "open", "closed"],
+    }
+    network = BayesianNetwork(
+        {"oil": [], "test": [], "result": ["test", "oil"]}, states=states, name="oil wildcatter"
+    )
+    network.set_cpt("oil", [0.5, 0.3, 0.2])
+    nothing = [1, 0, 0, 0]
+    network.set_cpt(
+        "result",
+        {
+            "none": {"dry": nothing, "wet": nothing, "soaking": nothing},
+            "seismic": {"dry": [0, 0.6, 0.3, 0.1], "wet": [0, 0.3, 0.4, 0.3], "soaking": [0, 0.1, 0.4, 0.5]},
+        },
+    )
+    return InfluenceDiagram(
+        network,
+        decisions={"test": None, "drill": ["no", "yes"]},
+        observed={"drill": ["test", "result"]},
+        utilities={
+            "cost": (["test"], {"none": 0, "seismic": -10}),
+            "gain": (["oil", "drill"], {"dry": [0, -70], "wet": [0, 50], "soaking": [0, 200]}),
+        },
+    )
+
+
+def medical_test() -> InfluenceDiagram:
+    """Return a patient who may be ill: make a test or not, then treat or not. The numbers are losses.
+
+    One patient in ten is ill. The test finds nine of ten, and is positive for one healthy patient in ten. A patient
+    who is ill and not treated costs 100; treating costs 20, and an ill patient who is treated still costs 10 more.
+    The test costs 2.
+
+    Examples
+    --------
+    >>> round(medical_test().solve().expected_loss, 4)
+    7.5
+    """
+    states = {"ill": ["no", "yes"], "test": ["no", "yes"], "result": ["none", "negative", "positive"]}
+    network = BayesianNetwork(
+        {"ill": [], "test": [], "result": ["test", "ill"]}, states=states, name="medical test"
+    )
+    network.set_cpt("ill", [0.9, 0.1])
+    network.set_cpt("result", [[[1.0, 0, 0], [1.0, 0, 0]], [[0.0, 0.9, 0.1], [0.0, 0.1, 0.9]]])
+    return InfluenceDiagram(
+        network,
+        decisions={"test": None, "treat": ["no", "yes"]},
+        observed={"treat": ["test", "result"]},
+        losses={
+            "price": (["test"], {"no": 0, "yes": 2}),
+            "harm": (["ill", "treat"], {"no": {"no": 0, "yes": 20}, "yes": {"no": 100, "yes": 30}}),
+        },
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -87,13 +87,15 @@ def extension_notes(root: Element) -> tuple[dict[str, dict[str, str]], str | Non
     return found, name
 
 
-_KINDS = ("cpt", "noisymax", "deterministic")
+CHANCE = ("cpt", "noisymax", "deterministic")
+# What an influence diagram has beside them: choices, values, and weighted sums of values.
+DECIDING = ("decision", "utility", "mau")
 _PYAGRUM = re.compile(r"\bcreated by pyAgrum\b")
 
 
 @dataclass
-class _Part:
-    """A node as in the file."""
+class Part:
+    """A node with states, as in the file."""
 
     element: Element
     variable: Variable
@@ -123,37 +125,57 @@ def read_xdsl(
     return network
 
 
-def _network_from(root: Element, normalize: bool, budget: Budget, backwards: bool) -> Network:
-    """Return the network of the root element; ``backwards``: parents are listed from the fastest on."""
+def nodes_in(root: Element, kinds: Collection[str]) -> list[Element]:
+    """Return the nodes of these kinds, including those of submodels; raise an error for anything else."""
     if root.tag != "smile":
         root.refuse(Message("its root is <{tag}>; that of XDSL is <smile>.", tag=root.tag))
     dynamic = root.first("dynamic")
     if dynamic is not None:
         dynamic.refuse("this is a dynamic network. Unroll it over time in GeNIe and save that.")
-    parts: dict[str, _Part] = {}
-    labels, name = extension_notes(root)
-    for element in _flat(root.one("nodes")):
+    return _flat(root.one("nodes"), kinds)
+
+
+def parts_of(elements: Iterable[Element], labels: Mapping[str, Mapping[str, str]]) -> dict[str, Part]:
+    """Return the nodes with states by their ids."""
+    parts: dict[str, Part] = {}
+    for element in elements:
         id = element.attribute("id")
         if id in parts:
             element.refuse(Message("a second node has the id {id!r}. Rename one of them.", id=id))
-        parts[id] = _part(element, id, labels)
-    families = {id: _parents(part.element, parts) for id, part in parts.items()}
+        parts[id] = part_of(element, id, labels)
+    return parts
+
+
+def _network_from(root: Element, normalize: bool, budget: Budget, backwards: bool) -> Network:
+    """Return the network of the root element; ``backwards``: parents are listed from the fastest on."""
+    elements = nodes_in(root, CHANCE)
+    labels, name = extension_notes(root)
+    parts = parts_of(elements, labels)
+    families = {id: parents_in(part.element, parts) for id, part in parts.items()}
     if backwards:
         families = {id: parents[::-1] for id, parents in families.items()}
-    nodes = [_node(part, families[id], normalize, budget) for id, part in parts.items()]
+    nodes = [chance_node(part, families[id], normalize, budget) for id, part in parts.items()]
     return assembled(nodes, root.attributes.get("id", "") if name is None else name, path=root.path)
 
 
-def _flat(nodes: Element) -> list[Element]:
-    """Return the nodes, including those of submodels; raise an error for anything but chance nodes."""
+def _flat(nodes: Element, kinds: Collection[str]) -> list[Element]:
     found: list[Element] = []
     waiting = nodes.children[::-1]
     while waiting:
         element = waiting.pop()
         if element.tag == "submodel":
             waiting += element.children[::-1]
-        elif element.tag in _KINDS:
+        elif element.tag in kinds:
             found.append(element)
+        elif element.tag in DECIDING:
+            element.refuse(
+                Message(
+                    "{id!r} is of the kind <{tag}>: this is an influence diagram. Read it with "
+                    "read_influence_diagram, or take the decisions and utilities away.",
+                    id=element.attributes.get("id", "?"),
+                    tag=element.tag,
+                )
+            )
         else:
             element.refuse(
                 Message(
@@ -166,7 +188,7 @@ def _flat(nodes: Element) -> list[Element]:
     return found
 
 
-def _part(element: Element, id: str, labels: Mapping[str, Mapping[str, str]]) -> _Part:
+def part_of(element: Element, id: str, labels: Mapping[str, Mapping[str, str]]) -> Part:
     notes, true = node_notes(element)
     name = unquoted(true[TRUE_NAME]) if TRUE_NAME in true else id
     if not id:
@@ -181,10 +203,10 @@ def _part(element: Element, id: str, labels: Mapping[str, Mapping[str, str]]) ->
     about = dict(labels.get(id, {}))
     if about.get("label") == name:
         del about["label"]
-    return _Part(element, discrete(name, states), {**notes, **about})
+    return Part(element, discrete(name, states), {**notes, **about})
 
 
-def _node(part: _Part, parents: Sequence[_Part], normalize: bool, budget: Budget) -> Node:
+def chance_node(part: Part, parents: Sequence[Part], normalize: bool, budget: Budget) -> Node:
     distribution: Discrete
     if part.element.tag == "noisymax":
         distribution = _noisy_max(part, parents, normalize, budget)
@@ -195,7 +217,7 @@ def _node(part: _Part, parents: Sequence[_Part], normalize: bool, budget: Budget
     return Node(part.variable, tuple(parent.variable.name for parent in parents), distribution, part.notes)
 
 
-def _parents(element: Element, parts: Mapping[str, _Part]) -> list[_Part]:
+def parents_in(element: Element, parts: Mapping[str, Part]) -> list[Part]:
     named = element.first("parents")
     found = []
     for id in named.text.split() if named else ():
@@ -211,7 +233,7 @@ def _parents(element: Element, parts: Mapping[str, _Part]) -> list[_Part]:
     return found
 
 
-def _numbers(element: Element, tag: str, id: str) -> tuple[list[float], Element]:
+def numbers_in(element: Element, tag: str, id: str) -> tuple[list[float], Element]:
     inner = element.one(tag)
     values = decimals(inner.text.split())
     if isinstance(values, str):
@@ -221,8 +243,8 @@ def _numbers(element: Element, tag: str, id: str) -> tuple[list[float], Element]
     return values, inner
 
 
-def _table(part: _Part, parents: Sequence[_Part], normalize: bool, budget: Budget) -> Table:
-    values, place = _numbers(part.element, "probabilities", str(part.variable.name))
+def _table(part: Part, parents: Sequence[Part], normalize: bool, budget: Budget) -> Table:
+    values, place = numbers_in(part.element, "probabilities", str(part.variable.name))
     return table_from(
         values,
         part.variable,
@@ -235,7 +257,7 @@ def _table(part: _Part, parents: Sequence[_Part], normalize: bool, budget: Budge
     )
 
 
-def _deterministic(part: _Part, parents: Sequence[_Part], budget: Budget) -> Deterministic:
+def _deterministic(part: Part, parents: Sequence[Part], budget: Budget) -> Deterministic:
     """Read the state for each configuration of the parents, with the last parent fastest."""
     place = part.element.one("resultingstates")
     written = [state.attributes["id"] for state in part.element.all("state")]
@@ -266,10 +288,10 @@ def _deterministic(part: _Part, parents: Sequence[_Part], budget: Budget) -> Det
     return Deterministic(outcome, part.variable.size)
 
 
-def _noisy_max(part: _Part, parents: Sequence[_Part], normalize: bool, budget: Budget) -> NoisyMax:
+def _noisy_max(part: Part, parents: Sequence[Part], normalize: bool, budget: Budget) -> NoisyMax:
     """Read the columns of each parent's states, strongest first as ordered by ``strengths``, and the leak."""
     name = part.variable.name
-    values, place = _numbers(part.element, "parameters", str(name))
+    values, place = numbers_in(part.element, "parameters", str(name))
     sizes = [parent.variable.size for parent in parents]
     size = part.variable.size
     if len(values) != (sum(sizes) + 1) * size:
@@ -315,7 +337,7 @@ def _noisy_max(part: _Part, parents: Sequence[_Part], normalize: bool, budget: B
     return NoisyMax(tuple(causes), weights[-1], rising=False)
 
 
-def _strengths(part: _Part, sizes: Sequence[int]) -> list[list[int]]:
+def _strengths(part: Part, sizes: Sequence[int]) -> list[list[int]]:
     """Return the states of each parent by strength, the strongest first; by default, in declared order."""
     given = part.element.first("strengths")
     if given is None:
@@ -339,7 +361,7 @@ def _strengths(part: _Part, sizes: Sequence[int]) -> list[list[int]]:
     return found
 
 
-_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _RECTANGLE = re.compile(r"-?\d+ -?\d+ -?\d+ -?\d+")
 # GeNIe's default colours and fonts.
 _LOOKS = (
@@ -357,40 +379,46 @@ def xdsl_text(network: Network) -> str:
     GeNIe requires. So those of a rising node are reversed, also in the tables of its children.
     """
     _require(network)
-    network = _strongest_first(network)
-    order = _parents_first(network)
-    ids = mangled((node.name for node in order), _IDENTIFIER)
-    title = " ".join(
-        re.sub(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", " ", network.name).split()
-    )
-    id = mangled([title or "network"], _IDENTIFIER)[title or "network"]
-    lines = [
+    network = strongest_first(network)
+    order = parents_first(network)
+    ids = mangled((node.name for node in order), IDENTIFIER)
+    lines = [line for node in order for line in node_lines(node, network, ids)]
+    return xdsl_document(network.name, lines, [(node.name, node.notes) for node in order], ids)
+
+
+def xdsl_document(
+    name: str,
+    lines: Sequence[str],
+    drawn: Sequence[tuple[Name, Mapping[str, str]]],
+    ids: Mapping[Name, str],
+) -> str:
+    """Return the text of a file: the lines of its nodes, then what GeNIe draws of each, with its notes."""
+    title = " ".join(re.sub(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", " ", name).split())
+    id = mangled([title or "network"], IDENTIFIER)[title or "network"]
+    text = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<smile version="1.0" id="{id}" numsamples="10000" discsamples="10000">',
         "\t<nodes>",
-    ]
-    for node in order:
-        lines += _node_lines(node, network, ids)
-    lines += [
+        *lines,
         "\t</nodes>",
         "\t<extensions>",
         f'\t\t<genie version="1.0" app="bayeskit" name="{escaped(title)}">',
     ]
-    for place, node in enumerate(order):
-        label = node.notes.get("label", str(node.name))
-        position = node.notes.get(POSITION, "")
+    for place, (node, notes) in enumerate(drawn):
+        label = notes.get("label", str(node))
+        position = notes.get(POSITION, "")
         if not _RECTANGLE.fullmatch(position):
             left, top = 20 + place % 8 * 130, 20 + place // 8 * 90
             position = f"{left} {top} {left + 90} {top + 50}"
-        shown = label if PLAIN.fullmatch(label) else ids[node.name]
-        lines += [
-            f'\t\t\t<node id="{ids[node.name]}">',
+        shown = label if PLAIN.fullmatch(label) else ids[node]
+        text += [
+            f'\t\t\t<node id="{ids[node]}">',
             f"\t\t\t\t<name>{escaped(shown)}</name>",
             *(f"\t\t\t\t{look}" for look in _LOOKS),
             f"\t\t\t\t<position>{position}</position>",
             "\t\t\t</node>",
         ]
-    return "\n".join([*lines, "\t\t</genie>", "\t</extensions>", "</smile>", ""])
+    return "\n".join([*text, "\t\t</genie>", "\t</extensions>", "</smile>", ""])
 
 
 def _require(network: Network) -> None:
@@ -407,7 +435,7 @@ def _require(network: Network) -> None:
             )
 
 
-def _parents_first(network: Network) -> list[Node]:
+def parents_first(network: Network) -> list[Node]:
     """Return the nodes with parents first, otherwise in their order."""
     place = network.dag.position
     missing = [len(node.parents) for node in network.nodes]
@@ -423,7 +451,7 @@ def _parents_first(network: Network) -> list[Node]:
     return found
 
 
-def _strongest_first(network: Network) -> Network:
+def strongest_first(network: Network) -> Network:
     """Return the network with the states of every rising noisy-MAX node reversed."""
     rising = {n.name for n in network.nodes if isinstance(n.distribution, NoisyMax) and n.distribution.rising}
     if not rising:
@@ -446,11 +474,14 @@ def _strongest_first(network: Network) -> Network:
     return replace(network, nodes=tuple(nodes))
 
 
-def _node_lines(node: Node, network: Network, ids: Mapping[Name, str]) -> list[str]:
+def node_lines(node: Node, network: Network, ids: Mapping[Name, str]) -> list[str]:
+    """Return the lines of a chance node, or of a decision, which has no distribution."""
     distribution = node.distribution
     states = node.variable.states
-    state_ids = mangled(states, _IDENTIFIER, kind=f"states of {node.name!r}")
-    tag = {NoisyMax: "noisymax", Deterministic: "deterministic"}.get(type(distribution), "cpt")
+    state_ids = mangled(states, IDENTIFIER, kind=f"states of {node.name!r}")
+    tag = {NoisyMax: "noisymax", Deterministic: "deterministic", type(None): "decision"}.get(
+        type(distribution), "cpt"
+    )
     lines = [f'\t\t<{tag} id="{ids[node.name]}">']
     lines += [f'\t\t\t<state id="{state_ids[state]}" />' for state in states]
     if node.parents:
@@ -459,18 +490,23 @@ def _node_lines(node: Node, network: Network, ids: Mapping[Name, str]) -> list[s
         lines += _noisy_lines(node, distribution)
     elif isinstance(distribution, Deterministic):
         codes = distribution.outcome.ravel().tolist()
-        lines.append(_wrapped("resultingstates", " ".join(state_ids[states[code]] for code in codes)))
-    else:
-        lines.append(_wrapped("probabilities", " ".join(lines_of(table_of(node)))))
-    if ids[node.name] != str(node.name):
-        lines.append(_property(TRUE_NAME, quoted(str(node.name))))
-    if any(state_ids[state] != str(state) for state in states):
-        lines.append(_property(TRUE_STATES, " ".join(quoted(str(state)) for state in states)))
-    for key, value in node.notes.items():
+        lines.append(wrapped("resultingstates", " ".join(state_ids[states[code]] for code in codes)))
+    elif distribution is not None:
+        lines.append(wrapped("probabilities", " ".join(lines_of(table_of(node)))))
+    renamed = states if any(state_ids[state] != str(state) for state in states) else ()
+    return [*lines, *note_lines(node.name, ids[node.name], node.notes, renamed), f"\t\t</{tag}>"]
+
+
+def note_lines(name: Name, id: str, notes: Mapping[str, str], renamed: Sequence[object] = ()) -> list[str]:
+    """Return the properties of a node: its true name and true states, where the file has others, and its notes."""
+    lines = [property_line(TRUE_NAME, quoted(str(name)))] if id != str(name) else []
+    if renamed:
+        lines.append(property_line(TRUE_STATES, " ".join(quoted(str(state)) for state in renamed)))
+    for key, value in notes.items():
         if key not in (TRUE_NAME, TRUE_STATES, POSITION, "label") and PLAIN.fullmatch(key):
             plain = PLAIN.fullmatch(value) and not value.startswith('"')
-            lines.append(_property(key, value if plain else quoted(value)))
-    return [*lines, f"\t\t</{tag}>"]
+            lines.append(property_line(key, value if plain else quoted(value)))
+    return lines
 
 
 def _noisy_lines(node: Node, distribution: NoisyMax) -> list[str]:
@@ -491,13 +527,13 @@ def _noisy_lines(node: Node, distribution: NoisyMax) -> list[str]:
         columns += [cause[s] for s in order]
     columns.append(distribution.leak)
     numbers = " ".join(lines_of(np.array(columns)))
-    lines = [_wrapped("strengths", " ".join(map(str, strengths)))] if node.parents else []
-    return [*lines, _wrapped("parameters", numbers)]
+    lines = [wrapped("strengths", " ".join(map(str, strengths)))] if node.parents else []
+    return [*lines, wrapped("parameters", numbers)]
 
 
-def _wrapped(tag: str, text: str) -> str:
+def wrapped(tag: str, text: str) -> str:
     return f"\t\t\t<{tag}>{text}</{tag}>"
 
 
-def _property(key: str, value: str) -> str:
+def property_line(key: str, value: str) -> str:
     return f'\t\t\t<property id="{escaped(key)}">{escaped(value)}</property>'

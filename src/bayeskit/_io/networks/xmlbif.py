@@ -7,7 +7,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from bayeskit._graphs.network import Network, Node, discrete
 from bayeskit._io.networks.assembly import (
@@ -34,9 +34,11 @@ from bayeskit._io.networks.mangling import (
 )
 from bayeskit._io.networks.tokens import decimals, shown
 from bayeskit._io.networks.xml import PLAIN, Element, escaped, parse_xml
-from bayeskit._messages import Message
-from bayeskit._schema import Variable
+from bayeskit._messages import Joined, Message
+from bayeskit._schema import Name, Variable
 
+# The types of a VARIABLE.
+KINDS = ("nature", "decision", "utility")
 _HEAD = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE BIF [
@@ -101,8 +103,8 @@ def _network_from(root: Element, normalize: bool, budget: Budget) -> Network:
             part.refuse(
                 Message("a second VARIABLE is named {written!r}. Rename one of them.", written=written)
             )
-        notes[written], true = _notes(part, obeyed=TRUE)
-        variables[written] = _variable(part, written, true)
+        notes[written], true = notes_in(part, obeyed=TRUE)
+        variables[written] = variable_in(part, written, true)
     families: dict[str, Node] = {}
     for part in element.all("DEFINITION"):
         written, node = _family(part, variables, normalize, budget)
@@ -110,7 +112,7 @@ def _network_from(root: Element, normalize: bool, budget: Budget) -> Network:
             part.refuse(
                 Message("a second definition stands here for {name!r}. Keep one of them.", name=node.name)
             )
-        about = {**_notes(part, obeyed=())[0], **notes[written]}
+        about = {**notes_in(part, obeyed=())[0], **notes[written]}
         families[written] = Node(node.variable, node.parents, node.distribution, about)
     for written, variable in variables.items():
         if written not in families:
@@ -121,27 +123,39 @@ def _network_from(root: Element, normalize: bool, budget: Budget) -> Network:
                 )
             )
     named = element.first("NAME")
-    about, true = _notes(element, obeyed=(TRUE_NAME,))
+    about, true = notes_in(element, obeyed=(TRUE_NAME,))
     name = unquoted(true[TRUE_NAME]) if TRUE_NAME in true else named.text if named else ""
     return assembled((families[written] for written in variables), name, about, root.path)
 
 
-def _variable(part: Element, written: str, true: Mapping[str, str]) -> Variable:
-    """Read a VARIABLE; ``true`` are the properties with its true name and states, as written."""
+def variable_in(
+    part: Element, written: str, true: Mapping[str, str], kinds: Collection[str] = ("nature",)
+) -> Variable:
+    """Read a VARIABLE of these kinds; ``true`` are the properties with its true name and states, as written."""
     part.only("NAME", "OUTCOME", "PROPERTY")
     kind = part.attributes.get("TYPE", "nature")
-    if kind != "nature":
+    if kind not in kinds:
         part.refuse(
             Message(
-                "{written!r} is a {kind} node. Only chance nodes (TYPE nature) are read: take the others away.",
+                "{written!r} is a {kind} node: this is an influence diagram. Read it with read_influence_diagram, or "
+                "take the decisions and utilities away.",
                 written=written,
                 kind=kind,
+            )
+            if kind in KINDS
+            else Message(
+                "{written!r} has the TYPE {kind!r}; there are {kinds}.",
+                written=written,
+                kind=kind,
+                kinds=Joined(KINDS),
             )
         )
     name = unquoted(true[TRUE_NAME]) if TRUE_NAME in true else written
     if not written:
         part.refuse("a VARIABLE has an empty NAME. Give it one.")
     states = [outcome.text for outcome in part.all("OUTCOME")]
+    if kind == "utility":
+        return discrete(name, ())
     checked_states(states, name, part.path, part.line, part.column)
     if TRUE_STATES in true:
         meant = true_states(true[TRUE_STATES], len(states))
@@ -157,23 +171,8 @@ def _family(
     """Read a DEFINITION: the child, its parents, and the table."""
     part.only("FOR", "GIVEN", "TABLE", "PROPERTY")
 
-    def known(element: Element) -> Variable:
-        if element.text not in variables:
-            element.refuse(Message("{text} is no VARIABLE of this file.", text=shown(element.text)))
-        return variables[element.text]
-
-    child = part.one("FOR")
-    variable = known(child)
-    parents = [known(given) for given in part.all("GIVEN")]
-    table = part.one("TABLE")
-    table.only()
-    values = decimals(table.text.split())
-    if isinstance(values, str):
-        table.refuse(
-            Message(
-                "{values}, in the table of {name!r}, is no number.", values=shown(values), name=variable.name
-            )
-        )
+    variable, parents = family_in(part, variables)
+    values, table = numbers_in(part, variable)
     distribution = table_from(
         values,
         variable,
@@ -184,10 +183,35 @@ def _family(
         line=table.line,
         column=table.column,
     )
-    return child.text, Node(variable, tuple(parent.name for parent in parents), distribution)
+    return part.one("FOR").text, Node(variable, tuple(parent.name for parent in parents), distribution)
 
 
-def _notes(part: Element, obeyed: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
+def family_in(part: Element, variables: Mapping[str, Variable]) -> tuple[Variable, list[Variable]]:
+    """Return the variable of a DEFINITION, and those it is given."""
+
+    def known(element: Element) -> Variable:
+        if element.text not in variables:
+            element.refuse(Message("{text} is no VARIABLE of this file.", text=shown(element.text)))
+        return variables[element.text]
+
+    return known(part.one("FOR")), [known(given) for given in part.all("GIVEN")]
+
+
+def numbers_in(part: Element, variable: Variable) -> tuple[list[float], Element]:
+    """Return the numbers of the TABLE of a DEFINITION, and where they stand."""
+    table = part.one("TABLE")
+    table.only()
+    values = decimals(table.text.split())
+    if isinstance(values, str):
+        table.refuse(
+            Message(
+                "{values}, in the table of {name!r}, is no number.", values=shown(values), name=variable.name
+            )
+        )
+    return values, table
+
+
+def notes_in(part: Element, obeyed: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
     """Return the PROPERTY lines of an element, ``key = value`` or a key alone: notes, and those ``obeyed`` here."""
     found: dict[str, str] = {}
     true: dict[str, str] = {}
@@ -219,25 +243,46 @@ def xmlbif_text(network: Network) -> str:
     name = mangled([network.name], PLAIN)[network.name] if network.name else ""
     lines = ['<BIF VERSION="0.3">', "<NETWORK>", f"<NAME>{escaped(name)}</NAME>"]
     true = {} if name == network.name else {TRUE_NAME: quoted(network.name)}
-    lines += _properties(network.notes, true, "")
+    lines += property_lines(network.notes, true, "")
     for node in network.nodes:
-        states = mangled(node.variable.states, PLAIN, kind=f"states of {node.name!r}")
-        true = {}
-        if ids[node.name] != str(node.name):
-            true[TRUE_NAME] = quoted(str(node.name))
-        if any(states[state] != str(state) for state in states):
-            true[TRUE_STATES] = " ".join(quoted(str(state)) for state in states)
-        lines += ['<VARIABLE TYPE="nature">', f"  <NAME>{escaped(ids[node.name])}</NAME>"]
-        lines += [f"  <OUTCOME>{escaped(state)}</OUTCOME>" for state in states.values()]
-        lines += [*_properties(node.notes, true, "  "), "</VARIABLE>"]
+        lines += variable_lines(node, ids[node.name])
     for node in network.nodes:
-        lines += ["<DEFINITION>", f"  <FOR>{escaped(ids[node.name])}</FOR>"]
-        lines += [f"  <GIVEN>{escaped(ids[parent])}</GIVEN>" for parent in node.parents]
-        lines += ["  <TABLE>", *lines_of(table_of(node)), "  </TABLE>", "</DEFINITION>"]
+        lines += definition_lines(node.name, node.parents, lines_of(table_of(node)), ids)
     return _HEAD + "\n".join([*lines, "</NETWORK>", "</BIF>", ""])
 
 
-def _properties(notes: Mapping[str, str], true: Mapping[str, str], indent: str) -> list[str]:
+def variable_lines(node: Node, id: str, kind: str = "nature", dropped: Collection[str] = ()) -> list[str]:
+    """Return the VARIABLE of a node with states, without the notes of these names."""
+    states = mangled(node.variable.states, PLAIN, kind=f"states of {node.name!r}")
+    true = {}
+    if id != str(node.name):
+        true[TRUE_NAME] = quoted(str(node.name))
+    if any(states[state] != str(state) for state in states):
+        true[TRUE_STATES] = " ".join(quoted(str(state)) for state in states)
+    notes = {key: value for key, value in node.notes.items() if key not in dropped}
+    return [
+        f'<VARIABLE TYPE="{kind}">',
+        f"  <NAME>{escaped(id)}</NAME>",
+        *(f"  <OUTCOME>{escaped(state)}</OUTCOME>" for state in states.values()),
+        *property_lines(notes, true, "  "),
+        "</VARIABLE>",
+    ]
+
+
+def definition_lines(
+    name: Name, parents: Sequence[Name], rows: Sequence[str], ids: Mapping[Name, str]
+) -> list[str]:
+    """Return the DEFINITION of a node or utility; without rows there is no table."""
+    return [
+        "<DEFINITION>",
+        f"  <FOR>{escaped(ids[name])}</FOR>",
+        *(f"  <GIVEN>{escaped(ids[parent])}</GIVEN>" for parent in parents),
+        *(["  <TABLE>", *rows, "  </TABLE>"] if rows else []),
+        "</DEFINITION>",
+    ]
+
+
+def property_lines(notes: Mapping[str, str], true: Mapping[str, str], indent: str) -> list[str]:
     """Return the PROPERTY lines of notes, after those with true names."""
     lines = [f"{key} = {value}" for key, value in true.items()]
     for key, value in notes.items():
