@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bayeskit import BayesianNetwork
 from bayeskit.explanations import Picture
-from bayeskit.networks import asia, melon, seven, wet_grass
+from bayeskit.networks import asia, melon, oil_wildcatter, seven, wet_grass
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 from _networks import stacked
@@ -30,6 +30,7 @@ TITLES = {
         "en": "Smoking acts on cancer through tar; the gene is hidden",
         "zh": "吸烟通过焦油影响肺癌；基因未观测",
     },
+    "oil_wildcatter": {"en": "The oil wildcatter's best strategy", "zh": "石油勘探者的最优策略"},
 }
 # Graphs without tables: node → parents, by language.
 GRAPHS = {
@@ -45,6 +46,10 @@ GRAPHS = {
 NOTES = {
     "en": "Bars are probabilities; observed nodes are marked.",
     "zh": "条形表示概率，已观测的结点有标记。",
+}
+DECIDED = {
+    "en": "Rectangles are decisions, hexagons utilities with their expectations.",
+    "zh": "方框是决策，六边形是效用及其期望。",
 }
 PICTURES = tuple(TITLES)
 
@@ -63,12 +68,18 @@ def drawn(name: str, lang: str) -> Picture:
             return seven().plot(bars=False)
         case "melon_network":
             return melon().plot()
+        case "oil_wildcatter":
+            return oil_wildcatter().plot()
     raise LookupError(name)
 
 
 def picture(name: str, lang: str = "en") -> str:
     """Return one of the pictures as SVG, under its title."""
-    notes = [] if name == "seven" or name in GRAPHS else [NOTES[lang]]
+    notes = (
+        []
+        if name == "seven" or name in GRAPHS
+        else [DECIDED[lang] if name == "oil_wildcatter" else NOTES[lang]]
+    )
     return str(stacked(TITLES[name][lang], notes, [("", drawn(name, lang))]))
 
 

@@ -76,6 +76,7 @@ network effect grass.bif --cause rain --outcome joe --adjust wet
 network effect grass.bif --cause rain --outcome wet --hidden rain
 network effect grass.bif --cause rain --outcome wet --do wet
 network mpe grass.bif --given x=y
+network decide grass.bif
 network explain grass.bif rain --given rain=yes
 network show grass.bif --given wet=yes
 network sample grass.bif -n -3

@@ -13,7 +13,7 @@ import pytest
 
 from bayeskit import BayesianNetwork, read_network
 from bayeskit._cli.commands.bayes import by_hand, widths_of
-from bayeskit.networks import wet_grass
+from bayeskit.networks import oil_wildcatter, wet_grass
 from cli_run import done, refused, write_table
 
 
@@ -142,6 +142,47 @@ def test_sample_learn_show_and_convert(grass: Path, tmp_path: Path) -> None:
     )
     best = json.loads(done("network", "mpe", grass, "--given", "wet=yes", "--json"))
     assert best["states"] == dict(wet_grass().mpe({"wet": "yes"}))
+
+
+@pytest.fixture
+def oil(tmp_path: Path) -> Path:
+    oil_wildcatter().write(tmp_path / "oil.xdsl")
+    return tmp_path / "oil.xdsl"
+
+
+def test_decide_gives_the_strategy(oil: Path, tmp_path: Path) -> None:
+    told = json.loads(done("network", "decide", oil, "--ask", "--flip", "oil", "--json"))
+    assert told["expected_utility"] == pytest.approx(22.5) and told["probability"] == 1.0
+    assert told["choice"]["state"] == "seismic"
+    assert [policy["decision"] for policy in told["policies"]] == ["test", "drill"]
+    assert told["policies"][1]["rows"][1]["choice"] == "no"
+    assert told["information"] == [{"node": "oil", "before": "test", "value": pytest.approx(32.5)}]
+    dry = next(row for row in told["flips"] if row["state"] == "dry")
+    assert dry["interval"] == pytest.approx([27 / 59, 44 / 65]) and dry["below"] == ["test = none"]
+    seen = ("--evidence", "test=seismic", "--given", "result=closed")
+    told = json.loads(done("network", "decide", oil, *seen, "--json"))
+    assert told["choice"]["utilities"] == pytest.approx({"no": -10, "yes": 77.5})
+    assert told["given"] == {"test": "seismic", "result": "closed"} and told["probability"] == pytest.approx(
+        0.24
+    )
+    for lang, word in (("en", "expected utility"), ("zh", "期望效用")):
+        shown = done("network", "decide", oil, "--ask", "--flip", "result", "--lang", lang)
+        assert word in shown and "0.528571" in shown and "32.5" in shown
+    bifxml = tmp_path / "oil.bifxml"
+    oil_wildcatter().write(bifxml)
+    assert "22.5" in done("network", "decide", bifxml)
+
+
+def test_decide_refuses_by_name(oil: Path, grass: Path) -> None:
+    refused("network", "decide", oil, "--given", "result=open", names=["result", "test"])
+    refused(
+        "network", "decide", oil, "--given", "test=none", "--given", "result=open", names=["test", "open"]
+    )
+    refused("network", "decide", oil, "--given", "gas=yes", names=["gas"])
+    refused("network", "decide", oil, "--flip", "drill", names=["drill"])
+    refused("network", "decide", oil, "--flip", "gas", names=["gas"])
+    refused("network", "decide", grass, names=["grass.bif"])
+    refused("network", "show", oil, names=["test", "network decide"])
 
 
 def test_a_network_predicts_and_a_classifier_is_a_network(grass: Path, tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ OPENERS = {
     "independent": "network independent {model} a b",
     "effect": "network effect {model} --cause a --outcome b",
     "mpe": "network mpe {model}",
+    "decide": "network decide {model}",
     "page": "network explain {model} a",
     "show": "network show {model}",
     "sample": "network sample {model}",

@@ -200,6 +200,17 @@ def test_a_tree_adds_up():
     assert str(tree).count("\n") == 4 and tree.text("zh") != str(tree)
 
 
+def test_a_picture_has_every_node_and_what_to_expect():
+    picture = str(oil_wildcatter().plot())
+    for text in ("oil", "drill", "cost = −10", "gain = 32.5", "59.0 %"):
+        assert text in picture
+    seen = str(oil_wildcatter().plot({"test": "seismic", "result": "closed"}, direction="right"))
+    assert "result = closed" in seen and "gain = 87.5" in seen
+    assert "%" not in str(oil_wildcatter().plot(bars=False))
+    with refuses(SettingError, "direction", "up"):
+        oil_wildcatter().plot(direction="up")
+
+
 def test_names_are_escaped():
     network = BayesianNetwork({"<b>": []}, states={"<b>": ["<i>", "\x1b[2J"]})
     network.set_cpt("<b>", [0.5, 0.5])

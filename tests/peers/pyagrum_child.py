@@ -82,7 +82,26 @@ def graphs(folder, asked):
     }
 
 
-TASKS = {"posteriors": posteriors, "tables": tables, "rewritten": rewritten, "graphs": graphs}
+def decided(folder, asked):
+    """The largest expected utility of an influence diagram with perfect recall; the file is written again."""
+    diagram = gum.loadID(str(folder / asked["file"]))
+    gum.saveID(diagram, str(folder / asked["written"]))
+    try:
+        engine = gum.ShaferShenoyLIMIDInference(diagram)
+        engine.addNoForgettingAssumption(asked["order"])
+        engine.makeInference()
+        return engine.MEU()["mean"]
+    except gum.GumException:  # some diagrams it reads, but cannot solve
+        return None
+
+
+TASKS = {
+    "posteriors": posteriors,
+    "tables": tables,
+    "rewritten": rewritten,
+    "graphs": graphs,
+    "decided": decided,
+}
 
 
 def main(folder):

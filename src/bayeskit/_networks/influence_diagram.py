@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Self, TypeAlias, overload
+from typing import Any, Literal, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,7 @@ from bayeskit._inference.optimal_policy import MOST_AXES, PolicyTable, Solved, e
 from bayeskit._messages import Joined, Message, listed
 from bayeskit._networks.analysis.decision_sensitivity import DecisionSensitivities, DecisionSensitivity, Flips
 from bayeskit._networks.analysis.parameters import read_cell
-from bayeskit._networks.arguments import known_nodes, switch
+from bayeskit._networks.arguments import choice, known_nodes, switch
 from bayeskit._networks.bayesian_network import BayesianNetwork
 from bayeskit._networks.building import Axes, variable_of
 from bayeskit._networks.decisions import (
@@ -31,11 +31,14 @@ from bayeskit._networks.decisions import (
     Policy,
     Solution,
     levels_of,
+    number,
     observations_of,
 )
 from bayeskit._networks.discrete_adapter import minimal_conflict
 from bayeskit._networks.evidence import Given, Reader
 from bayeskit._networks.node_tables import table_values
+from bayeskit._report.drawing.network_scene import diagram_scene
+from bayeskit._report.picture import Picture
 from bayeskit._schema import Label, Name
 from bayeskit._visible import visible
 from bayeskit.errors import ImpossibleEvidence, SettingError
@@ -382,6 +385,50 @@ class InfluenceDiagram:
             raise SettingError("{name!r} has one state, whose probability cannot be changed.", name=node)
         rows = Flips(self._diagram, codes, allowed(max_memory)).of_node(chance)
         return DecisionSensitivities(tuple(sorted(rows, key=lambda row: row.distance)))
+
+    def plot(
+        self,
+        evidence: Given = None,
+        *,
+        bars: bool = True,
+        direction: Literal["down", "right"] = "down",
+        path: PathLike | None = None,
+    ) -> Picture:
+        """Draw the diagram: decisions are rectangles, utilities hexagons. Notebooks show the picture.
+
+        Parameters
+        ----------
+        evidence : {node: state}, optional
+            As for ``solve``.
+        bars : bool
+            Draw the probability of each state under the optimal policies, and the expectation of each utility.
+        direction : "down" or "right"
+        path : str or path, optional
+            Also save the picture: .svg, or .png and .pdf if matplotlib is installed.
+
+        Examples
+        --------
+        >>> from bayeskit.networks import oil_wildcatter
+        >>> oil_wildcatter().plot(bars=False)
+        <Picture: oil wildcatter, 6 nodes, 7 arcs, 254 × 296 pixels>
+        """
+        choice(direction, "direction", ("down", "right"))
+        codes, states = self._read(evidence)
+        findings = {name: f"= {state}" for name, state in states.items()}
+        beliefs: Mapping[Name, Any] = {}
+        if switch(bars, "bars"):
+            solved = self._possible(codes, allowed(None))
+            beliefs = BayesianNetwork._of(solved.network).posteriors(states)
+            for utility in self._diagram.utilities:
+                mean = expectation(solved.network, [utility], (), codes, allowed(None)).utility
+                findings[utility.name] = f"= {number(float(mean))}"
+        picture = Picture(diagram_scene(self._diagram, beliefs, findings, direction))
+        if path is not None:
+            picture.save(path)
+        return picture
+
+    def _repr_html_(self) -> str:
+        return str(self.plot())
 
     def write(self, path: PathLike, format: str | None = None) -> None:
         """Write the diagram to a file.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from bayeskit._display_table import DisplayTable, as_html, table_html
+from bayeskit._graphs.dag import Dag
+from bayeskit._graphs.diagram import Diagram
 from bayeskit._graphs.distributions import Deterministic, LinearGaussian, NoisyMax
 from bayeskit._graphs.factor import Factor, factor_html
 from bayeskit._graphs.network import FactorGraph, Network, Node
@@ -60,35 +62,64 @@ def network_scene(
         card_of(node.name, node.variable.states, beliefs.get(node.name), findings.get(node.name, ""))
         for node in network.nodes
     ]
-    layout = lay_out(network.dag, [card.size for card in cards], direction)
+    return _scene(network.dag, cards, direction, title_of(network), findings)
+
+
+def diagram_scene(
+    diagram: Diagram,
+    beliefs: Mapping[Name, Any] | None = None,
+    findings: Mapping[Name, str] | None = None,
+    direction: Direction = "down",
+) -> Scene:
+    """Draw an influence diagram: decisions are rectangles, utilities hexagons, the rest as in a network.
+
+    ``findings`` may also say what a utility is expected to be.
+    """
+    beliefs, findings = beliefs or {}, findings or {}
+    cards = []
+    for node in diagram.network.nodes:
+        card = card_of(node.name, node.variable.states, beliefs.get(node.name), findings.get(node.name, ""))
+        cards.append(replace(card, shape="decision") if node.name in diagram.decisions else card)
+    cards += [Card(str(u.name), findings.get(u.name, ""), shape="utility") for u in diagram.utilities]
+    title = _title(diagram.network.name or "Influence diagram", diagram.dag)
+    return _scene(diagram.dag, cards, direction, title, findings)
+
+
+def _scene(
+    dag: Dag, cards: Sequence[Card], direction: Direction, title: str, findings: Mapping[Name, str]
+) -> Scene:
+    layout = lay_out(dag, [card.size for card in cards], direction)
     arcs = [
         Group(f"{parent} → {child}", _arrow(route, layout.direction))
-        for (parent, child), route in zip(network.dag.arcs, layout.routes, strict=True)
+        for (parent, child), route in zip(dag.arcs, layout.routes, strict=True)
     ]
     boxes = [card.draw(MARGIN + box.x, MARGIN + box.y) for card, box in zip(cards, layout.boxes, strict=True)]
     return Scene(
         layout.width + 2 * MARGIN,
         layout.height + 2 * MARGIN,
-        title_of(network),
-        _description(network, findings),
+        title,
+        _description(dag, findings),
         (*arcs, *boxes),
     )
 
 
 def title_of(network: Network) -> str:
     """Return the name of a network and its size."""
-    parts = [network.name or "Bayesian network", _count(len(network.nodes), "node")]
-    return ", ".join([*parts, _count(len(network.dag.arcs), "arc")])
+    return _title(network.name or "Bayesian network", network.dag)
+
+
+def _title(name: str, dag: Dag) -> str:
+    return ", ".join([name, _count(len(dag.nodes), "node"), _count(len(dag.arcs), "arc")])
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number or 'no'} {noun}{'' if number in (0, 1) else 's'}"
 
 
-def _description(network: Network, findings: Mapping[Name, str]) -> str:
+def _description(dag: Dag, findings: Mapping[Name, str]) -> str:
     """Describe the arcs in words, for screen readers."""
-    arcs = [f"{parent} → {child}" for parent, child in network.dag.arcs[:40]]
-    more = len(network.dag.arcs) - len(arcs)
+    arcs = [f"{parent} → {child}" for parent, child in dag.arcs[:40]]
+    more = len(dag.arcs) - len(arcs)
     known = [f"{name} {finding}" for name, finding in findings.items()]
     said = [f"Arcs: {', '.join(arcs)}{f', and {more} more' if more else ''}."] if arcs else []
     return " ".join([*said, *([f"Observed: {', '.join(known)}."] if known else [])])
@@ -129,6 +160,7 @@ def _turned(line: Line) -> Line:
 
 PAD, NAME_LINE, STATE_LINE = 9.0, 22.0, 16.0
 BAR, PERCENT, CURVE = 62.0, 53.0, 30.0
+TIP = 12.0
 WIDEST_NAME, WIDEST_STATE = 240.0, 96.0
 # A node with more states shows the most probable ones and the sum of the rest.
 MOST_STATES = 8
@@ -144,12 +176,14 @@ class Card:
     finding : its evidence, such as "= yes", or empty
     bars : (state, probability); the last one may stand for several states
     density : weights, means and variances of a mixture of normal distributions, for a continuous node
+    shape : "chance" (round corners), "decision" (a rectangle) or "utility" (a hexagon)
     """
 
     name: str
     finding: str = ""
     bars: tuple[tuple[str, float], ...] = ()
     density: tuple[tuple[float, float, float], ...] = ()
+    shape: Literal["chance", "decision", "utility"] = "chance"
 
     @property
     def heading(self) -> str:
@@ -174,7 +208,8 @@ class Card:
         if self.density:
             width = max(width, BAR + PERCENT, text_width(moments_text(self.density), small))
         body = STATE_LINE * len(self.bars) + ((STATE_LINE + CURVE) if self.density else 0.0)
-        return max(width, 30.0) + 2 * PAD, NAME_LINE + 8 + (body + 5 if body else 0.0)
+        ends = TIP if self.shape == "utility" else 0.0
+        return max(width, 30.0) + 2 * (PAD + ends), NAME_LINE + 8 + (body + 5 if body else 0.0)
 
     @property
     def _labels(self) -> list[str]:
@@ -189,7 +224,9 @@ class Card:
         width, height = self.size
         kind, bar = ("observed", "bar-observed") if self.finding else ("node", "bar")
         marks: list[Rectangle | Words | Line] = [
-            Rectangle(x, y, width, height, kind, 6.0),
+            _hexagon(x, y, width, height)
+            if self.shape == "utility"
+            else Rectangle(x, y, width, height, kind, 0.0 if self.shape == "decision" else 6.0),
             Words(x + width / 2, y + 19.5, self.heading, "name", "middle"),
         ]
         left, right, top = x + PAD, x + width - PAD, y + NAME_LINE + 5
@@ -207,6 +244,19 @@ class Card:
             points = _curve(self.density, left, right, top + STATE_LINE + CURVE - 2, CURVE - 6)
             marks.append(Line((("M", points[:1]), *(("L", (p,)) for p in points[1:])), "density"))
         return Group(self.title, tuple(marks))
+
+
+def _hexagon(x: float, y: float, width: float, height: float) -> Line:
+    right, middle = x + width, y + height / 2
+    corners = [
+        (x + TIP, y),
+        (right - TIP, y),
+        (right, middle),
+        (right - TIP, y + height),
+        (x + TIP, y + height),
+    ]
+    steps = (("M", ((x, middle),)), *(("L", (corner,)) for corner in corners), ("Z", ()))
+    return Line(steps, "node")
 
 
 def card_of(name: object, states: Sequence[object], belief: Any = None, finding: str = "") -> Card:
