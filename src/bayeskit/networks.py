@@ -35,7 +35,7 @@ _HOMES = {
     "ParameterSensitivity": "bayeskit._networks.analysis.parameters",
     "Policy": "bayeskit._networks.decisions",
     "Solution": "bayeskit._networks.decisions",
-    "StrategyTree": "bayeskit._networks.decisions",
+    "StrategyTree": "bayeskit._networks.strategy_tree",
     "Table": "bayeskit._graphs.distributions",
     "adjusted_effect": "bayeskit._networks.analysis.causal_effect",
     "arc_strengths": "bayeskit._networks.fit.strengths",
@@ -136,7 +136,6 @@ if TYPE_CHECKING:
         InformationValues,
         Policy,
         Solution,
-        StrategyTree,
     )
     from bayeskit._networks.discrete_adapter import MostProbable
     from bayeskit._networks.evidence import Not
@@ -147,6 +146,7 @@ if TYPE_CHECKING:
     from bayeskit._networks.markov_network import MarkovNetwork
     from bayeskit._networks.network_io import read_network
     from bayeskit._networks.network_structure import Independence
+    from bayeskit._networks.strategy_tree import StrategyTree
     from bayeskit._report.causal_effect import CausalEffect, EffectContrast
     from bayeskit._report.network_comparison import NetworkComparison
 

@@ -163,6 +163,15 @@ def test_a_choice_is_that_of_the_policy():
         assert choice.losses[choice.state] == min(choice.losses.values())
 
 
+def test_an_observation_with_one_outcome_need_not_be_given():
+    diagram = oil_wildcatter()
+    assert diagram.decide({"test": "none"}).utilities == pytest.approx({"no": 0, "yes": 20})
+    policy = diagram.solve()["drill"]
+    assert policy.given == ("test", "result") and policy.choice({"test": "none"}) == "yes"
+    with refuses(SettingError, "drill", "result"):
+        policy.choice({"test": "seismic"})
+
+
 def test_observations_that_make_no_difference_are_left_out():
     network = BayesianNetwork({"weather": [], "coin": [], "report": ["weather"]}, states=["a", "b"])
     network.set_cpt("weather", [0.4, 0.6])
@@ -432,3 +441,21 @@ def test_tables_are_read_in_any_form():
         assert InfluenceDiagram(network, {"d": [0, 1]}, {"u": given}).utility("u") == wanted
     turned = Factor(["d", "x"], [[0, 1], ["b", "a"]], [[3, 1], [4, 2]])
     assert InfluenceDiagram(network, {"d": [0, 1]}, {"u": (["x", "d"], turned)}).utility("u") == wanted
+
+
+def test_what_was_observed_is_remembered():
+    """The second decision has no arc from x, which was seen before the first."""
+    network = BayesianNetwork({"x": [], "y": ["first"], "first": []}, states=["a", "b"])
+    network.set_cpt("x", [0.5, 0.5])
+    network.set_cpt("y", [[0.7, 0.3], [0.2, 0.8]])
+    diagram = InfluenceDiagram(
+        network,
+        {"first": None, "second": ["a", "b"]},
+        {"match": (["x", "second"], [[1, 0], [0, 1]]), "cost": (["y"], [0, -1])},
+        observed={"first": ["x"], "second": ["y"]},
+    )
+    assert diagram.decisions == ("first", "second")
+    assert diagram.past("second") == ("x", "y", "first")
+    assert diagram.requisite("second") == ("x",) and diagram.requisite("first") == ()
+    # 1 for the match that memory makes certain, less 0.3 for y with the better first choice.
+    assert diagram.solve().expected_utility == pytest.approx(0.7)

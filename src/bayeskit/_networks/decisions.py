@@ -9,55 +9,17 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from bayeskit._display_table import MOST_ROWS, DisplayTable, aligned, as_html, as_text
+from bayeskit._display_table import MOST_ROWS, DisplayTable, as_html, as_text
 from bayeskit._graphs.factor import Factor
-from bayeskit._markup import Html, join, tag
-from bayeskit._messages import Joined, WordList
+from bayeskit._markup import Html, join
+from bayeskit._messages import Joined
+from bayeskit._networks.strategy_tree import WORDS, StrategyTree, number, strategy_tree
 from bayeskit._schema import Label, Name, state_code
-from bayeskit._visible import visible
 from bayeskit.errors import SettingError
 from bayeskit.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit._networks.bayesian_network import BayesianNetwork
-
-WORDS = WordList(
-    {
-        "policy": "{decision}: the best choice",
-        "choice": "choice",
-        "if": "if {node} = {states} (probability {p})",
-        "or": " or ",
-        "utility": "expected utility {utility}",
-        "of_choice": "utility of {state}",
-        "of_choices": "The utilities are those that {decision} can still change.",
-        "best": "Best: {decision} = {state}",
-        "expected": "expected utility",
-        "more": "… {n:,} more rows",
-        "information": "What observing a node is worth",
-        "node": "node",
-        "before": "before",
-        "value": "value",
-        "without": "Expected utility without it: {utility}",
-        "flips": "How far a probability may change before the best policy does",
-        "parameter": "probability",
-        "now": "now",
-        "range": "same policy within",
-        "beyond": "beyond it",
-        "everywhere": "no change",
-    }
-)
-# A strategy with more configurations of observations is shown by its tables, not as a tree.
-MOST_LEAVES = 4096
-DEEPEST = 200
-
-
-def number(value: float) -> str:
-    """Write a utility in six digits; what is rounding of zero is zero.
-
-    >>> number(22.500000000000004), number(-10.0)
-    ('22.5', '−10')
-    """
-    return f"{value + 0.0:.6g}".replace("-", "−")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,20 +50,29 @@ class Policy:
     possible: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
     def choice(self, observed: Mapping[Any, Any] | None = None) -> Label:
-        """Return what to choose after these observations; those that do not matter may be left out or given."""
+        """Return what to choose after these observations; those that do not matter may be left out or given.
+
+        Examples
+        --------
+        >>> from bayeskit.networks import oil_wildcatter
+        >>> oil_wildcatter().solve()["drill"].choice({"test": "seismic", "result": "open"})
+        'yes'
+        """
         observed = observed or {}
+        place = tuple(
+            state_code(name, states, observed[name]) if name in observed else slice(None)
+            for name, states in zip(self.given, self.given_states, strict=True)
+        )
         missing = [name for name in self.given if name not in observed]
-        if missing:
+        # Where all that can still be observed leads to the same choice, nothing is missing.
+        left = np.unique(self.choices[place][self.possible[place]] if missing else self.choices[place])
+        if len(left) != 1:
             raise SettingError(
                 "The best choice of {decision!r} depends on {missing}, which is not given. Give its state.",
                 decision=self.decision,
                 missing=Joined(map(repr, missing)),
             )
-        place = tuple(
-            state_code(name, states, observed[name])
-            for name, states in zip(self.given, self.given_states, strict=True)
-        )
-        return self.states[int(self.choices[place])]
+        return self.states[int(left[0])]
 
     def to_factor(self) -> Factor:
         """Return the policy as a conditional table: probability one for the choice."""
@@ -163,89 +134,6 @@ class Policy:
         return as_html(self.page())
 
 
-@dataclass(frozen=True)
-class Branch:
-    """A step of a strategy: a decision, or what is observed before the next one.
-
-    Attributes
-    ----------
-    node : name
-    states : tuple
-        The choice, or the observed states after which the same is done.
-    probability : float
-        Of being here, given the evidence.
-    expected_utility : float
-        From here on and up to here: the sum of all utilities.
-    is_decision : bool
-    branches : what follows
-    """
-
-    node: Name
-    states: tuple[Label, ...]
-    probability: float
-    expected_utility: float
-    is_decision: bool
-    branches: tuple[Branch, ...] = ()
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
-        """What is done, without the numbers. Branches of the same shape are shown as one."""
-        own = self.states if self.is_decision else ()
-        return (self.node, own, tuple((b.states, b.shape) for b in self.branches))
-
-
-@dataclass(frozen=True, eq=False)
-class StrategyTree:
-    """The optimal strategy as a tree of choices and observations. Prints as text, in notebooks as a nested list.
-
-    Observations that lead to the same choices are one branch; those that make no difference are left out, and so is
-    what cannot occur.
-    """
-
-    roots: tuple[Branch, ...]
-
-    def lines(self, lang: str = "en") -> list[tuple[str, str]]:
-        """Return the text of each line, indented, and its expected utility (empty for observations)."""
-        found = []
-        waiting = [(branch, 0) for branch in self.roots[::-1]]
-        while waiting:
-            branch, depth = waiting.pop()
-            found.append(("  " * depth + self._text(branch, lang), self._utility(branch, lang)))
-            waiting += [(below, depth + 1) for below in branch.branches[::-1]]
-        return found
-
-    def text(self, lang: str = "en") -> str:
-        """Return the tree as aligned lines of text."""
-        return "\n".join(aligned(self.lines(lang)))
-
-    def _text(self, branch: Branch, lang: str) -> str:
-        words = WORDS.of(lang)
-        states = words["or"].join(visible(state) for state in branch.states)
-        if branch.is_decision:
-            return f"{visible(branch.node)} = {states}"
-        p = f"{branch.probability:.4g}"
-        return words["if"].format(node=visible(branch.node), states=states, p=p)
-
-    def _utility(self, branch: Branch, lang: str) -> str:
-        utility = number(branch.expected_utility)
-        return WORDS.of(lang)["utility"].format(utility=utility) if branch.is_decision else ""
-
-    def _html(self, branches: Sequence[Branch], lang: str) -> Html:
-        items = []
-        for branch in branches:
-            text, utility = self._text(branch, lang), self._utility(branch, lang)
-            below = self._html(branch.branches, lang) if branch.branches else ""
-            line = join([tag("b", text), ": ", utility] if branch.is_decision else [text])
-            items.append(tag("li", line, below))
-        return tag("ul", *items)
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def _repr_html_(self) -> str:
-        return self._html(self.roots, "en")
-
-
 @dataclass(frozen=True, eq=False)
 class Solution:
     """The optimal policies of an influence diagram. Prints as a tree and its tables, also in notebooks.
@@ -296,7 +184,7 @@ class Solution:
                 "The strategy depends on too many observations to be shown as a tree. Show the tables of its "
                 "policies: solution[decision]."
             )
-        return StrategyTree(_grown(self, *self._leaves))
+        return strategy_tree(list(self.policies.values()), *self._leaves)
 
     def __str__(self) -> str:
         tables = [str(policy) for policy in self.policies.values()]
@@ -306,86 +194,6 @@ class Solution:
         tables = [Html(policy._repr_html_()) for policy in self.policies.values()]
         tree = [Html(self.tree()._repr_html_())] if self._leaves is not None else []
         return join([*tree, *tables])
-
-
-def levels_of(policies: Sequence[Policy]) -> list[tuple[Name, Policy | None]]:
-    """Return what happens in the order of time: observations that matter for the first time, and decisions."""
-    found: dict[Name, Policy | None] = {}
-    for policy in policies:
-        for name in policy.given:
-            found.setdefault(name, None)
-        found[policy.decision] = policy
-    return list(found.items())
-
-
-def observations_of(policies: Sequence[Policy]) -> list[Name]:
-    """Return the observations among the levels: all that matters and is no decision."""
-    return [name for name, policy in levels_of(policies) if policy is None]
-
-
-def _grown(solution: Solution, probability: Floats, utility: Floats) -> tuple[Branch, ...]:
-    """Build the tree from the probability and the expected utility of each configuration of observations."""
-    policies = list(solution.policies.values())
-    levels, seen = levels_of(policies), observations_of(policies)
-    states = {name: solution.network.states(name) for name, _ in levels}
-
-    def below(depth: int, at: dict[Name, int]) -> tuple[Branch, ...]:
-        if depth == len(levels):
-            return ()
-        name, policy = levels[depth]
-        if policy is not None:
-            code = int(policy.choices[tuple(at[g] for g in policy.given)])
-            p, u = _here(probability, utility, [at.get(s) for s in seen])
-            return (Branch(name, (states[name][code],), p, u, True, below(depth + 1, {**at, name: code})),)
-        found: dict[tuple[Any, ...], list[tuple[int, tuple[Branch, ...], float]]] = {}
-        for code in range(len(states[name])):
-            here = {**at, name: code}
-            p, _ = _here(probability, utility, [here.get(s) for s in seen])
-            if p > 0.0:
-                after = below(depth + 1, here)
-                found.setdefault(tuple((b.states, b.shape) for b in after), []).append((code, after, p))
-        groups = [(_merged([branches for _, branches, _ in group]), group) for group in found.values()]
-        if len(groups) == 1:
-            return groups[0][0]
-        return tuple(
-            _observed(name, tuple(states[name][code] for code, _, _ in group), branches, group)
-            for branches, group in groups
-        )
-
-    return below(0, {})
-
-
-def _observed(
-    name: Name,
-    states: tuple[Label, ...],
-    branches: tuple[Branch, ...],
-    group: Sequence[tuple[int, tuple[Branch, ...], float]],
-) -> Branch:
-    p = sum(share for _, _, share in group)
-    utility = sum(b.probability * b.expected_utility for b in branches) / p
-    return Branch(name, states, p, utility, False, branches)
-
-
-def _here(probability: Floats, utility: Floats, at: Sequence[int | None]) -> tuple[float, float]:
-    """Return the probability of a part of the table, and its expected utility."""
-    place = tuple(slice(None) if code is None else code for code in at)
-    p = probability[place]
-    total = float(p.sum())
-    return total, float((p * utility[place]).sum()) / total if total > 0.0 else 0.0
-
-
-def _merged(alike: Sequence[tuple[Branch, ...]]) -> tuple[Branch, ...]:
-    """Merge trees of the same shape: probabilities add, expected utilities are averaged."""
-    if len(alike) == 1:
-        return alike[0]
-    merged = []
-    for same in zip(*alike, strict=True):
-        p = sum(b.probability for b in same)
-        utility = sum(b.probability * b.expected_utility for b in same) / p
-        first = same[0]
-        branches = _merged([b.branches for b in same])
-        merged.append(Branch(first.node, first.states, p, utility, first.is_decision, branches))
-    return tuple(merged)
 
 
 @dataclass(frozen=True, eq=False)

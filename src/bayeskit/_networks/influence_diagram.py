@@ -5,48 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, Self, TypeAlias, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from bayeskit._graphs.dag import ancestors, node_name, parent_names, unknown_node
-from bayeskit._graphs.diagram import Diagram, Utility
+from bayeskit._graphs.dag import ancestors, unknown_node
+from bayeskit._graphs.diagram import Diagram
 from bayeskit._graphs.factor import Factor
-from bayeskit._graphs.network import Network, Node
 from bayeskit._inference.exact import allowed
 from bayeskit._inference.optimal_policy import MOST_AXES, PolicyTable, Solved, expectation, solve
-from bayeskit._messages import Joined, Message, listed
+from bayeskit._messages import Joined, listed
 from bayeskit._networks.analysis.decision_sensitivity import DecisionSensitivities, DecisionSensitivity, Flips
 from bayeskit._networks.analysis.parameters import read_cell
 from bayeskit._networks.arguments import choice, known_nodes, switch
 from bayeskit._networks.bayesian_network import BayesianNetwork
-from bayeskit._networks.building import Axes, variable_of
-from bayeskit._networks.decisions import (
-    DEEPEST,
-    MOST_LEAVES,
-    Choice,
-    InformationValue,
-    InformationValues,
-    Policy,
-    Solution,
-    levels_of,
-    number,
-    observations_of,
-)
+from bayeskit._networks.decisions import Choice, InformationValue, InformationValues, Policy, Solution
+from bayeskit._networks.diagram_building import Utilities, diagram_of
 from bayeskit._networks.discrete_adapter import minimal_conflict
 from bayeskit._networks.evidence import Given, Reader
-from bayeskit._networks.node_tables import table_values
+from bayeskit._networks.strategy_tree import DEEPEST, MOST_LEAVES, levels_of, number, observations_of
 from bayeskit._report.drawing.network_scene import diagram_scene
 from bayeskit._report.picture import Picture
 from bayeskit._schema import Label, Name
 from bayeskit._visible import visible
 from bayeskit.errors import ImpossibleEvidence, SettingError
 from bayeskit.typing import Floats, NamesLike, PathLike, StatesLike
-
-# A utility as users write it: its parents and a table over them, or a factor, which has both.
-UtilityLike: TypeAlias = Factor | tuple[NamesLike, ArrayLike | Mapping[Any, Any] | Factor]
-Utilities: TypeAlias = Mapping[Any, UtilityLike]
 
 
 class InfluenceDiagram:
@@ -116,23 +99,7 @@ class InfluenceDiagram:
         observed: Mapping[Any, NamesLike] | None = None,
         losses: Utilities | None = None,
     ) -> None:
-        known = getattr(network, "_network", None)
-        if not isinstance(known, Network):
-            raise SettingError(
-                "An influence diagram is built from a BayesianNetwork, not from a {kind}.",
-                kind=type(network).__name__,
-            )
-        names = _named_utilities(known, utilities, losses)
-        with_decisions, made = _with_decisions(known, decisions, observed, names)
-        tables = [
-            *(_utility(with_decisions, name, given, names) for name, given in (utilities or {}).items()),
-            *(
-                _negative(_utility(with_decisions, name, given, names))
-                for name, given in (losses or {}).items()
-            ),
-        ]
-        self._diagram = Diagram(with_decisions, made, tuple(tables))
-        self._diagram.require_tables()
+        self._diagram = diagram_of(network, decisions, utilities, observed, losses)
 
     @classmethod
     def _of(cls, diagram: Diagram) -> Self:
@@ -198,10 +165,10 @@ class InfluenceDiagram:
         return self._diagram.past(self._decision(decision))
 
     def requisite(self, decision: Name) -> tuple[Name, ...]:
-        """Return what of the past can matter for a decision, by the graph alone."""
-        solved = self._solved({}, None)
-        found = {policy.decision: policy.given for policy in solved.policies}
-        return found[self._decision(decision)]
+        """Return what of the past can matter for a decision: the observations that its policy is a table of."""
+        wanted = self._decision(decision)
+        policies = solve(self._diagram, {}, allowed(None)).policies
+        return next(policy.given for policy in policies if policy.decision == wanted)
 
     def observing(self, nodes: NamesLike, before: Name) -> Self:
         """Return the diagram in which these nodes are also observed before a decision.
@@ -211,6 +178,12 @@ class InfluenceDiagram:
         nodes : name, or list of names
             Nodes that do not depend on the decision.
         before : the decision
+
+        Examples
+        --------
+        >>> from bayeskit.networks import oil_wildcatter
+        >>> oil_wildcatter().observing("oil", before="test").solve().expected_utility
+        55.0
         """
         decision = self._decision(before)
         names = known_nodes(self._diagram.network.dag, nodes, "nodes")
@@ -237,6 +210,13 @@ class InfluenceDiagram:
             depends on an open decision cannot be known yet.
         max_memory : number, optional
             The memory limit in bytes; by default that of ``set_max_memory``.
+
+        Examples
+        --------
+        >>> from bayeskit.networks import oil_wildcatter
+        >>> solution = oil_wildcatter().solve({"test": "none"})
+        >>> round(solution.expected_utility, 4), solution["drill"].choice()
+        (20.0, 'yes')
         """
         codes, states = self._read(evidence)
         limit = allowed(max_memory)
@@ -261,6 +241,13 @@ class InfluenceDiagram:
         evidence : {node: state}, optional
             What was observed and decided so far. Observations that make no difference may be left out.
         decision : the decision; by default, the first that is still open
+
+        Examples
+        --------
+        >>> from bayeskit.networks import oil_wildcatter
+        >>> choice = oil_wildcatter().decide({"test": "seismic", "result": "closed"})
+        >>> choice.state, round(choice.expected_utility, 4)
+        ('yes', 77.5)
         """
         codes, states = self._read(evidence)
         left = [name for name in self.decisions if name not in codes]
@@ -273,19 +260,24 @@ class InfluenceDiagram:
             )
         solved = self._possible(codes, allowed(max_memory))
         policy = next(p for p in solved.policies if p.decision == wanted)
-        if policy.given:
+        # An observation that can have one outcome only need not be given.
+        cells = np.argwhere(policy.possible)
+        if len(cells) != 1:
             raise SettingError(
                 "The best choice of {decision!r} depends on {missing}, which is not in the evidence. Give its state, "
                 "or see the whole policy: solve().",
                 decision=wanted,
                 missing=Joined(map(repr, policy.given)),
             )
+        place = tuple(cells[0].tolist())
+        code = int(policy.choice[place])
         # What the decision cannot change adds the same to every choice.
-        rest = solved.utility - float(policy.utility[int(policy.choice)])
+        rest = solved.utility - float(policy.utility[place][code])
         utilities = {
-            state: float(u) + rest for state, u in zip(self.states(wanted), policy.utility, strict=True)
+            state: float(u) + rest
+            for state, u in zip(self.states(wanted), policy.utility[place], strict=True)
         }
-        state = self.states(wanted)[int(policy.choice)]
+        state = self.states(wanted)[code]
         return Choice(wanted, state, utilities[state], utilities, states)
 
     @overload
@@ -329,6 +321,12 @@ class InfluenceDiagram:
         before : the decision; by default the first that is open and that no node of ``nodes`` depends on
         evidence : {node: state}, optional
             As for ``solve``.
+
+        Examples
+        --------
+        >>> from bayeskit.networks import oil_wildcatter
+        >>> oil_wildcatter().value_of_information("oil").value
+        32.5
         """
         codes, _ = self._read(evidence)
         limit = allowed(max_memory)
@@ -366,6 +364,13 @@ class InfluenceDiagram:
             parents. The others of the row change proportionally.
         evidence : {node: state}, optional
             As for ``solve``.
+
+        Examples
+        --------
+        >>> from bayeskit.networks import oil_wildcatter
+        >>> found = oil_wildcatter().sensitivity(("oil", {}, "dry"))
+        >>> [round(end, 4) for end in found.interval], str(found.above[0])
+        ([0.4576, 0.6769], 'drill = no | test = seismic, result = open')
         """
         codes, _ = self._read(evidence)
         self._possible(codes, allowed(max_memory))
@@ -544,9 +549,6 @@ class InfluenceDiagram:
                 )
         return codes, {name: network[name].variable.states[code] for name, code in codes.items()}
 
-    def _solved(self, codes: Mapping[Name, int], max_memory: float | None) -> Solved:
-        return solve(self._diagram, codes, allowed(max_memory))
-
     def _possible(self, codes: dict[Name, int], limit: float) -> Solved:
         """Solve the diagram; raise an error that names a conflict if the evidence is impossible."""
         solved = solve(self._diagram, codes, limit)
@@ -583,145 +585,6 @@ class InfluenceDiagram:
         return found.probability / found.probability.sum(), found.utility
 
 
-def _named_utilities(network: Network, utilities: object, losses: object) -> tuple[Name, ...]:
-    """Return the names of all utilities; raise an error if one is a node."""
-    found: list[Name] = []
-    for what, given in (("utilities", utilities), ("losses", losses)):
-        if given is None:
-            continue
-        if not isinstance(given, Mapping):
-            raise SettingError(
-                "{what} is {given!r}; give {{name: (parents, table)}}.", what=what, given=given
-            )
-        found += [node_name(name) for name in given]
-    for name in found:
-        if name not in network.dag.position:
-            continue
-        child = next(iter(network.dag.children[name]), None)
-        if child is not None:
-            raise SettingError(
-                "{name!r} is a utility, and {child!r} depends on it in the network. Utilities have no children: rename "
-                "the utility, or take the node out of the network.",
-                name=name,
-                child=child,
-            )
-        raise SettingError(
-            "{name!r} is a utility and also a node of the network, with states. Rename the utility, or take the node "
-            "out of the network.",
-            name=name,
-        )
-    return tuple(found)
-
-
-def _with_decisions(
-    network: Network, decisions: object, observed: object, utilities: tuple[Name, ...]
-) -> tuple[Network, tuple[Name, ...]]:
-    """Return the network with the decisions as nodes without a table, whose parents are what they observe."""
-    if isinstance(decisions, str) or not isinstance(decisions, Iterable):
-        raise SettingError(
-            "decisions is {decisions!r}; give {{decision: states}}, or a list of nodes of the network.",
-            decisions=decisions,
-        )
-    given: dict[Name, Any] = (
-        {node_name(name): states for name, states in decisions.items()}
-        if isinstance(decisions, Mapping)
-        else {node_name(name): None for name in decisions}
-    )
-    if observed is not None and not isinstance(observed, Mapping):
-        raise SettingError(
-            "observed is {observed!r}; give {{decision: nodes observed before it}}.", observed=observed
-        )
-    stray = next((name for name in observed or () if name not in given), None)
-    if stray is not None:
-        raise SettingError(
-            "observed names {name!r}, which is no decision. The decisions are {names}.",
-            name=stray,
-            names=Joined(map(repr, given)) or "none",
-        )
-    place = network.dag.position
-    known = {*place, *given}
-    nodes = dict(zip(network.dag.nodes, network.nodes, strict=True))
-    for name, states in given.items():
-        seen = parent_names(name, (observed or {}).get(name), known)
-        for parent in seen:
-            if parent in utilities:
-                raise SettingError(
-                    "{decision!r} observes {name!r}, which is a utility, and utilities have no children. Let it "
-                    "observe a node.",
-                    decision=name,
-                    name=parent,
-                )
-            if parent not in known:
-                raise unknown_node(parent, known, "observed names it")
-        nodes[name] = _decision_node(nodes.get(name), name, states, seen)
-    return replace(network, nodes=tuple(nodes.values())), tuple(given)
-
-
-def _decision_node(node: Node | None, name: Name, states: object, seen: tuple[Name, ...]) -> Node:
-    if node is None and states is None:
-        raise SettingError(
-            "{name!r} is no node of the network, so its choices are not known. Give decisions={{{name!r}: [...]}}.",
-            name=name,
-        )
-    variable = variable_of(name, states) if states is not None else None
-    if node is not None:
-        own = node.variable
-        if variable is not None and own.states and own.states != variable.states:
-            raise SettingError(
-                "{name!r} has the states {own} in the network, and decisions= gives it {states}. Leave its states out "
-                "there: {{{name!r}: None}}.",
-                name=name,
-                own=own.listing(),
-                states=variable.listing(),
-            )
-        variable = own if own.states or variable is None else variable
-    assert variable is not None
-    if variable.kind == "categorical" and not variable.size:
-        raise SettingError(
-            "The choices of {name!r} are not known. Give decisions={{{name!r}: [...]}}.", name=name
-        )
-    parents = dict.fromkeys((*(node.parents if node else ()), *seen))
-    return Node(variable, tuple(parents), None, node.notes if node else {})
-
-
-def _utility(network: Network, name: object, given: Any, utilities: tuple[Name, ...]) -> Utility:
-    own = node_name(name)
-    if isinstance(given, Factor):
-        given = (given.names, given)
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise SettingError(
-            "The utility {name!r} is {given!r}; give (parents, table), or a Factor.", name=own, given=given
-        )
-    parents = parent_names(own, given[0], network.dag.position)
-    for parent in parents:
-        if parent in utilities:
-            raise SettingError(
-                "{parent!r}, a parent of {name!r}, is a utility, and utilities have no children. They add by "
-                "themselves: take it out of the parents.",
-                parent=parent,
-                name=own,
-            )
-        if parent not in network.dag.position:
-            raise unknown_node(parent, network.dag.nodes, "it is a parent of a utility")
-    axes = Axes(own, [network[parent].variable for parent in parents])
-    axes.check_size()
-    values = table_values(axes, given[1])
-    if not np.isfinite(values).all():
-        place = np.argwhere(~np.isfinite(values))[0]
-        raise SettingError(
-            "The utility {name!r} is {value}{where}. Utilities are finite numbers; a large negative one forbids as "
-            "well.",
-            name=own,
-            value=values[tuple(place)],
-            where=Message(" at {where}", where=axes.where(place)) if len(place) else "",
-        )
-    return Utility(own, parents, values)
-
-
-def _negative(loss: Utility) -> Utility:
-    return replace(loss, values=0.0 - loss.values)
-
-
 def read_influence_diagram(
     path: PathLike, format: str | None = None, normalize: bool = False, max_memory: float | None = None
 ) -> InfluenceDiagram:
@@ -733,6 +596,17 @@ def read_influence_diagram(
         GeNIe XDSL with decision, utility and mau nodes, or the BIFXML of pyAgrum, optionally compressed by gzip.
     format : ``"xdsl"`` or ``"bifxml"``; by default, determined by the content
     normalize, max_memory : as for ``read_network``
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from bayeskit.networks import oil_wildcatter
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "oil.xdsl")
+    >>> oil_wildcatter().write(path)
+    >>> read_influence_diagram(path).decisions
+    ('test', 'drill')
+    >>> folder.cleanup()
     """
     from bayeskit._io.networks.diagram_files import read_diagram
 

@@ -77,7 +77,7 @@ def decide(
 def _choice(diagram: InfluenceDiagram, solution: Solution, evidence: dict[Any, Any]) -> Choice | None:
     """Return the choice to make now, if it does not wait for an observation."""
     first = next(iter(solution.policies.values()), None)
-    return None if first is None or first.given else diagram.decide(evidence)
+    return diagram.decide(evidence) if first is not None and first.possible.sum() == 1 else None
 
 
 def _print(
@@ -91,7 +91,7 @@ def _print(
     from bayeskit._cli.output import console, show
     from bayeskit._display_table import as_rich
     from bayeskit._networks.analysis.decision_sensitivity import flips_page
-    from bayeskit._networks.decisions import number
+    from bayeskit._networks.strategy_tree import number
 
     lang, screen = common.lang.value, console()
     if given:

@@ -14,8 +14,8 @@ from bayeskit._graphs.diagram import Diagram
 from bayeskit._graphs.distributions import Table
 from bayeskit._graphs.network import Node
 from bayeskit._inference.optimal_policy import PolicyTable, Solved, evaluate, expectation, following, solve
-from bayeskit._networks.decisions import WORDS, number
 from bayeskit._networks.node_distributions import table_of
+from bayeskit._networks.strategy_tree import WORDS, number
 from bayeskit._schema import Label, Name
 from bayeskit._visible import visible
 from bayeskit.typing import Floats
