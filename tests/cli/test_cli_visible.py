@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bayeskit import BayesianNetwork
 from bayeskit._cli.main import COMMANDS, NETWORK_COMMANDS
 from bayeskit._cli.row_writing import RowWriter, opened_text
+from bayeskit.networks import InfluenceDiagram
 from cli_run import run
 
 # Clear the screen, name the window, a control of eight bits, delete, and turn the direction of writing.
@@ -49,6 +51,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert run("fit", place / "t.csv", "--target", TARGET, "-o", place / "m.bayes").exit_code == 0
     net = ("network", "learn", place / "t.csv", "--drop", HEIGHT, "-o", place / "net.json")
     assert run(*net, "--required", f"{WIND},{SKY}").exit_code == 0
+    sky = BayesianNetwork({SKY: []}, states={SKY: [SUN, RAIN]})
+    sky.set_cpt(SKY, [0.7, 0.3])
+    worth = {f"worth{STEER}": ([SKY, WIND], [[1, 0], [0, 2]])}
+    diagram = InfluenceDiagram(sky, {WIND: [NO, YES]}, worth, observed={WIND: [SKY]})
+    diagram.write(place / "sky.xdsl")
     return place
 
 
@@ -99,6 +106,9 @@ def calls() -> Iterator[tuple[str, ...]]:
     yield "network", "effect", "@net.json", "--cause", WIND, "--outcome", TARGET
     yield "network", "effect", "@net.json", "--cause", WIND, "--outcome", TARGET, "--sets"
     yield "network", "mpe", "@net.json", "--given", f"{WIND}=calm"
+    yield "network", "decide", "@sky.xdsl", "--ask", "--flip", SKY
+    yield "network", "decide", "@sky.xdsl", "--given", f"{SKY}={SUN}"
+    yield "network", "decide", "@sky.xdsl", "--given", f"{SKY}=never{STEER}"
     yield "network", "show", "@net.json", "--svg", "@net.svg"
     yield "network", "sample", "@net.json", "-n", "5", "--json"
     yield "network", "convert", "@net.json", "@net.xdsl"
