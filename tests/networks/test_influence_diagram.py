@@ -236,6 +236,8 @@ def test_values_are_frozen():
     solution = oil_wildcatter().solve()
     with pytest.raises(FrozenInstanceError):
         solution.expected_utility = 0.0
+    for array in (solution["drill"].choices, solution["drill"].utilities, solution["test"].possible):
+        assert not array.flags.writeable
     with pytest.raises(ValueError):
         oil_wildcatter().utility("gain").values[0, 0] = 1.0
 

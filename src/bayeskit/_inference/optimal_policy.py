@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayeskit._graphs.dag import Dag, ancestors, descendants
 from bayeskit._graphs.diagram import Diagram, Utility
@@ -265,7 +266,7 @@ class PolicyTable:
     given: tuple[Name, ...]
     choice: Ints
     utility: Floats
-    possible: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    possible: NDArray[np.bool_]
 
     def table(self) -> Table:
         """Return the policy as a conditional distribution: one for the choice, zero for all others."""

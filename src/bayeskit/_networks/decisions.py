@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayeskit._display_table import MOST_ROWS, DisplayTable, as_html, as_text
 from bayeskit._graphs.factor import Factor
@@ -47,7 +48,7 @@ class Policy:
     given_states: tuple[tuple[Label, ...], ...]
     choices: Ints
     utilities: Floats
-    possible: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    possible: NDArray[np.bool_]
 
     def choice(self, observed: Mapping[Any, Any] | None = None) -> Label:
         """Return what to choose after these observations; those that do not matter may be left out or given.

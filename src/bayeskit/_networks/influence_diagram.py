@@ -11,6 +11,7 @@ import numpy as np
 
 from bayeskit._graphs.dag import ancestors, unknown_node
 from bayeskit._graphs.diagram import Diagram
+from bayeskit._graphs.distributions import frozen
 from bayeskit._graphs.factor import Factor
 from bayeskit._inference.exact import allowed
 from bayeskit._inference.optimal_policy import MOST_AXES, PolicyTable, Solved, expectation, solve
@@ -568,9 +569,9 @@ class InfluenceDiagram:
             self.states(found.decision),
             found.given,
             tuple(self.states(name) for name in found.given),
-            found.choice,
-            found.utility,
-            found.possible,
+            frozen(found.choice, np.int64),
+            frozen(found.utility),
+            frozen(found.possible, np.bool_),
         )
 
     def _leaves(
