@@ -126,15 +126,16 @@ class _Elimination:
         utilities = [{v for v in scope if self.codes[v] < 0} for scope in utility_scopes]
         self.order = self._chosen_order([*map(set, self.scopes), *utilities])
         probabilities = [set(scope) for scope in self.scopes]
-        live = sum(map(self.cells, [*probabilities, *utilities]))
-        self._require(live, set().union(*probabilities[:0], self.free))
+        live = sum(map(self.cells, probabilities))
+        self._require(live + sum(map(self.cells, utilities)), set(self.free))
         for v in self.order:
-            joint = set().union(*(scope for scope in probabilities if v in scope))
+            used = [scope for scope in probabilities if v in scope]
+            joint = set().union(*used)
             met = [scope | joint for scope in utilities if v in scope]
             largest = max([joint, *met], key=self.cells)
-            # The product, its product with a utility, and the two sums.
-            self._require(live + 4 * self.cells(largest), largest)
-            live += self.cells(joint - {v}) + sum(self.cells(scope - {v}) for scope in met)
+            # What is held, the product, its product with a utility, and the two sums.
+            self._require(live + sum(map(self.cells, utilities)) + 4 * self.cells(largest), largest)
+            live += self.cells(joint - {v}) - sum(map(self.cells, used))
             probabilities = [*(scope for scope in probabilities if v not in scope), joint - {v}]
             utilities = _without_subsets([*(s for s in utilities if v not in s), *(s - {v} for s in met)])
 
