@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 import bayeskit
-from bayeskit import BayesNetClassifier, GaussianMixture, LatentClass, NaiveBayes, compare, learn_network
+from bayeskit import (
+    BayesNetClassifier,
+    GaussianMixture,
+    HiddenMarkov,
+    LatentClass,
+    NaiveBayes,
+    compare,
+    learn_network,
+)
 from bayeskit.errors import SettingError
 from bayeskit.networks import arc_strengths, wet_grass
 from refusals import refuses
@@ -154,6 +162,8 @@ DRAWS = {
     ),
     "GaussianMixture": lambda r: GaussianMixture(2, random_state=r).fit(PLANE).means_,
     "LatentClass": lambda r: LatentClass(2, random_state=r).fit(ROWS).weights_,
+    "HiddenMarkov": lambda r: HiddenMarkov(2, random_state=r).fit(ROWS["b"]).emissionprob_,
+    "HiddenMarkov.sample": lambda r: HiddenMarkov(2).fit(ROWS["b"]).sample(20, random_state=r)[1],
     "LatentClass.sample": lambda r: LatentClass(2).fit(ROWS).sample(20, random_state=r)[1],
 }
 

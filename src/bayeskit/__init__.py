@@ -30,6 +30,7 @@ _HOMES = {
     "Discretizer": "bayeskit._classifiers.discretizer",
     "GaussianMixture": "bayeskit._mixtures.gaussian_mixture",
     "LatentClass": "bayeskit._mixtures.latent_class",
+    "HiddenMarkov": "bayeskit._mixtures.hidden_markov",
     "BayesianNetwork": "bayeskit._networks.bayesian_network",
     "MarkovNetwork": "bayeskit._networks.markov_network",
     "compare": "bayeskit._comparison.run",
@@ -76,6 +77,7 @@ __all__ = [
     "GaussianBayes",
     "GaussianMixture",
     "GaussianNB",
+    "HiddenMarkov",
     "LatentClass",
     "LogLinearBayes",
     "MarkovNetwork",
@@ -116,6 +118,7 @@ if TYPE_CHECKING:
     from bayeskit._comparison.run import compare
     from bayeskit._data.source import Batches
     from bayeskit._mixtures.gaussian_mixture import GaussianMixture
+    from bayeskit._mixtures.hidden_markov import HiddenMarkov
     from bayeskit._mixtures.latent_class import LatentClass
     from bayeskit._networks.bayesian_network import BayesianNetwork
     from bayeskit._networks.fit.learning import learn_network

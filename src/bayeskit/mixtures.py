@@ -1,4 +1,4 @@
-"""Mixture models for unlabelled rows, and an EM algorithm for your own models."""
+"""Mixture models for unlabelled rows, hidden Markov models for sequences, and an EM algorithm for your own models."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,10 @@ _HOMES = {
     "ComponentChoice": "bayeskit._mixtures.component_choice",
     "ComponentTable": "bayeskit._mixtures.gaussian_fitting",
     "EmResult": "bayeskit._fitting.em",
+    "Forecast": "bayeskit._mixtures.hidden_markov",
     "GaussianMixture": "bayeskit._mixtures.gaussian_mixture",
+    "HiddenCounts": "bayeskit._fitting.mixtures.hidden_states",
+    "HiddenMarkov": "bayeskit._mixtures.hidden_markov",
     "LatentClass": "bayeskit._mixtures.latent_class",
     "Matching": "bayeskit._mixtures.label_matching",
     "MixtureNotConverged": "bayeskit._mixtures.mixture_em",
@@ -30,7 +33,10 @@ __all__ = [
     "ComponentChoice",
     "ComponentTable",
     "EmResult",
+    "Forecast",
     "GaussianMixture",
+    "HiddenCounts",
+    "HiddenMarkov",
     "LatentClass",
     "Matching",
     "MixtureNotConverged",
@@ -50,9 +56,11 @@ if TYPE_CHECKING:
         run_em,
         run_em_from_starts,
     )
+    from bayeskit._fitting.mixtures.hidden_states import HiddenCounts
     from bayeskit._mixtures.component_choice import Candidate, ComponentChoice
     from bayeskit._mixtures.gaussian_fitting import ComponentTable
     from bayeskit._mixtures.gaussian_mixture import GaussianMixture
+    from bayeskit._mixtures.hidden_markov import Forecast, HiddenMarkov
     from bayeskit._mixtures.label_matching import Matching, match_labels
     from bayeskit._mixtures.latent_class import LatentClass
     from bayeskit._mixtures.mixture_em import MixtureNotConverged

@@ -34,6 +34,7 @@ from bayeskit import (
     GaussianBayes,
     GaussianMixture,
     GaussianNB,
+    HiddenMarkov,
     LatentClass,
     LogLinearBayes,
     MultinomialNB,
@@ -103,6 +104,8 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "GaussianMixture": (GaussianMixture(2, random_state=0), _numbers),
     "GaussianMixture chosen": (GaussianMixture([1, 2], covariance_type="diag", random_state=0), _numbers),
     "LatentClass": (LatentClass(2, random_state=0), _words),
+    "HiddenMarkov": (HiddenMarkov(2, n_init=2), _codes[:, :1]),
+    "HiddenMarkov of numbers": (HiddenMarkov(2, emission="gaussian", n_init=2), _numbers),
 }
 
 
@@ -201,7 +204,9 @@ def fitted(kind: str) -> tuple[Any, Any, Any]:
     y = _y if not getattr(model, "semi_supervised", False) else np.where(np.arange(_N) % 3 == 0, None, _y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return copy.deepcopy(model).fit(X, y), X, y
+        # The second argument of a model of sequences is their lengths.
+        labels = () if isinstance(model, HiddenMarkov) else (y,)
+        return copy.deepcopy(model).fit(X, *labels), X, y
 
 
 def rows_of(X: Any, first: int, last: int) -> Any:

@@ -24,6 +24,7 @@ from bayeskit import (
     ComplementNB,
     GaussianBayes,
     GaussianMixture,
+    HiddenMarkov,
     LatentClass,
     MultinomialNB,
     NaiveBayes,
@@ -135,6 +136,18 @@ def mixtures() -> None:
         LatentClass(2, random_state=0, max_iter=3).fit(X).predict_proba(X)
 
 
+def sequences() -> None:
+    """Hidden Markov models, in probabilities and in logarithms."""
+    words = [WORDS[:25, 0].tolist(), [*WORDS[25:, 0].tolist(), None]]
+    numbers = [NUMBERS[:25], np.where(RNG.random((15, 3)) < 0.2, np.nan, NUMBERS[25:])]
+    for kind, given in (("categorical", words), ("gaussian", numbers)):
+        model = HiddenMarkov(3, emission=kind, n_init=2, max_iter=3).fit(given)
+        model.predict(given)
+        model.predict_proba(given)
+    stuck = HiddenMarkov.of([0.5, 0.5], np.eye(2), emissionprob=[[0.99, 0.01, 0.0], [0.01, 0.98, 0.01]])
+    stuck.predict_proba([0] * 160 + [2])
+
+
 def network_questions() -> None:
     """Exact and sampled answers of a network, one question at a time and in rows."""
     for network in (asia(), random_network(np.random.default_rng(3), 9)):
@@ -221,7 +234,7 @@ def corners() -> None:
 def test_every_kernel_gives_the_same_bits_both_ways():
     with both_ways() as ran:
         for work in (
-            classifiers, sparse_rows, streams, unlabelled, mixtures, network_questions, searches, corners,
+            classifiers, sparse_rows, streams, unlabelled, mixtures, sequences, network_questions, searches, corners,
         ):  # fmt: skip
             work()
     assert sorted(name for name, one in kernels().items() if one.py_func.__code__ not in ran) == []

@@ -53,6 +53,7 @@ _HOMES = {
 _OTHERS: dict[Any, tuple[str, str]] = {
     "GaussianMixture": ("bayeskit._mixtures.mixture_files", "rebuilt_gaussian"),
     "LatentClass": ("bayeskit._mixtures.mixture_files", "rebuilt_latent"),
+    "HiddenMarkov": ("bayeskit._mixtures.mixture_files", "rebuilt_hidden"),
 }
 _KNOWN = {*_HOMES, *_OTHERS}
 _FIELDS = ("estimator", "parameters", "statistics", "named", "names", "hints", "held", "class_dtype")

@@ -1,6 +1,7 @@
 """Saving a fitted mixture to one file, and loading it: parameters, EM history and components.
 
-A Gaussian mixture also stores its columns, a latent class model its schema and its sums.
+A Gaussian mixture also stores its columns, a latent class model its schema and its sums, a hidden Markov model its
+categories, the labels of its states and its counts.
 """
 
 from __future__ import annotations
@@ -16,6 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 from bayeskit._data.class_labels import LEAST_WEIGHT
 from bayeskit._data.table import open_table
 from bayeskit._fitting.mixtures.components import Components
+from bayeskit._fitting.mixtures.hidden_states import (
+    SMALLEST_VARIANCE,
+    CodeEmission,
+    Emission,
+    HiddenCounts,
+    HiddenParameters,
+    NormalEmission,
+)
 from bayeskit._fitting.mixtures.latent_fit import LatentFit
 from bayeskit._fitting.mixtures.latent_model import components_of, flat, unflat
 from bayeskit._fitting.mixtures.latent_rows import hidden_class
@@ -27,8 +36,10 @@ from bayeskit._io.trial import is_loss, is_number, try_answers
 from bayeskit._messages import Joined, Message
 from bayeskit._mixtures.component_choice import Candidate, ComponentChoice
 from bayeskit._mixtures.gaussian_mixture import GaussianMixture
+from bayeskit._mixtures.hidden_markov import HiddenMarkov
 from bayeskit._mixtures.latent_class import LatentClass
 from bayeskit._mixtures.numeric_rows import LARGEST, NumericColumns
+from bayeskit._schema import Variable, first_twice
 from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import ModelFormatError, UsageError
 from bayeskit.typing import PathLike
@@ -315,3 +326,128 @@ def _check_model(model: Model, statistics: Statistics) -> None:
                     way_out=Message(_WAY_OUT),
                 )
             )
+
+
+_HIDDEN_FACTS = ("converged_", "n_iter_", "fell_")
+_HIDDEN_FIELDS = ("parameters", "emission", "variable", "width", "names", "states", "facts", "choice")
+
+
+def save_hidden(model: HiddenMarkov, path: PathLike) -> None:
+    """Write a fitted hidden Markov model to one file, completely or not at all."""
+    place = as_path(path)
+    check_is_fitted(model)
+    variable, columns = model._variable, model._columns
+    known = (
+        None if variable is None else (variable.name, variable.states, variable.n_declared, variable.closed)
+    )
+    content = packed(model, HiddenMarkov, _HIDDEN_FACTS) | {
+        "emission": model._parameters.emission.kind,
+        "variable": to_plain(known, "the categories"),
+        "width": 1 if columns is None else columns.width,
+        "names": to_plain(None if columns is None else columns.names, "the column names"),
+        "states": to_plain(model.states_, "the states"),
+    }
+    arrays = {name: getattr(model, name) for name in _TRACKS} | _hidden_arrays(model)
+    write_saved(SavedContent("model", content, arrays), place)
+
+
+def _hidden_arrays(model: HiddenMarkov) -> dict[str, Any]:
+    found, emission = model._parameters, model._parameters.emission
+    arrays: dict[str, Any] = {"start": found.start, "transition": found.transition}
+    if isinstance(emission, CodeEmission):
+        arrays["emission"] = emission.table
+    else:
+        arrays |= {"means": emission.means, "variances": emission.variances}
+    counts = model.counts_
+    if counts is not None:
+        arrays |= {"counts/starts": counts.starts, "counts/transitions": counts.transitions}
+        arrays |= {f"counts/emissions/{i}": part for i, part in enumerate(counts.emissions)}
+        arrays["counts/log_probability"] = np.array([counts.log_probability])
+        if counts.pivot is not None:
+            arrays["counts/pivot"] = counts.pivot
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+
+
+def rebuilt_hidden(saved: SavedContent) -> HiddenMarkov:
+    """Return the hidden Markov model in a file. A file that contradicts itself is an error."""
+    content, arrays = saved.content, saved.arrays
+    normal = content.get("emission") == "gaussian"
+    own = ("means", "variances") if normal else ("emission",)
+    model = unpacked(
+        saved, HiddenMarkov, _HIDDEN_FIELDS, ("start", "transition", *own, *_TRACKS), _HIDDEN_FACTS
+    )
+    if content["emission"] != model.emission:
+        raise _contradiction()
+    k, states = len(arrays["start"]), from_plain(content["states"])
+    emission: Emission
+    variable, columns = None, None
+    if normal:
+        names = from_plain(content["names"])
+        columns = NumericColumns(content["width"], None if names is None else tuple(names))
+        emission, shape = NormalEmission(arrays["means"], arrays["variances"]), (k, columns.width)
+        sound = all(
+            part.shape == shape and part.dtype == np.float64 and np.isfinite(part).all()
+            for part in (emission.means, emission.variances)
+        )
+        sound = sound and bool(
+            (emission.variances >= SMALLEST_VARIANCE).all() and (np.abs(emission.means) < LARGEST).all()
+        )
+        sound = sound and (columns.names is None or len(columns.names) == columns.width)
+    else:
+        name, labels, declared, closed = from_plain(content["variable"])
+        variable = Variable(name, "categorical", tuple(labels), declared, closed)
+        emission, shape = CodeEmission(arrays["emission"]), (k, variable.size)
+        sound = _are_distributions(emission.table, shape) and first_twice(variable.states) is None
+        sound = sound and type(declared) is int and 0 <= declared <= variable.size and type(closed) is bool
+    sound = sound and k == model.n_states and type(states) is np.ndarray and states.shape == (k,)
+    sound = sound and first_twice(states.tolist()) is None
+    sound = (
+        sound
+        and _are_distributions(arrays["start"], (k,))
+        and _are_distributions(arrays["transition"], (k, k))
+    )
+    if not sound:
+        raise _contradiction()
+    parameters = HiddenParameters(arrays["start"], arrays["transition"], emission)
+    model._keep(parameters, variable, columns, states, _counts_in(arrays, parameters))
+    model.history_, model.starts_ = arrays["history_"], arrays["starts_"]
+    return model
+
+
+def _are_distributions(array: Any, shape: tuple[int, ...]) -> bool:
+    sound = array.dtype == np.float64 and array.shape == shape and array.size > 0
+    return bool(sound and (array >= 0.0).all() and (np.abs(array.sum(axis=-1) - 1.0) < 1e-6).all())
+
+
+def _counts_in(arrays: Arrays, parameters: HiddenParameters) -> HiddenCounts | None:
+    """Return the counts in a file, if there are any; they must be sums of a model of this shape."""
+    names = [name for name in arrays if name.startswith("counts/")]
+    if not names:
+        return None
+    emission = parameters.emission
+    zero = emission.zero()
+    wanted = {"counts/starts": parameters.start.shape, "counts/transitions": parameters.transition.shape}
+    wanted |= {f"counts/emissions/{i}": part.shape for i, part in enumerate(zero)}
+    wanted["counts/log_probability"] = (1,)
+    if isinstance(emission, NormalEmission):
+        wanted["counts/pivot"] = emission.means.shape
+    sound = sorted(names) == sorted(wanted) and all(
+        arrays[name].shape == shape and arrays[name].dtype == np.float64 and np.isfinite(arrays[name]).all()
+        for name, shape in wanted.items()
+    )
+    sums = ("counts/pivot", "counts/log_probability", "counts/emissions/1")
+    if not sound or any((arrays[name] < 0.0).any() for name in names if name not in sums):
+        raise _contradiction()
+    return HiddenCounts(
+        arrays["counts/starts"],
+        arrays["counts/transitions"],
+        tuple(arrays[f"counts/emissions/{i}"] for i in range(len(zero))),
+        arrays.get("counts/pivot"),
+        float(arrays["counts/log_probability"][0]),
+    )
+
+
+def _contradiction() -> ModelFormatError:
+    return ModelFormatError(
+        "its probabilities, categories, columns and counts do not go together. Save it again."
+    )
