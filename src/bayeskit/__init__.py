@@ -32,6 +32,7 @@ _HOMES = {
     "LatentClass": "bayeskit._mixtures.latent_class",
     "HiddenMarkov": "bayeskit._mixtures.hidden_markov",
     "BayesianNetwork": "bayeskit._networks.bayesian_network",
+    "DynamicNetwork": "bayeskit._networks.dynamic_network",
     "MarkovNetwork": "bayeskit._networks.markov_network",
     "compare": "bayeskit._comparison.run",
     "learn_network": "bayeskit._networks.fit.learning",
@@ -74,6 +75,7 @@ __all__ = [
     "ComplementNB",
     "CountForest",
     "Discretizer",
+    "DynamicNetwork",
     "GaussianBayes",
     "GaussianMixture",
     "GaussianNB",
@@ -121,6 +123,7 @@ if TYPE_CHECKING:
     from bayeskit._mixtures.hidden_markov import HiddenMarkov
     from bayeskit._mixtures.latent_class import LatentClass
     from bayeskit._networks.bayesian_network import BayesianNetwork
+    from bayeskit._networks.dynamic_network import DynamicNetwork
     from bayeskit._networks.fit.learning import learn_network
     from bayeskit._networks.markov_network import MarkovNetwork
     from bayeskit._networks.network_io import read_network

@@ -15,6 +15,8 @@ _HOMES = {
     "DecisionSensitivities": "bayeskit._networks.analysis.decision_sensitivity",
     "DecisionSensitivity": "bayeskit._networks.analysis.decision_sensitivity",
     "Deterministic": "bayeskit._graphs.distributions",
+    "DynamicCounts": "bayeskit._fitting.networks.dynamic_em",
+    "DynamicNetwork": "bayeskit._networks.dynamic_network",
     "EffectContrast": "bayeskit._report.causal_effect",
     "Estimand": "bayeskit._networks.analysis.estimands",
     "Estimate": "bayeskit._inference.sampling.estimate",
@@ -69,6 +71,8 @@ __all__ = [
     "DecisionSensitivities",
     "DecisionSensitivity",
     "Deterministic",
+    "DynamicCounts",
+    "DynamicNetwork",
     "EffectContrast",
     "Estimand",
     "Estimate",
@@ -114,6 +118,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from bayeskit._fitting.networks.dynamic_em import DynamicCounts
     from bayeskit._fitting.networks.network_counts import score
     from bayeskit._graphs.dag import Cpdag
     from bayeskit._graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
@@ -138,6 +143,7 @@ if TYPE_CHECKING:
         Solution,
     )
     from bayeskit._networks.discrete_adapter import MostProbable
+    from bayeskit._networks.dynamic_network import DynamicNetwork
     from bayeskit._networks.evidence import Not
     from bayeskit._networks.examples import asia, medical_test, melon, oil_wildcatter, seven, wet_grass
     from bayeskit._networks.fit.learning import learn_blanket, learn_network

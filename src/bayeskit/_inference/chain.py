@@ -39,6 +39,8 @@ _LEAST_ENTRY = 1e-100
 # Linear messages whose product is smaller than this are computed in logarithms.
 _LEAST_PRODUCT = 1e-250
 _SAFE_LOG = math.log(1e-200)
+# A message is rescaled when its largest entry leaves this range.
+_SMALL, _LARGE = 1e-30, 1e30
 # Up to this many cells of forward messages are kept for the way back; beyond it they are computed again.
 KEPT = 2**20
 
@@ -47,36 +49,49 @@ KEPT = 2**20
 def _forward(
     first: Any, matrices: Any, which: Any, weight: Any, fresh: Any, carry: Any, alpha: Any, scale: Any
 ) -> int:
-    """Write P(z_t | x_0 … x_t) and its scale for each row. Return 1 if a state was lost, 2 if all were, else 0."""
+    """Write P(z_t | x_0 … x_t) and its scale for each row. Return 1 if a state was lost, 2 if all were, else 0.
+
+    The message is rescaled only when it has become small: no division stands between one row and the next.
+    """
     n, states = weight.shape
     lost = 0
+    before = 0.0
+    for k in range(states):
+        before += carry[k]
     for t in range(n):
         m = np.uintp(which[t])
         if fresh[t]:
+            before = 1.0
             for k in range(states):
                 alpha[t, k] = first[m, k]
         else:
+            c = carry[0]
             for k in range(states):
-                alpha[t, k] = 0.0
-            for j in range(states):
+                alpha[t, k] = c * matrices[m, 0, k]
+            for j in range(1, states):
                 c = carry[j]
-                if c > 0.0:
-                    for k in range(states):
-                        alpha[t, k] += c * matrices[m, j, k]
+                for k in range(states):
+                    alpha[t, k] += c * matrices[m, j, k]
         total = 0.0
         for k in range(states):
             x = alpha[t, k] * weight[t, k]
             if x < TINY and alpha[t, k] > 0.0 and weight[t, k] > 0.0:
                 lost = 1
-            alpha[t, k] = x
+            carry[k] = x
             total += x
         if not total > TINY:
             return 2
-        scale[t] = total
+        scale[t] = total / before
         share = 1.0 / total
         for k in range(states):
-            alpha[t, k] *= share
-            carry[k] = alpha[t, k]
+            alpha[t, k] = carry[k] * share
+        before = total
+        if total < _SMALL or total > _LARGE:
+            before = 1.0
+            for k in range(states):
+                carry[k] = alpha[t, k]
+    for k in range(states):
+        carry[k] /= before
     return lost
 
 
@@ -131,8 +146,9 @@ def _backward(
                 s += matrices[m, j, k] * work[k]
             message[j] = s
             largest = max(largest, s)
-        for j in range(states):
-            message[j] /= largest
+        if largest < _SMALL or largest > _LARGE:
+            for j in range(states):
+                message[j] /= largest
     return 0
 
 
@@ -250,31 +266,35 @@ def _best_forward(
     n, states = weight.shape
     for t in range(n):
         m = np.uintp(which[t])
+        if fresh[t]:
+            # A path begins here; the one before ended in its best state.
+            end = 0
+            for j in range(1, states):
+                if carry[j] > carry[end]:
+                    end = j
+            for k in range(states):
+                came[t, k] = end
+                best[t, k] = first[m, k]
+        else:
+            for k in range(states):
+                place, largest = 0, carry[0] + matrices[m, 0, k]
+                for j in range(1, states):
+                    # Without a branch: which state is better cannot be guessed.
+                    x = carry[j] + matrices[m, j, k]
+                    better = x > largest
+                    largest = x if better else largest
+                    place = j if better else place
+                came[t, k] = place
+                best[t, k] = largest
         top = -np.inf
         for k in range(states):
-            if fresh[t]:
-                # A path begins here; which state the one before ended in is read where it ends.
-                end = 0
-                for j in range(1, states):
-                    if carry[j] > carry[end]:
-                        end = j
-                came[t, k] = end
-                best[t, k] = first[m, k] + weight[t, k]
-            else:
-                place = 0
-                largest = -np.inf
-                for j in range(states):
-                    x = carry[j] + matrices[m, j, k]
-                    if x > largest:
-                        largest = x
-                        place = j
-                came[t, k] = place
-                best[t, k] = largest + weight[t, k]
-            top = max(top, best[t, k])
+            carry[k] = best[t, k] + weight[t, k]
+            top = max(top, carry[k])
         if not top > -np.inf:
             return int(t)
+        # Relative to the best, sums of a million logarithms keep their digits.
         for k in range(states):
-            carry[k] = best[t, k] - top
+            carry[k] -= top
         best[t, 0] = top
     return -1
 
@@ -442,15 +462,19 @@ class Chain:
 
     def best_path(self) -> tuple[Ints, float]:
         """Return the most probable states of all rows, and log P(states, x)."""
-        carry, values = np.zeros(self.n_states), []
-        carries = []
+        carry, values, carries = np.zeros(self.n_states), [], []
+        kept: dict[int, NDArray[np.int32]] = {}
         for begin, end in self._blocks():
             carries.append(carry.copy())
-            values.append(self._best(begin, end, carry)[1])
+            came, value = self._best(begin, end, carry)
+            values.append(value)
+            if self.n_rows * self.n_states > KEPT:
+                kept.clear()
+            kept[begin] = came
         path = np.empty(self.n_rows, np.int64)
         state = int(carry.argmax())
         for (begin, end), before in reversed(list(zip(self._blocks(), carries, strict=True))):
-            came = self._best(begin, end, before)[0]
+            came = kept.pop(begin) if begin in kept else self._best(begin, end, before)[0]
             state = int(_trace_back(came, state, path[begin:end]))
         return path, math.fsum(values)
 

@@ -8,7 +8,7 @@ are counted under the same parameters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -237,6 +237,13 @@ class HiddenCounts:
         """The number of steps."""
         return float(self.occupancy.sum())
 
+    def permuted(self, order: Ints) -> HiddenCounts:
+        """Return the counts with the states in another order."""
+        pivot = None if self.pivot is None else self.pivot[order]
+        parts = tuple(part[:, order] if pivot is None else part[order] for part in self.emissions)
+        moves = self.transitions[np.ix_(order, order)]
+        return HiddenCounts(self.starts[order], moves, parts, pivot, self.log_probability)
+
     def merge(self, other: HiddenCounts) -> HiddenCounts:
         """Return the counts of the sequences of both."""
         mine, its = (self.pivot, other.pivot)
@@ -319,6 +326,7 @@ class HiddenProblem:
     smoothing: float = 0.0
     every: tuple[Floats, Floats] | None = None
     variance_floor: float = 0.0
+    _latest: list[Any] = field(default_factory=list)
 
     @property
     def floor(self) -> Floats:
@@ -330,7 +338,15 @@ class HiddenProblem:
 
     def expect(self, parameters: HiddenParameters) -> tuple[HiddenCounts, float]:
         found = expected_counts(parameters, self.rows, self.fresh)
+        self._latest[:] = parameters, found
         return found, found.log_probability + self.log_prior(parameters)
+
+    def counts_at(self, parameters: HiddenParameters) -> HiddenCounts:
+        """Return the expected counts at parameters; those of the last E-step are still there."""
+        if self._latest and self._latest[0] is parameters:
+            found: HiddenCounts = self._latest[1]
+            return found
+        return expected_counts(parameters, self.rows, self.fresh)
 
     def log_prior(self, parameters: HiddenParameters) -> float:
         """Return the log of the Dirichlet prior, up to a constant."""
