@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bayeskit import BayesianNetwork
+from bayeskit import BayesianNetwork, DynamicNetwork
 from bayeskit.explanations import Picture
 from bayeskit.networks import asia, melon, oil_wildcatter, seven, wet_grass
 
@@ -21,6 +21,7 @@ TITLES = {
         "en": "Seven variables, 25 parameters instead of 127",
         "zh": "七个变量，25 个参数，而不是 127 个",
     },
+    "umbrella": {"en": "The umbrella world: three days", "zh": "伞世界：三天"},
     "melon_network": {"en": "The melon network", "zh": "西瓜的贝叶斯网"},
     "kidney_stones": {
         "en": "Kidney stones: the size of the stone acts on both",
@@ -54,6 +55,17 @@ DECIDED = {
 PICTURES = tuple(TITLES)
 
 
+def umbrella() -> DynamicNetwork:
+    """Return the umbrella world of Russell and Norvig."""
+    two = BayesianNetwork(
+        {"rain[t-1]": [], "rain": ["rain[t-1]"], "umbrella": ["rain"]}, states=["no", "yes"]
+    )
+    two.set_cpt("rain[t-1]", [0.5, 0.5])
+    two.set_cpt("rain", [[0.7, 0.3], [0.3, 0.7]])
+    two.set_cpt("umbrella", [[0.8, 0.2], [0.1, 0.9]])
+    return DynamicNetwork(two)
+
+
 def drawn(name: str, lang: str) -> Picture:
     if name in GRAPHS:
         return BayesianNetwork(GRAPHS[name][lang], states=[0, 1]).plot(bars=False)
@@ -70,6 +82,8 @@ def drawn(name: str, lang: str) -> Picture:
             return melon().plot()
         case "oil_wildcatter":
             return oil_wildcatter().plot()
+        case "umbrella":
+            return umbrella().unroll(3).plot({"umbrella[0]": "yes", "umbrella[1]": "yes"}, direction="right")
     raise LookupError(name)
 
 

@@ -12,7 +12,7 @@ _HOMES = {
     "ComponentChoice": "bayeskit._mixtures.component_choice",
     "ComponentTable": "bayeskit._mixtures.gaussian_fitting",
     "EmResult": "bayeskit._fitting.em",
-    "Forecast": "bayeskit._mixtures.hidden_markov",
+    "Forecast": "bayeskit._mixtures.hidden_answers",
     "GaussianMixture": "bayeskit._mixtures.gaussian_mixture",
     "HiddenCounts": "bayeskit._fitting.mixtures.hidden_states",
     "HiddenMarkov": "bayeskit._mixtures.hidden_markov",
@@ -60,7 +60,8 @@ if TYPE_CHECKING:
     from bayeskit._mixtures.component_choice import Candidate, ComponentChoice
     from bayeskit._mixtures.gaussian_fitting import ComponentTable
     from bayeskit._mixtures.gaussian_mixture import GaussianMixture
-    from bayeskit._mixtures.hidden_markov import Forecast, HiddenMarkov
+    from bayeskit._mixtures.hidden_answers import Forecast
+    from bayeskit._mixtures.hidden_markov import HiddenMarkov
     from bayeskit._mixtures.label_matching import Matching, match_labels
     from bayeskit._mixtures.latent_class import LatentClass
     from bayeskit._mixtures.mixture_em import MixtureNotConverged

@@ -262,3 +262,46 @@ def test_questions_to_networks_import_no_scikit_learn(grass: Path) -> None:
         [sys.executable, "-c", code, str(grass)], capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr
+
+
+def time_files(folder: Path) -> tuple[Path, Path]:
+    """Write the umbrella world of Russell and Norvig as two slices, and what the guard sees."""
+    network = BayesianNetwork(
+        {"rain[t-1]": [], "rain": ["rain[t-1]"], "umbrella": ["rain"]}, states=["no", "yes"]
+    )
+    network.set_cpt("rain[t-1]", [0.5, 0.5])
+    network.set_cpt("rain", [[0.7, 0.3], [0.3, 0.7]])
+    network.set_cpt("umbrella", [[0.8, 0.2], [0.1, 0.9]])
+    network.write(folder / "world.bif")
+    (folder / "seen.csv").write_text("umbrella,who\nyes,a\nyes,b\n", "utf-8")
+    return folder / "world.bif", folder / "seen.csv"
+
+
+def test_filter_follows_a_network_over_time(tmp_path: Path) -> None:
+    world, seen = time_files(tmp_path)
+    shown = done("network", "filter", world, seen)
+    assert "0.8182" in shown and "0.8834" in shown and "rain=yes" in shown
+    found = json.loads(done("network", "filter", world, seen, "--json"))
+    assert [round(step["rain=yes"], 3) for step in found["steps"]] == [0.818, 0.883]
+    found = json.loads(done("network", "filter", world, seen, "--json", "--smooth"))
+    assert [round(step["rain=yes"], 3) for step in found["steps"]] == [0.883, 0.883]
+    found = json.loads(done("network", "filter", world, seen, "umbrella", "rain", "--json", "--path"))
+    assert found["steps"] == [{"umbrella": "yes", "rain": "yes"}] * 2
+    done("network", "filter", world, seen, "-o", tmp_path / "out.csv", "--path")
+    assert (tmp_path / "out.csv").read_text("utf-8") == "step,rain\n1,yes\n2,yes\n"
+    assert "时刻" in done("network", "filter", world, seen, "--lang", "zh")
+
+
+def test_filter_refuses_what_has_no_time(tmp_path: Path) -> None:
+    world, seen = time_files(tmp_path)
+    refused("network", "filter", world, seen, "rian", names=["rian", "rain"])
+    refused("network", "filter", world, seen, "--smooth", "--path", names=["--smooth", "--path"])
+    (tmp_path / "other.csv").write_text("sky\nblue\n", "utf-8")
+    refused("network", "filter", world, tmp_path / "other.csv", names=["umbrella"])
+    (tmp_path / "bad.csv").write_text("umbrella\nmaybe\n", "utf-8")
+    refused("network", "filter", world, tmp_path / "bad.csv", names=["umbrella", "maybe"])
+    back = BayesianNetwork({"x": [], "x[t-1]": ["x"]}, states=["a", "b"])
+    back.set_cpt("x", [0.5, 0.5])
+    back.set_cpt("x[t-1]", [[0.5, 0.5], [0.5, 0.5]])
+    back.write(tmp_path / "back.bif")
+    refused("network", "filter", tmp_path / "back.bif", seen, names=["x", "x[t-1]"])

@@ -58,6 +58,7 @@ OPENERS = {
     "show": "network show {model}",
     "sample": "network sample {model}",
     "convert": "network convert {model} {out}.bif",
+    "filter": "network filter {model} {data}",
 }
 WRITERS = {
     "fit": "fit {data} --target 好瓜 -o {out}",

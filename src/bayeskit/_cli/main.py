@@ -19,6 +19,7 @@ from bayeskit._cli.commands.fit import fit
 from bayeskit._cli.commands.network_decide import decide
 from bayeskit._cli.commands.network_effect import effect
 from bayeskit._cli.commands.network_files import convert, sample, show
+from bayeskit._cli.commands.network_filter import filter as filter_network
 from bayeskit._cli.commands.network_learn import learn
 from bayeskit._cli.commands.network_queries import explain as explain_answer
 from bayeskit._cli.commands.network_queries import independent, mpe, query
@@ -59,6 +60,7 @@ NETWORK_COMMANDS: tuple[Callable[..., None], ...] = (
     effect,
     mpe,
     decide,
+    filter_network,
     show,
     sample,
     convert,

@@ -85,7 +85,8 @@ def open_sequences(
     if sequence is not None:
         return _by_column(X, lengths, sequence, states, who)
     if lengths is None and _is_list_of_sequences(X):
-        return _opened_list(list(X), who)
+        given: Any = X
+        return _opened_list(list(given), who)
     table = open_dense(_as_rows(X), who)
     each = [table.n_rows] if lengths is None else _read_lengths(lengths, table.n_rows)
     table, labels = _without_states(table, states)

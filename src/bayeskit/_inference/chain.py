@@ -427,7 +427,7 @@ class Chain:
             kept[block.begin] = block
         message = _Message(np.ones(self.n_states), False)
         for (begin, end), carry in reversed(list(zip(self._blocks(), carries, strict=True))):
-            block = kept.pop(begin, None) or self._forward(begin, end, carry)
+            block = kept.pop(begin) if begin in kept else self._forward(begin, end, carry)
             found = self._backward(block, message.linear_if_safe(), counts)
             message = found.message
             yield found

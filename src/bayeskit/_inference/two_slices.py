@@ -314,15 +314,13 @@ class SliceRows:
 
 def _weighed(past: Floats, table: Floats, future: Floats, interface: tuple[int, ...], v: int) -> Floats:
     """Return Σ past(i) table(i, j, x) future(j) for each row, where x may be one of j."""
-    if v in interface:
-        axis = 1 + interface.index(v)
-        moved = np.moveaxis(future, axis, -1)
-        flat = np.ascontiguousarray(moved).reshape(len(past), -1, moved.shape[-1])
-        return np.einsum("ti,ijx,tjx->tx", past, table.reshape(len(table), -1, table.shape[-1]), flat)
-    flat = future.reshape(len(past), -1)
-    return np.einsum(
-        "ti,ijx,tj->tx", past, table.reshape(len(table), -1, table.shape[-1]), flat, optimize=True
-    )
+    cells = table.reshape(len(table), -1, table.shape[-1])
+    if v not in interface:
+        rest = future.reshape(len(past), -1)
+        return np.asarray(np.einsum("ti,ijx,tj->tx", past, cells, rest, optimize=True))
+    moved = np.moveaxis(future, 1 + interface.index(v), -1)
+    flat = np.ascontiguousarray(moved).reshape(len(past), -1, moved.shape[-1])
+    return np.asarray(np.einsum("ti,ijx,tjx->tx", past, cells, flat))
 
 
 def _sliced(factor: LogFactor, known: dict[int, int]) -> LogFactor:

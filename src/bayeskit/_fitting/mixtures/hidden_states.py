@@ -8,6 +8,7 @@ are counted under the same parameters.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -122,7 +123,7 @@ class CodeEmission:
         """Draw an observation in each state."""
         last = self.table.shape[1] - 1
         steps = np.cumsum(self.table, axis=1)[states]
-        return np.minimum((rng.random(len(states))[:, None] >= steps).sum(axis=1), last)
+        return np.asarray(np.minimum((rng.random(len(states))[:, None] >= steps).sum(axis=1), last))
 
     @property
     def n_parameters(self) -> int:
@@ -401,7 +402,7 @@ class HiddenProblem:
         like = self.like
         cells = like.table.shape[1] if isinstance(like, CodeEmission) else 2 * like.means.shape[1]
         # k + k² + k · cells = length
-        return round(((1 + cells) ** 2 / 4 + length) ** 0.5 - (1 + cells) / 2)
+        return round(math.sqrt((1 + cells) ** 2 / 4 + length) - (1 + cells) / 2)
 
 
 def _shares(counts: Floats, smoothing: float) -> Floats:
