@@ -65,9 +65,10 @@ def filter(
     with opened(data, reading) as rows:
         columns = {name: cells for name, cells in rows.columns().items() if name in network.nodes}
     asked = _targets(network, targets, columns)
+    lines: Iterable[Sequence[Any]]
     if path:
-        best = network.mpe(columns)
-        header, lines = [*map(str, asked)], zip(*(best[name].tolist() for name in asked), strict=True)
+        best: Any = network.mpe(columns)
+        header, lines = [*asked], zip(*(best[name].tolist() for name in asked), strict=True)
         log, key = best.log_probability, "best"
     else:
         header = [f"{name}={state}" for name in asked for state in network.states(name)]

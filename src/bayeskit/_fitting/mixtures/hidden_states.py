@@ -400,7 +400,7 @@ class HiddenProblem:
 
     def _n_states(self, length: int) -> int:
         like = self.like
-        cells = like.table.shape[1] if isinstance(like, CodeEmission) else 2 * like.means.shape[1]
+        cells = int(like.table.shape[1] if isinstance(like, CodeEmission) else 2 * like.means.shape[1])
         # k + k² + k · cells = length
         return round(math.sqrt((1 + cells) ** 2 / 4 + length) - (1 + cells) / 2)
 
