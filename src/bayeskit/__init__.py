@@ -9,13 +9,13 @@ from bayeskit._version import __version__
 _HOMES = {
     "NaiveBayes": "bayeskit._classifiers.naive_bayes",
     "GaussianBayes": "bayeskit._classifiers.gaussian_bayes",
-    "GaussianNB": "bayeskit._classifiers.gaussian_nb",
+    "GaussianNB": "bayeskit._classifiers.gaussian_bayes",
     "BernoulliNB": "bayeskit._classifiers.discrete_nb",
     "MultinomialNB": "bayeskit._classifiers.discrete_nb",
     "ComplementNB": "bayeskit._classifiers.discrete_nb",
     "CategoricalNB": "bayeskit._classifiers.discrete_nb",
-    "SPODE": "bayeskit._classifiers.spode",
-    "TAN": "bayeskit._classifiers.tan",
+    "SPODE": "bayeskit._classifiers.one_dependence",
+    "TAN": "bayeskit._classifiers.one_dependence",
     "AODE": "bayeskit._classifiers.aode",
     "AnDE": "bayeskit._classifiers.aode",
     "KDB": "bayeskit._classifiers.kdb",
@@ -106,15 +106,13 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.count_forest import CountForest
     from bayeskit._classifiers.discrete_nb import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
     from bayeskit._classifiers.discretizer import Discretizer
-    from bayeskit._classifiers.gaussian_bayes import GaussianBayes
-    from bayeskit._classifiers.gaussian_nb import GaussianNB
+    from bayeskit._classifiers.gaussian_bayes import GaussianBayes, GaussianNB
     from bayeskit._classifiers.kdb import KDB, SelectiveKDB
     from bayeskit._classifiers.log_linear_bayes import LogLinearBayes
     from bayeskit._classifiers.model_files import load
     from bayeskit._classifiers.naive_bayes import NaiveBayes
-    from bayeskit._classifiers.spode import SPODE
+    from bayeskit._classifiers.one_dependence import SPODE, TAN
     from bayeskit._classifiers.tally_store import TallyStore
-    from bayeskit._classifiers.tan import TAN
     from bayeskit._classifiers.text_bayes import TextBayes
     from bayeskit._classifiers.weighted_nb import WeightedNB
     from bayeskit._comparison.run import compare

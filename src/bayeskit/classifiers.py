@@ -8,8 +8,8 @@ from bayeskit._on_demand import on_demand
 _HOMES = {
     "AODE": "bayeskit._classifiers.aode",
     "KDB": "bayeskit._classifiers.kdb",
-    "SPODE": "bayeskit._classifiers.spode",
-    "TAN": "bayeskit._classifiers.tan",
+    "SPODE": "bayeskit._classifiers.one_dependence",
+    "TAN": "bayeskit._classifiers.one_dependence",
     "AnDE": "bayeskit._classifiers.aode",
     "ArcInformation": "bayeskit._classifiers.structures",
     "AutoBayes": "bayeskit._classifiers.auto_bayes",
@@ -26,7 +26,7 @@ _HOMES = {
     "DriftMonitor": "bayeskit._classifiers.drift",
     "FamilyChoice": "bayeskit._classifiers.naive_bayes",
     "GaussianBayes": "bayeskit._classifiers.gaussian_bayes",
-    "GaussianNB": "bayeskit._classifiers.gaussian_nb",
+    "GaussianNB": "bayeskit._classifiers.gaussian_bayes",
     "LabelledTable": "bayeskit._classifiers.labelled_tables",
     "LogLinearBayes": "bayeskit._classifiers.log_linear_bayes",
     "MemberStanding": "bayeskit._classifiers.auto_bayes",
@@ -87,17 +87,15 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.discrete_nb import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
     from bayeskit._classifiers.discretizer import Discretizer
     from bayeskit._classifiers.drift import Drift, DriftMonitor
-    from bayeskit._classifiers.gaussian_bayes import GaussianBayes
-    from bayeskit._classifiers.gaussian_nb import GaussianNB
+    from bayeskit._classifiers.gaussian_bayes import GaussianBayes, GaussianNB
     from bayeskit._classifiers.kdb import KDB, SelectiveKDB
     from bayeskit._classifiers.labelled_tables import DependentTable, LabelledTable
     from bayeskit._classifiers.log_linear_bayes import LogLinearBayes
     from bayeskit._classifiers.naive_bayes import FamilyChoice, NaiveBayes
-    from bayeskit._classifiers.spode import SPODE
+    from bayeskit._classifiers.one_dependence import SPODE, TAN
     from bayeskit._classifiers.streams import SlidingWindow
     from bayeskit._classifiers.structures import ArcInformation
     from bayeskit._classifiers.tally_store import TallyStore
-    from bayeskit._classifiers.tan import TAN
     from bayeskit._classifiers.text_bayes import TextBayes
     from bayeskit._classifiers.weighted_nb import WeightedNB
     from bayeskit._export.sql import SqlScript

@@ -43,7 +43,7 @@ def test_tan_by_either_name_is_the_same_code_and_the_same_answer(missing: float)
         model.fit(X, y).predict_proba(X)  # so that nothing is imported, compiled or kept for the first time
         walks.append(entered(lambda model=model: model.fit(X, y).predict_proba(X)))
     # Each has a file of its own, and settings of its own to check before any row is looked at.
-    own = {"/_classifiers/bayes_net.py", "/_classifiers/tan.py", *entered(mine._check_settings)}
+    own = {"/_classifiers/bayes_net.py", "/_classifiers/one_dependence.py", *entered(mine._check_settings)}
     assert walks[0] - own == walks[1] - own and len(walks[0] - own) > 20
     np.testing.assert_array_equal(mine.predict_proba(X), theirs.predict_proba(X))
     assert {n: p[1:] for n, p in mine.structure_.items() if n != "y"} == theirs.structure_

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import KDB, TAN, BayesianNetwork
+from bayeskit._classifiers.answer_rows import draw_codes
 from bayeskit._classifiers.as_network import network_of_model
 from bayeskit._classifiers.explain_rows import drawable_model
-from bayeskit._classifiers.sample_rows import draw_codes
 from bayeskit._conditionals.posterior_draws import Draws
 from bayeskit._counting.backend import count_rows
 from bayeskit._data.encode import encode

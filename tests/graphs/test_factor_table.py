@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from bayeskit._data import native_frames as native
+from bayeskit._data import frames as native
 from bayeskit._graphs.factor import MOST_ROWS, factor_frame, factor_html
 from bayeskit.errors import UsageError
 from bayeskit.networks import Estimate, Factor, Table, wet_grass

@@ -547,7 +547,7 @@ class CountClassifier(BaseClassifier):
         given_class : label, optional
             Draw all rows from this class.
         """
-        from bayeskit._classifiers.sample_rows import sample_rows
+        from bayeskit._classifiers.answer_rows import sample_rows
 
         model = self._model
         named = "feature_names_in_" in self.__dict__

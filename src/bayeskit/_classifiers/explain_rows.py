@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._classifiers.sample_rows import draw_codes
+from bayeskit._classifiers.answer_rows import draw_codes
 from bayeskit._conditionals.class_prior import ClassPrior, class_factors, log_normalise
 from bayeskit._conditionals.conditional import DrawRule, ParameterPosterior
 from bayeskit._conditionals.posterior_draws import Draws, log_dirichlet

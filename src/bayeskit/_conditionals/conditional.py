@@ -23,6 +23,7 @@ from bayeskit.typing import Floats
 if TYPE_CHECKING:
     from bayeskit._conditionals.categorical import TableConditional
     from bayeskit._conditionals.cell_gaussian import ChildGaussians
+    from bayeskit._conditionals.complement import WordScore
     from bayeskit._conditionals.covariance import GaussianClasses
     from bayeskit._conditionals.density import Formula
     from bayeskit._conditionals.family_tries import FamilyTries
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from bayeskit._conditionals.one_parent import OneParent
     from bayeskit._conditionals.posterior_draws import Draws
     from bayeskit._conditionals.scoring import Score
-    from bayeskit._conditionals.word_score import WordScore
     from bayeskit._counting.running_sums import RunningSums
     from bayeskit._fitting.graph_factors import GraphFactors
     from bayeskit._fitting.stack import StackedPosterior

@@ -20,7 +20,7 @@ from bayeskit._data.columns import CodedColumn
 from bayeskit._data.converted import converted
 from bayeskit._data.file_options import MissingMarks
 from bayeskit._data.formats import Column, Field, Parquet, Text, Unsure
-from bayeskit._data.pieces import Arrays, pieces, rebatched
+from bayeskit._data.relation import Arrays, pieces, rebatched
 from bayeskit._data.spelling import note_spellings
 from bayeskit._data.survey import count_cells, count_first, seen_marks, tests_left, words_among_numbers
 from bayeskit._data.suspect_columns import is_crowd

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from bayeskit._data.native_frames import as_array
+from bayeskit._data.frames import as_array
 from bayeskit._decision.loss import LossLike, LossTable, read_loss, rename
 from bayeskit._decision.named_numbers import NumbersLike, label_array, read_named
 from bayeskit._decision.posterior import check_probabilities, read_posterior

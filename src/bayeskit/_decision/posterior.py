@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from bayeskit._data.native_frames import as_array
+from bayeskit._data.frames import as_array
 from bayeskit._decision.named_numbers import Names, NumbersLike, match, read_named
 from bayeskit.errors import DataError, UnseenClass
 from bayeskit.typing import Floats

@@ -22,9 +22,9 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from bayeskit._conditionals.class_prior import ClassPrior, class_factors
+from bayeskit._conditionals.complement import Tempered, WordScore, estimate_word_score, has_words
 from bayeskit._conditionals.conditional import Conditional
 from bayeskit._conditionals.kernels.gaussian_scores import distance
-from bayeskit._conditionals.word_score import Tempered, WordScore, estimate_word_score, has_words
 from bayeskit._counting.backend import in_order
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.source import Source

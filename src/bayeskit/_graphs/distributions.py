@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bayeskit._data.native_frames import as_array
+from bayeskit._data.frames import as_array
 from bayeskit.typing import Floats, Ints
 
 # A row that sums to one within rounding is kept bit for bit.

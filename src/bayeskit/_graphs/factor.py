@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bayeskit._data.native_frames import as_array, to_native
+from bayeskit._data.frames import as_array, to_native
 from bayeskit._display_table import DisplayTable, table_html
 from bayeskit._graphs.distributions import frozen
 from bayeskit._markup import Html

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bayeskit._data.native_frames import to_native
+from bayeskit._data.frames import to_native
 from bayeskit._mixtures.mixture_em import whole
 from bayeskit.errors import BayeskitError, SettingError, SuspectResult
 

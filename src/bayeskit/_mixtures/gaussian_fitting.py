@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayeskit._classifiers.notebook import html_repr, mimebundle
 from bayeskit._data.class_labels import as_weights
 from bayeskit._data.columns import is_missing
-from bayeskit._data.native_frames import to_native
+from bayeskit._data.frames import to_native
 from bayeskit._display_table import DisplayTable, as_html, as_text
 from bayeskit._fitting.em import EmResult
 from bayeskit._fitting.mixtures.components import COVARIANCE_TYPES, Components, all_equal

@@ -14,10 +14,10 @@ from scipy.special import logsumexp, xlogy
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import NotFittedError
 
+from bayeskit._classifiers.answer_rows import sample_rows
 from bayeskit._classifiers.input_checks import warn_of_impossible
 from bayeskit._classifiers.naive_bayes import check_bernoulli, kinds_of_families
 from bayeskit._classifiers.notebook import html_repr, mimebundle
-from bayeskit._classifiers.sample_rows import sample_rows
 from bayeskit._conditionals.density import family_names, family_of
 from bayeskit._data.class_labels import as_weights
 from bayeskit._data.encode import encode

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bayeskit._data.encoded import Chunk
-from bayeskit._data.native_frames import as_array
+from bayeskit._data.frames import as_array
 from bayeskit._fitting.model import Model
 from bayeskit._messages import Joined
 from bayeskit._report.explanation import Explanation
@@ -89,7 +89,7 @@ class Contributions:
 
     def to_frame(self, label: object) -> Any:
         """Return the contributions to one class as a data frame of an installed library."""
-        from bayeskit._data.native_frames import to_native
+        from bayeskit._data.frames import to_native
 
         return to_native({str(name): column for name, column in self.of(label).items()})
 

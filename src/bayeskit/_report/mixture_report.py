@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._data.native_frames import to_native
+from bayeskit._data.frames import to_native
 from bayeskit._display_table import text_lines
 from bayeskit._fitting.mixtures.latent_model import components_of
 from bayeskit._fitting.model import Model

@@ -54,7 +54,7 @@ class Novelty:
 
     def to_frame(self) -> Any:
         """Return a data frame of an installed library, with one row per row."""
-        from bayeskit._data.native_frames import to_native
+        from bayeskit._data.frames import to_native
 
         names = ("log_evidence", "share", "conflict", "unseen")
         return to_native({n: np.asarray(getattr(self, n)) for n in names if getattr(self, n) is not None})

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._data.native_frames import to_native
+from bayeskit._data.frames import to_native
 from bayeskit._display_table import text_lines
 from bayeskit._schema import Label
 

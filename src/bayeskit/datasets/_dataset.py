@@ -174,7 +174,7 @@ class Dataset:
         return f"Dataset({self.name!r}: {shape} -> {self.target!r})"
 
     def _frame(self, names: tuple[str, ...]) -> Any:
-        from bayeskit._data.native_frames import to_native
+        from bayeskit._data.frames import to_native
 
         chosen = {name: self.columns[name] for name in names}
         if self.index_name is not None:

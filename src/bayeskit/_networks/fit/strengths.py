@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayeskit._data.native_frames import to_native
+from bayeskit._data.frames import to_native
 from bayeskit._data.source import thread_count
 from bayeskit._fitting.long_runs import progress_of
 from bayeskit._fitting.search.node_columns import NodeColumns

@@ -10,10 +10,10 @@ import numpy as np
 from bayeskit._conditionals.averaged import SuperParentAverage
 from bayeskit._conditionals.categorical import TableConditional
 from bayeskit._conditionals.class_prior import class_factors
+from bayeskit._conditionals.complement import WordScore
 from bayeskit._conditionals.family_tries import FamilyTries
 from bayeskit._conditionals.log_linear import LogLinearScore
 from bayeskit._conditionals.one_parent import OneParent
-from bayeskit._conditionals.word_score import WordScore
 from bayeskit._data.encode import Policy, encode
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.table import Table

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit._conditionals.complement import WordScore
 from bayeskit._conditionals.log_linear import LogLinearScore
-from bayeskit._conditionals.word_score import WordScore
 from bayeskit._report.explanation import Attribute, OmittedAttribute, PageFactor, Reason
 from bayeskit._report.factors.dependence import Item
 from bayeskit._report.fractions import short
