@@ -112,6 +112,12 @@ def modules() -> dict[str, Path]:
     return found
 
 
+def registered(name: str) -> bool:
+    """Return whether a module is an entry of a list; packages may begin with an underscore."""
+    plain = name.replace("._", ".")
+    return any(f".{kind}" in plain if kind.endswith("_") else f".{kind}." in plain for kind in REGISTERED)
+
+
 def imported_by(tree: ast.Module, name: str, is_package: bool) -> set[str]:
     """Return the modules and the names in them that a module imports, wherever in it."""
     found: set[str] = set()
@@ -179,9 +185,7 @@ def measure_source(report: Report) -> None:
         importers.update(other for other in of if other in paths and other != name)
     named = [path.stem for path in paths.values() if path.stem != "__init__"]
     alone = [name for name, path in paths.items() if importers[name] == 1 and path.stem != "__init__"]
-    of_one_only = [
-        name for name in alone if not any(f".{kind}" in name or f"{kind}." in name for kind in REGISTERED)
-    ]
+    of_one_only = [name for name in alone if not registered(name)]
     public = {value.__module__ for value in estimators().values()}
     any_count = sum(bare_any(tree) for name, tree in trees.items() if ".kernels" not in name)
     report.claim("source files", len(paths), at_most=480)

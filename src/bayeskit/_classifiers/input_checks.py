@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._data.columns import objects
-from bayeskit._data.frames import lazy_pieces
 from bayeskit._data.source import Source
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._io.trial import check_held
@@ -116,8 +115,8 @@ def plain_dtype(y: object) -> np.dtype[Any] | None:
 
 
 def dtype_of_target(X: Any, target: Name | None) -> Any:
-    """The target column as an array, for its dtype; None if the source cannot provide it."""
-    if target is None or isinstance(X, str) or not hasattr(X, "__getitem__") or lazy_pieces(X) is not None:
+    """The target column of a source's data as an array, for its dtype; None if these cannot provide it."""
+    if target is None or isinstance(X, str) or not hasattr(X, "__getitem__"):
         return None
     try:
         return np.asarray(X[target])
