@@ -40,7 +40,7 @@ from bayeskit._data.encoded import Chunk
 from bayeskit._data.file_options import MarksLike
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Learned, Source, memory_in_bytes, thread_count
-from bayeskit._data.table import open_table
+from bayeskit._data.table import open_attributes
 from bayeskit._fitting.calibration import check_method, from_held
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.lazy_state import Refresh
@@ -147,7 +147,7 @@ class CountClassifier(BaseClassifier):
         scores = LeaveOneOut(statistics, spec).scores(part, np.minimum(part.row_weights, 1.0))
         return log_posterior(*scores)
 
-    _open = staticmethod(open_table)
+    _open = staticmethod(open_attributes)
 
     def _source(self, X: RowSource, *given: Any, max_memory: int | str | None = None, **more: Any) -> Source:
         """Return the rows that a verb was given; what is in memory is opened as this classifier opens rows."""

@@ -11,11 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayeskit._report.textbook.lesson import Lesson, bundled, melons, shown
 from bayeskit._report.textbook.sheet import Sheet
 from bayeskit.errors import SuspectResult
+
+if TYPE_CHECKING:
+    from bayeskit._fitting.fitted_state import FittedState
+    from bayeskit._fitting.model import ModelForm, ModelSpec
+    from bayeskit._schema import Schema
+    from bayeskit.priors import SmoothingLike
 
 # The rounding error of a few products and one exponential in double precision.
 TOLERANCE = 1e-12
@@ -242,7 +248,7 @@ def lesson_label(lesson: Lesson, label: str) -> Any:
     return next(c for c in lesson.classes if shown(c) == label)
 
 
-def _given(state: Any, columns: Mapping[str, Any], cells: Mapping[str, Any], label: str) -> float:
+def _given(state: FittedState, columns: Mapping[str, Any], cells: Mapping[str, Any], label: str) -> float:
     """log P(cells | class), the other columns missing."""
     from bayeskit._data.table import open_table
 
@@ -323,7 +329,7 @@ def joint_of(lesson: Lesson, alpha: int, form: Callable[[Any], Any] | None = Non
     return {shown(c): found[shown(c)] for c in lesson.classes}
 
 
-def _spec(alpha: Any) -> Any:
+def _spec(alpha: SmoothingLike) -> ModelSpec:
     from bayeskit._fitting.model import ModelSpec
     from bayeskit.priors import as_smoothing
 
@@ -335,9 +341,9 @@ def _fitted(
     columns: Mapping[str, Any],
     y: list[str],
     lesson: Lesson,
-    spec: Any,
-    form: Callable[[Any], Any] | None = None,
-) -> Any:
+    spec: ModelSpec,
+    form: Callable[[Schema], ModelForm] | None = None,
+) -> FittedState:
     import numpy as np
 
     from bayeskit._data.source import Source
@@ -349,14 +355,14 @@ def _fitted(
     return state
 
 
-def _state(lesson: Lesson, spec: Any, form: Callable[[Any], Any] | None = None) -> Any:
+def _state(lesson: Lesson, spec: ModelSpec, form: Callable[[Schema], ModelForm] | None = None) -> FittedState:
     from dataclasses import replace
 
     from bayeskit._data.reading import Reading
     from bayeskit._fitting.fitted_state import FittedState
     from bayeskit._schema import Variable
 
-    def specified(schema: Any) -> Any:
+    def specified(schema: Schema) -> ModelSpec:
         return replace(spec, form=form(schema)) if form else spec
 
     target = Variable(lesson.target, "categorical")
@@ -382,7 +388,7 @@ def bayes_estimate() -> Numbers:
     return found
 
 
-def _heads(prior: Any) -> float:
+def _heads(prior: SmoothingLike) -> float:
     from bayeskit._report.textbook.estimate_pages import HEADS, TOSSES
 
     tosses = {"side": ["heads"] * HEADS + ["tails"] * (TOSSES - HEADS)}
@@ -413,7 +419,9 @@ def _words(family: str, **settings: Any) -> dict[str, float]:
     return {c: math.exp(log[c]) for c in ("spam", "ham")}
 
 
-def _block(rows: Any, y: list[str], row: Any, block: bool = True, **settings: Any) -> dict[str, float]:
+def _block(
+    rows: Sequence[Sequence[float]], y: list[str], row: Sequence[float], block: bool = True, **settings: Any
+) -> dict[str, float]:
     """Return log P(c, x) of a row of numbers; the class is not smoothed."""
     import numpy as np
 

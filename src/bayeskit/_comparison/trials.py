@@ -127,7 +127,7 @@ def _warm_up(
             contender.make().fit(learned, y[train]).predict_proba(others)
 
 
-def _check_answer(name: str, model: Any, answer: Any, classes: NDArray[Any], n: int) -> None:
+def _check_answer(name: str, model: object, answer: object, classes: NDArray[Any], n: int) -> None:
     """Raise an error if the output of a user's own estimator is not a posterior."""
     known = getattr(model, "classes_", None)
     if known is None or not set(np.asarray(known).tolist()) <= set(classes.tolist()):

@@ -28,6 +28,7 @@ from bayeskit._data.frames import (
     open_frame,
     series_kind,
 )
+from bayeskit._messages import Message
 from bayeskit._schema import Kind, Name, column_name, first_twice
 from bayeskit.errors import ColumnError, DataError, DataTypeError
 from bayeskit.typing import RowSource, TableLike
@@ -222,8 +223,22 @@ def column_names(width: int) -> tuple[str, ...]:
     return tuple(f"x{j}" for j in range(width))
 
 
-def open_table(data: RowSource | None) -> Table:
-    """Open rows in memory: arrays, lists, frames, mappings of columns, sparse matrices."""
+def open_attributes(data: RowSource | None) -> Table:
+    """Open the rows that a classifier is given; a file in their place is told what a classifier does with one."""
+    return open_table(
+        data,
+        Message(
+            'If that is a file: predict(file, sink="answers.csv") writes its predictions, and fit(file, target=...) '
+            "learns from it; to get its rows, read it first."
+        ),
+    )
+
+
+def open_table(data: RowSource | None, of_files: Message | None = None) -> Table:
+    """Open rows in memory: arrays, lists, frames, mappings of columns, sparse matrices.
+
+    A file is refused; ``of_files`` is what the caller can do with one.
+    """
     if type(data) is np.ndarray:
         return _open_array(data)
     if isinstance(data, Table):
@@ -240,9 +255,8 @@ def open_table(data: RowSource | None) -> Table:
         open_frame(data)  # raises an error with advice for a frame that is not in memory
     if names_files(data):
         raise DataTypeError(
-            "Rows in memory were expected, not the {kind} {data!r}. If that is a file: "
-            'predict(file, sink="answers.csv") writes its predictions, and '
-            "fit(file, target=...) learns from it; to get its rows, read it first.",
+            "Rows in memory were expected, not the {kind} {data!r}. {way_out}",
+            way_out=of_files or Message("If that is a file, read its rows first."),
             kind=type(data).__name__,
             data=str(data[0] if isinstance(data, (list, tuple)) else data),
         )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayeskit._data.class_labels import batch_weights
 from bayeskit._data.columns import is_missing, objects
 from bayeskit._data.source import Rows, Source, place_of
-from bayeskit._data.table import Table, open_table
+from bayeskit._data.table import Table, open_attributes
 from bayeskit._messages import Joined
 from bayeskit._schema import Name
 from bayeskit._words import Splitting, Units, Vocabulary, document_counts, split
@@ -44,7 +44,7 @@ def open_texts(data: RowSource | None) -> Table:
             "A single text was passed: {text!r}. Pass a list of texts, such as [text].", text=data[:60]
         )
     if not _is_flat(data):
-        return open_table(data)
+        return open_attributes(data)
     cells: Any = data
     cells = objects(cells.to_pylist() if hasattr(cells, "to_pylist") else cells)
     if not len(cells):

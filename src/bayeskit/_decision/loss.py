@@ -131,7 +131,7 @@ def rename(table: LossTable, actions: Iterable[Hashable]) -> LossTable:
     return LossTable(table.values, label_array(names), True, table.plain)
 
 
-def _parse(loss: Any) -> tuple[Floats, Names | None, Names | None]:
+def _parse(loss: LossLike) -> tuple[Floats, Names | None, Names | None]:
     """Split a loss into values (actions, classes), names of the actions, and names of the classes."""
     if isinstance(loss, Mapping):
         return _parse_mapping(loss)

@@ -10,7 +10,7 @@ import base64
 import datetime as dt
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from typing import Any
@@ -133,14 +133,14 @@ def _tuple(payload: object, depth: int) -> tuple[Any, ...]:
     return tuple(from_plain(item, depth + 1) for item in payload)
 
 
-def _dict(payload: Any, depth: int) -> dict[Any, Any]:
+def _dict(payload: Sequence[Any], depth: int) -> dict[Any, Any]:
     found = {from_plain(key, depth + 1): from_plain(item, depth + 1) for key, item in payload}
     if len(found) != len(payload):
         raise ModelFormatError(Message("{payload} has a key twice.", payload=_short(payload)))
     return found
 
 
-def _prior(payload: Any, depth: int) -> Any:
+def _prior(payload: Sequence[Any], depth: int) -> Any:
     name, given = payload
     if name not in _PRIORS:
         raise ModelFormatError(Message("there is no prior {name!r}.", name=name))
@@ -159,7 +159,7 @@ def _plain_datetime(value: dt.datetime, name: str) -> list[Any]:
     return [value.isoformat(), value.fold, None]
 
 
-def _datetime(payload: Any, depth: int) -> dt.datetime:
+def _datetime(payload: Sequence[Any], depth: int) -> dt.datetime:
     text, fold, zone = payload
     value = dt.datetime.fromisoformat(text).replace(fold=fold)
     return value if zone is None else value.replace(tzinfo=ZoneInfo(zone))
@@ -173,7 +173,7 @@ def _packed(array: NDArray[Any]) -> str:
     return base64.b64encode(array.tobytes()).decode("ascii")
 
 
-def _array(payload: Any, depth: int) -> NDArray[Any]:
+def _array(payload: Sequence[Any], depth: int) -> NDArray[Any]:
     code, shape, packed = payload
     dtype = np.dtype(code) if isinstance(code, str) else np.dtype(object)
     if not _holds(dtype):
@@ -186,7 +186,7 @@ def _array(payload: Any, depth: int) -> NDArray[Any]:
     return array
 
 
-def _objects(payload: Any, depth: int) -> NDArray[Any]:
+def _objects(payload: Sequence[Any], depth: int) -> NDArray[Any]:
     shape, items = payload
     array = np.empty(len(items), dtype=object)
     for place, item in enumerate(items):

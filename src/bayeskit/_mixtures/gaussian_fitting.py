@@ -21,7 +21,7 @@ from bayeskit._fitting.em import EmResult
 from bayeskit._fitting.mixtures.components import COVARIANCE_TYPES, Components, all_equal
 from bayeskit._fitting.mixtures.gaussian_problem import GaussianProblem, log_joint, shares_of
 from bayeskit._fitting.mixtures.gaussian_starts import STARTS, start
-from bayeskit._messages import Joined
+from bayeskit._messages import Joined, text_in
 from bayeskit._mixtures.component_choice import Candidate, candidate, choose, read_components
 from bayeskit._mixtures.label_matching import listed
 from bayeskit._mixtures.mixture_em import (
@@ -86,12 +86,13 @@ class ComponentTable:
     def _repr_html_(self) -> str:
         return as_html(self._page())
 
-    def _page(self) -> DisplayTable:
+    def _page(self, lang: str = "en") -> DisplayTable:
+        say = partial(text_in, lang)
         fitted, names = self.components, self.names[:MOST_SHOWN]
         variances, w = fitted.variances, fitted.weights
         rows = tuple(
             (
-                str(k) + (" (collapsed)" if k in fitted.collapsed else ""),
+                str(k) + (f" ({say('collapsed')})" if k in fitted.collapsed else ""),
                 f"{w[k]:.4f}",
                 *(_cell(fitted.means[k, j], variances[k, j]) for j in range(len(names))),
             )
@@ -100,12 +101,13 @@ class ComponentTable:
         # Σ = Σ_k w_k (Σ_k + (μ_k − μ)(μ_k − μ)ᵀ); the table shows its diagonal.
         mean = w @ fitted.means
         variance = w @ (variances + (fitted.means - mean) ** 2)
-        last = ("all", f"{w.sum():.4f}", *(_cell(mean[j], variance[j]) for j in range(len(names))))
+        last = (say("all"), f"{w.sum():.4f}", *(_cell(mean[j], variance[j]) for j in range(len(names))))
         more = len(self.names) - len(names)
-        notes = (f"{more} more columns are not shown; frame() has them.",) if more else ()
+        left_out = say("{more} more columns are not shown; frame() has them.").format(more=more)
+        notes = (left_out,) if more else ()
         many = "component" if len(rows) == 1 else "components"
         title = f"{len(rows)} Gaussian {many}, {fitted.covariance_type} covariances"
-        return DisplayTable(title, ("component", "weight", *map(str, names)), rows, (last,), notes)
+        return DisplayTable(title, (say("component"), say("weight"), *map(str, names)), rows, (last,), notes)
 
 
 def _cell(mean: float, variance: float) -> str:
@@ -182,7 +184,7 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
         lang : "en" or "zh"
         """
         table = self.describe()
-        return mixture_summary(self, table._page(), self.weights_.tolist(), lang)
+        return mixture_summary(self, table._page(lang), self.weights_.tolist(), lang)
 
     def describe(self) -> ComponentTable:
         """Return a table of the components: weight, mean and standard deviation in every column."""

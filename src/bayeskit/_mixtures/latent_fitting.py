@@ -151,7 +151,7 @@ class LatentAnswers(DensityMixin, BaseEstimator):
         lang : "en" or "zh"
         """
         found = self.profiles_
-        return mixture_summary(self, found._page(), found.weights.tolist(), lang)
+        return mixture_summary(self, found._page(lang), found.weights.tolist(), lang)
 
     @property
     def schema_(self) -> Schema:

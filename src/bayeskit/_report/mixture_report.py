@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,16 @@ from bayeskit._display_table import text_lines
 from bayeskit._fitting.mixtures.latent_model import components_of
 from bayeskit._fitting.model import Model
 from bayeskit._markup import plain
-from bayeskit._messages import Joined
+from bayeskit._messages import Joined, text_in
 from bayeskit._report.charts.axis import around
 from bayeskit._report.charts.chart import PlotPicture
 from bayeskit._report.charts.plot import Axis, Curve, Key, Panel, Plot, Points, Ring, Shape, Tag
 from bayeskit._report.words import chart_words
 from bayeskit._schema import Label, Name
 from bayeskit.errors import ColumnError, SettingError
+
+if TYPE_CHECKING:
+    from bayeskit._display_table import DisplayTable
 
 Floats = NDArray[np.float64]
 
@@ -101,16 +105,17 @@ class ClassProfiles:
 
         return as_html(self._page())
 
-    def _page(self) -> Any:
+    def _page(self, lang: str = "en") -> DisplayTable:
         from bayeskit._display_table import DisplayTable
 
+        say = partial(text_in, lang)
         k = len(self.weights)
-        rows = [("(weight)", "", *(f"{w:.4g}" for w in self.weights))]
+        rows = [(f"({say('weight')})", "", *(f"{w:.4g}" for w in self.weights))]
         for profile in self.profiles:
             for i, row in enumerate(profile.rows):
                 name = str(profile.name) if i == 0 else ""
                 rows.append((name, str(row), *(f"{value:.4g}" for value in profile.values[:, i])))
-        header = ("attribute", "", *(f"component {place}" for place in range(k)))
+        header = (say("attribute"), "", *(f"{say('component')} {place}" for place in range(k)))
         return DisplayTable(f"{k} component{'' if k == 1 else 's'}", header, tuple(rows), right=len(header))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +14,10 @@ from bayeskit._data.table import Table, open_table
 from bayeskit._report.explanation import OmittedAttribute, Reason
 from bayeskit._schema import Name, Schema
 from bayeskit.errors import DataError
+from bayeskit.typing import RowLike
 
 
-def one_row(row: Any) -> Table:
+def one_row(row: RowLike) -> Table:
     """Convert one row (a mapping, a pandas Series, a list or a table of one row) to a table.
 
     Examples
@@ -89,7 +90,7 @@ class CodedRow:
         """Whether the code is that of a missing value, or of an unseen one that is treated as missing."""
         return self.code(j) == self.schema.categorical[j].size
 
-    def given(self, parents: Any) -> tuple[tuple[Name, Any], ...]:
+    def given(self, parents: Iterable[int]) -> tuple[tuple[Name, Any], ...]:
         """Return the names and values of parents, given by index. Negative indices are ignored."""
         return tuple((self.schema.categorical[i].name, self.value(i)) for i in parents if i >= 0)
 

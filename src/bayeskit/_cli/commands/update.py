@@ -14,6 +14,7 @@ from bayeskit._messages import WordList
 if TYPE_CHECKING:
     from bayeskit._classifiers.count_classifier import CountClassifier
     from bayeskit._classifiers.tally_store import TallyStore
+    from bayeskit.typing import RowSource
 
 WORDS = WordList(
     {
@@ -69,7 +70,7 @@ class Changeable(Protocol):
         """Return the model as it is now."""
         ...
 
-    def change(self, verb: str, rows: Any, target: str) -> bool:
+    def change(self, verb: str, rows: RowSource, target: str) -> bool:
         """Add rows or take them away, all of them or none; False if this change was made before."""
         ...
 
@@ -86,7 +87,7 @@ class SavedModel:
     def classifier(self) -> CountClassifier:
         return self._classifier
 
-    def change(self, verb: str, rows: Any, target: str) -> bool:
+    def change(self, verb: str, rows: RowSource, target: str) -> bool:
         from bayeskit._cli.row_writing import replaced
 
         model = self._classifier
@@ -106,7 +107,7 @@ class Store:
         found: CountClassifier = self._store.model()
         return found
 
-    def change(self, verb: str, rows: Any, target: str) -> bool:
+    def change(self, verb: str, rows: RowSource, target: str) -> bool:
         act = self._store.append if verb == "update" else self._store.forget
         return bool(act(self._batch, rows, target=target))
 

@@ -29,7 +29,7 @@ def news_page(lang: str) -> DemoPage:
     data = datasets.load_dataset("news")
     texts, y = data.columns["text"], data.y
     later = len(y) - TRAINING
-    with noting_compilation(words["compiling"]):
+    with noting_compilation(words["compiling"].format(model="MultinomialNB, …")):
         scores = [_score(name, make, texts, y, words) for name, make in _models().items()]
         model, vocabulary = _fitted(_models()["MultinomialNB()"](), texts[:TRAINING], y[:TRAINING])
     telling = _telling(model, vocabulary)

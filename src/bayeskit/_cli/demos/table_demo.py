@@ -154,7 +154,7 @@ def run(table: str, lang: str) -> Demo:
         name: data.columns[name][rows] for name in data.attributes if name not in story.exclude
     }
     y = data.y[rows]
-    with noting_compilation(words["compiling"]), noting_warnings():
+    with noting_compilation(words["compiling"].format(model="NaiveBayes, TAN, …")), noting_warnings():
         note(words["training"].format(n=len(rows)))
         states: dict[Any, Any] = dict(data.states)
         model = NaiveBayes(states=states).fit({**columns, data.target: y}, target=data.target)

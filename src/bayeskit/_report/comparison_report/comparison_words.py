@@ -117,7 +117,7 @@ WORDS = WordList(
         "relations_text": "Pairs of columns with the most information about each other, regardless of class. 100% "
         "means that one determines the other. Corrected for chance.",
         "no_relations": "No two columns have much information about each other.",
-        "information": "tells, in nats",
+        "information": "information in nats",
         "of_all": "of all there is to know",
         "structure": "What depends on what",
         "structure_own": "The arcs of {pick}. {target} is a parent of every attribute and is not drawn.",

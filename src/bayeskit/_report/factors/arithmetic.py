@@ -82,7 +82,7 @@ def evidence_of(
     return joint[1], items, tuple(map(PageFactor, _difference(joint[0], said).tolist()))
 
 
-def _item(name: Name, value: Any, whole: Floats, without: Floats) -> Attribute:
+def _item(name: Name, value: object, whole: Floats, without: Floats) -> Attribute:
     return Attribute(name, value, "evidence", tuple(map(PageFactor, _difference(whole, without).tolist())))
 
 

@@ -145,7 +145,7 @@ class Lesson:
             else PrintedNumber("0/0", Fraction(0))
         )
 
-    def together(self, name: str, value: Any, label: Label) -> PrintedNumber:
+    def together(self, name: str, value: Label, label: Label) -> PrintedNumber:
         """(n(c, x_i) + 1)/(N + K N_i)."""
         cells = len(self.classes) * self.size(name)
         return counted(self.n({name: value}, label) + 1, self.n({}, None, [name]) + cells)
@@ -213,11 +213,11 @@ def bundled(name: str, query: Mapping[str, Any], row: int | None = None) -> Less
     )
 
 
-def _cell(cell: Any) -> Any:
+def _cell(cell: object) -> Any:
     return Fraction(str(cell)) if isinstance(cell, float) else cell
 
 
-def shown(cell: Any) -> str:
+def shown(cell: object) -> str:
     """Write a cell: a measured number as it was read, nothing where it is missing.
 
     Examples

@@ -33,6 +33,7 @@ from bayeskit._report.textbook.lesson import (
 )
 from bayeskit._report.textbook.printed_number import Line, counted, decimal, exact, joined, line, word
 from bayeskit._report.textbook.sheet import Erratum, Grid, Result, Sheet, grid
+from bayeskit._schema import Label
 
 CRISP = "清脆"
 # A row that naive Bayes holds for good, but not so surely that one would risk five times the loss.
@@ -249,7 +250,7 @@ def risk_page(lang: str, lesson: Lesson | None = None) -> Sheet:
     )
 
 
-def losses_of(classes: tuple[Any, ...], dear: Any = None) -> dict[Any, dict[Any, int]]:
+def losses_of(classes: tuple[Any, ...], dear: Label | None = None) -> dict[Any, dict[Any, int]]:
     """λ(a, c): a mistake costs 1, or more where it is a decision for the dear class.
 
     Examples
@@ -272,7 +273,7 @@ def _times(cost: int, p: Fraction | Decimal) -> Fraction | Decimal:
 
 
 def _risk(
-    c: Any, costs: Mapping[Any, int], found: Mapping[Any, Fraction | Decimal], risk: Fraction | Decimal
+    c: Label, costs: Mapping[Any, int], found: Mapping[Any, Fraction | Decimal], risk: Fraction | Decimal
 ) -> Line:
     terms = (line("{l} · {p}", l=exact(cost), p=decimal(found[k], ".6f")) for k, cost in costs.items())
     return line("R({c} | x) = {terms} = {r}", c=shown(c), terms=joined(" + ", terms), r=decimal(risk, ".6f"))
@@ -335,7 +336,7 @@ def likelihood_page(lang: str, lesson: Lesson | None = None) -> Sheet:
 Part = tuple[list[Line | Grid], Line, list[Result]]
 
 
-def _bernoulli(lesson: Lesson, c: Any, say: Say) -> Part:
+def _bernoulli(lesson: Lesson, c: Label, say: Say) -> Part:
     h, n = lesson.n({}, c), len(lesson.y)
     t, share = n - h, Fraction(h, n)
     top = h * ln(share) + (t * ln(1 - share) if t else 0)
@@ -362,7 +363,7 @@ def _bernoulli(lesson: Lesson, c: Any, say: Say) -> Part:
     return lines, answer, [result("θ", share), Result("Bernoulli: ln L", top, format(float(top), ".6f"))]
 
 
-def _categorical(lesson: Lesson, name: str, c: Any, say: Say) -> Part:
+def _categorical(lesson: Lesson, name: str, c: Label, say: Say) -> Part:
     states = lesson.states(name)
     counts = {v: lesson.n({name: v}, c) for v in states}
     n = sum(counts.values())
@@ -407,7 +408,7 @@ def _categorical(lesson: Lesson, name: str, c: Any, say: Say) -> Part:
     return lines, answer, [*numbers, Result("categories: ln L", top, format(float(top), ".6f"))]
 
 
-def _gaussian(lesson: Lesson, name: str, c: Any, say: Say) -> Part:
+def _gaussian(lesson: Lesson, name: str, c: Label, say: Say) -> Part:
     cells = lesson.of_class(name, c)
     n = len(cells)
     mean, variance = lesson.moments(name, c)
