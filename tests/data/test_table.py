@@ -9,9 +9,11 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+from bayeskit import NaiveBayes
 from bayeskit._data.table import Table, column_names, open_table
 from bayeskit.errors import BayeskitError, ColumnError, DataError, DataTypeError
-from refusals import refuses
+from bayeskit.networks import wet_grass
+from refusals import refuses, unnamed
 
 WORDS, NUMBERS = ["b", "a", None], [1.5, None, 2.0]
 COLUMNS = {"w": WORDS, "n": NUMBERS}
@@ -144,3 +146,13 @@ def test_columns_of_a_mapping_are_made_arrays_when_asked_for():
     with pytest.raises(AssertionError):
         table.factorize(1)
     assert words_of(open_table({"a": iter(["p", "q"])}), 0) == ["p", "q"]
+
+
+def test_a_file_in_place_of_rows_is_refused_with_what_the_object_asked_can_do():
+    """Classifiers learn from files and write predictions of them; a network has neither argument."""
+    model = NaiveBayes().fit([["a"], ["b"]], ["x", "y"])
+    with refuses(DataTypeError, "rows.csv", "sink=", "target="):
+        model.predict("rows.csv")
+    with refuses(DataTypeError, "rows.csv") as caught:
+        wet_grass().predict_proba("rows.csv", "rain")
+    assert unnamed(str(caught.value), "sink=", "target=") == ["sink=", "target="]

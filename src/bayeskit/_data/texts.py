@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayeskit._data.class_labels import batch_weights
 from bayeskit._data.columns import is_missing, objects
 from bayeskit._data.source import Rows, Source, place_of
-from bayeskit._data.table import Table, open_attributes
+from bayeskit._data.table import Table, open_attributes, open_table
 from bayeskit._messages import Joined
 from bayeskit._schema import Name
 from bayeskit._words import Splitting, Units, Vocabulary, document_counts, split
