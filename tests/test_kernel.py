@@ -328,10 +328,10 @@ def test_threads_may_begin_a_kernel_together():
     assert {tuple(out) for out in outs} == {(780.0,) * 40}
 
 
-def test_what_is_kept_on_disk_is_used_at_once(tmp_path):
+def test_what_is_kept_on_disk_is_used_at_once_where_numba_is_imported(tmp_path):
     """A first process that compiles, and a second that asks for nothing but finds it."""
     program = tmp_path / "program.py"
-    program.write_text(ONE_KERNEL.replace("double.made().stats", "double._made.stats"))
+    program.write_text("import numba\n" + ONE_KERNEL.replace("double.made().stats", "double._made.stats"))
     environment = {
         **os.environ,
         "PYTHONPATH": str(PACKAGE.parent),
