@@ -1,8 +1,9 @@
 """Learn networks with one peer in an interpreter of its own; it imports nothing of ours.
 
 ``python structure_child.py TASK REPEATS output.json sample.npz …``: a sample holds ``codes`` (rows × columns),
-``columns`` and ``sizes``. The output holds the version, and for each sample the arcs found and the best (CPU, wall)
-seconds of learning from a pandas frame, which is made beforehand. A peer that takes long gets fewer turns.
+``columns`` and ``sizes`` (0 where a column holds numbers). The output holds the version, and for each sample the arcs
+found and the best (CPU, wall) seconds of learning from a pandas frame, which is made beforehand. A peer that takes long
+gets fewer turns.
 """
 
 from __future__ import annotations
@@ -42,6 +43,19 @@ def pybnesian(columns: list[str], sizes: list[int], codes: Any) -> Learn:
 
     def learn() -> Arcs:
         start = pb.DiscreteBN(columns)
+        return pb.GreedyHillClimbing().estimate(pb.ArcOperatorSet(), pb.BIC(rows), start).arcs()
+
+    return learn
+
+
+def pybnesian_numbers(columns: list[str], sizes: list[int], codes: Any) -> Learn:
+    import pandas as pd
+    import pybnesian as pb
+
+    rows = pd.DataFrame(codes, columns=columns)
+
+    def learn() -> Arcs:
+        start = pb.GaussianNetwork(columns)
         return pb.GreedyHillClimbing().estimate(pb.ArcOperatorSet(), pb.BIC(rows), start).arcs()
 
     return learn
@@ -119,6 +133,7 @@ def pomegranate_tree(columns: list[str], sizes: list[int], codes: Any) -> Learn:
 # Distribution, then what makes a run of a sample.
 TASKS: dict[str, tuple[str, Callable[..., Learn]]] = {
     "PyBNesian hill climbing": ("pybnesian", pybnesian),
+    "PyBNesian Gaussian hill climbing": ("pybnesian", pybnesian_numbers),
     "pyAgrum hill climbing": ("pyagrum", pyagrum(lambda learner: learner.useGreedyHillClimbing())),
     "pyAgrum tabu": ("pyagrum", pyagrum(lambda learner: learner.useLocalSearchWithTabuList(100, 10))),
     "pyAgrum PC": ("pyagrum", pyagrum(pyagrum_pc)),

@@ -87,7 +87,6 @@ def test_stop_at_any_question_gives_a_legal_graph(arcs, seed):
 
 
 def test_the_true_class_of_a_wide_table_is_found_when_the_rows_are_enough():
-    """Screening puts edges first and leaves none out: two coins and whether they agree have no pair that depends."""
     rng = np.random.default_rng(22)
     with wide():
         for _ in range(60):
@@ -127,6 +126,19 @@ def test_stop_at_any_question_of_a_wide_table_gives_a_legal_graph(arcs, seed):
                 asking.throw(Stop())
             assert arcs.permits(end.value.value.parents)
             as_dag(end.value.value.parents)
+
+
+def test_screening_puts_edges_first_and_leaves_none_out():
+    """0 helps 1 only beside 2, so the pair is no candidate; it is found all the same."""
+    worth = {(1, 0b100): 5.0, (2, 0b010): 5.0, (1, 0b101): 9.0}
+
+    def answer(families):
+        each = ((c, [p] if more is None else [p | 1 << v for v in more]) for c, p, more in families)
+        return [np.array([worth.get((c, p), -float(p.bit_count())) for p in sets]) for c, sets in each]
+
+    with wide():
+        assert answer_all(equivalences.screened(3), answer) == (0, 0b100, 0b010)
+        assert answer_all(equivalence(Arcs.all(3)), answer).parents == (0, 0b101, 0)
 
 
 def test_candidates_are_those_that_help_alone_and_what_they_help():
