@@ -27,6 +27,8 @@ const CARDS_ABOVE = 0.58;
 const PILL_RATIO = PILL.width / WIDTH;
 const DRAG = 5;
 const LONG_TOUCH = 500;
+// Less than half of the last digit that is shown.
+const LEAST_MOVE = 0.0005;
 
 export interface Gestures {
   observe(node: number, state: number): void;
@@ -96,6 +98,7 @@ export class Canvas {
   /** The bar that is being drawn to where it should be. */
   private pulled: { node: number; state: number; probability: number } | null = null;
   private shown = { width: 0, height: 0 };
+  private session: Session | null = null;
 
   constructor(
     private svg: SVGSVGElement,
@@ -145,6 +148,7 @@ export class Canvas {
       ((this.isFar && pill?.group) || group).setAttribute("transform", `translate(${x} ${y})`);
     });
     this.arcs.forEach(({ line }, arc) => line.setAttribute("d", lines[arc]));
+    if (this.session) this.show(this.session);
   }
 
   private card(node: number, height: number): Card {
@@ -237,8 +241,9 @@ export class Canvas {
     else this.gestures.observe(node, state);
   }
 
-  /** Show the numbers of a session. */
+  /** Show the numbers of a session, in cards or in pills: what cannot be seen is not drawn. */
   show(session: Session): void {
+    this.session = session;
     const { beliefs, before, findings } = session;
     this.cards.forEach((card, node) => {
       const finding = findings.get(node);
@@ -246,8 +251,8 @@ export class Canvas {
       for (const part of this.parts(node)) part.classList.remove("clash");
       this.nameTools(card, node);
       const belief = beliefs[node];
-      this.showPill(card, node, belief, finding);
-      if (Array.isArray(belief)) this.showStates(card, node, belief, before?.[node] as number[] | undefined, finding);
+      if (this.isFar) this.showPill(card, node, belief, finding);
+      else if (Array.isArray(belief)) this.showStates(card, node, belief, before?.[node] as number[] | undefined, finding);
       else this.showNumber(card, node, belief, before?.[node]);
     });
     for (const { line, ends } of this.arcs) line.classList.toggle("near", ends.some((node) => findings.has(node)));
@@ -257,8 +262,9 @@ export class Canvas {
     if (pill === null) return;
     const { name, states } = this.network.nodes[node];
     const told = finding ? this.speaker.told(node, finding) : name;
-    fitted(pill.title, told, PILL.width - 16, finding ? "600" : "");
-    pill.group.querySelector("title")!.textContent = told;
+    const tip = pill.group.querySelector("title")!;
+    if (tip.textContent !== told || !pill.title.textContent) fitted(pill.title, told, PILL.width - 16, finding ? "600" : "");
+    tip.textContent = told;
     pill.group.classList.toggle("seen", finding !== undefined);
     let label = told;
     if (Array.isArray(belief)) {
@@ -285,7 +291,7 @@ export class Canvas {
   private showStates(
     card: Card, node: number, belief: number[], before: number[] | undefined, finding: Finding | undefined,
   ): void {
-    const { name, states } = this.network.nodes[node];
+    const { states } = this.network.nodes[node];
     card.rows.forEach((row, state) => {
       const shown = percent(belief, state);
       row.bar!.setAttribute("width", String(BAR.width * belief[state]));
@@ -295,13 +301,9 @@ export class Canvas {
       row.group.classList.toggle("seen", seen);
       row.group.classList.toggle("out", out);
       row.group.setAttribute("aria-pressed", String(seen || out));
-      const parts = [this.speaker.say("row", { node: name, state: states![state], percent: shown })];
       const moved = before === undefined ? 0 : belief[state] - before[state];
-      row.change.textContent = "";
-      if (before !== undefined && Math.abs(moved) >= 0.0005) {
-        row.change.textContent = `${moved > 0 ? "▲" : "▼"}${(100 * Math.abs(moved)).toFixed(1)}`;
-        parts.push(this.speaker.say(moved > 0 ? "up" : "down", { before: percent(before, state) }));
-      }
+      row.change.textContent = Math.abs(moved) < LEAST_MOVE ? "" : `${moved > 0 ? "▲" : "▼"}${(100 * Math.abs(moved)).toFixed(1)}`;
+      const parts = [this.label(node, state)];
       if (seen) parts.push(this.speaker.say("observed"));
       if (out) parts.push(this.speaker.say("excluded"));
       row.group.setAttribute("aria-label", parts.join(", "));
@@ -322,9 +324,17 @@ export class Canvas {
     );
   }
 
-  /** What a screen reader says of a row. */
+  /** A state in words, with its number and where it came from. */
   label(node: number, state: number): string {
-    return this.cards[node].rows[state].group.getAttribute("aria-label")!;
+    const { beliefs, before } = this.session!;
+    const belief = beliefs[node] as number[];
+    const { name, states } = this.network.nodes[node];
+    const now = this.speaker.say("row", { node: name, state: states![state], percent: percent(belief, state) });
+    if (before === null) return now;
+    const last = before[node] as number[];
+    const moved = belief[state] - last[state];
+    if (Math.abs(moved) < LEAST_MOVE) return now;
+    return `${now}, ${this.speaker.say(moved > 0 ? "up" : "down", { before: percent(last, state) })}`;
   }
 
   stale(is: boolean): void {
