@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from bayeskit import AODE, TAN, BayesianNetwork, MarkovNetwork
 from bayeskit._networks.exploring import ExploredNetwork
-from bayeskit._web.explorer import FILES, PAGE, POLICY, WORDS, Explorer
+from bayeskit._web.explorer import FILES, GOTTEN, PAGE, POLICY, POSTED, WORDS, Explorer
 from bayeskit._web.json_server import Access, Limits
 from bayeskit.errors import UsageError
 from bayeskit.networks import Not, asia, melon, wet_grass
@@ -339,6 +339,70 @@ def test_no_body_is_a_fault_of_ours(path: str, body: Any, wrapped: bool) -> None
     more = {"/why": {"node": 0}, "/next": {"target": 0, "costs": body}}.get(path, {})
     content = {"findings": [] if path == "/next" else body, **more} if wrapped else body
     assert ask(APP, path, content, method="POST")[0] in (200, 422)
+
+
+def hostile(rng: np.random.Generator) -> tuple[str, dict[str, Any]]:
+    """A request that nobody should send: path, method, body, query and headers of all kinds."""
+
+    def one(*choices: Any) -> Any:
+        return choices[rng.integers(len(choices))]
+
+    bad = one(
+        "<script>alert(1)</script>", "../../etc/passwd", "\x00", "a" * 5000, "%00", "名", "' OR 1=1", ""
+    )
+    path = one(*(f"/{name}" for name in (*GOTTEN, *POSTED)), "/" + bad, "//network", "/network/", "/why/..")
+    finding = {
+        "node": one(0, 1, -1, 99, 2**70, True, None, bad, 1.5, [], {}),
+        one("state", "not", "likelihood", "value", "node", bad): one(
+            0, -1, 9, 1e308, 10**400, None, bad, [0], [1, 2], [[]], {}, [1e308, 1e308], [-1, 1]
+        ),
+    }
+    content = {
+        "findings": one([finding], [finding] * 2, finding, [], None, bad),
+        **one({}, {"node": one(0, 9, bad, None)}, {"target": one(0, bad), "costs": one([], [[0, bad]], bad)}),
+    }
+    body = one(
+        json.dumps(content).encode(),
+        b"",
+        b"{",
+        b"[" * 3000,
+        b"\xff\xfe",
+        bad.encode(),
+        b"NaN",
+        b'{"findings": 1e999}',
+    )
+    headers = {
+        "host": one(HOST, HOST, HOST, "evil.example", "", "[::1]:1", None),
+        "origin": one(None, None, f"http://{HOST}", "http://evil.example", "null"),
+        "authorization": one(
+            f"Bearer {TOKEN}", f"Bearer {TOKEN}", None, "Bearer", "Basic eDp5", "Bearer " + "x" * 999
+        ),
+        "content-type": one("application/json", "application/json", "text/plain", "", None),
+        "cookie": one(None, "a=b; ;=;", "bayeskit-0=1"),
+        "content-length": one(None, "-1", "x", "99999999999"),
+        "accept-language": one(None, "zh;q=x", "en" * 500),
+    }
+    query = one("", "token=", "token=" + "x" * 99, "token=%ff&token=1", "&&==")
+    return path, {
+        "body": body,
+        "method": one("GET", "POST", "POST", "PUT", "HEAD", "TRACE", "X"),
+        "query": query,
+        "headers": headers,
+    }
+
+
+@pytest.mark.parametrize("n", [300, pytest.param(10_000, marks=pytest.mark.serve)])
+def test_hostile_requests_are_refused(n: int) -> None:
+    rng = np.random.default_rng(0)
+    answered = 0
+    for _ in range(n):
+        path, how = hostile(rng)
+        status, _, _ = ask(APP, path, **how)
+        assert status < 500, (path, how)
+        if how["headers"]["authorization"] != f"Bearer {TOKEN}":
+            assert status >= 400, (path, how)
+        answered += status == 200
+    assert answered > 0  # the others were not refused for one reason that all share
 
 
 # -- names and words ------------------------------------------------------------------------

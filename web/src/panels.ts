@@ -144,13 +144,13 @@ export class Panels {
       return Math.round(1e9 * (Math.max(...all) - Math.min(...all)));
     });
     const told = spread.indexOf(Math.max(...spread));
-    const rows = found.rows.slice(0, MOST_ROWS).map((row, place) => this.question(row, place === 0, most, told));
+    const rows = found.rows.slice(0, MOST_ROWS).flatMap((row, place) => this.question(row, place === 0, most, told));
     const heads = ["node", "bits", "cost", "net"].map((word, place) => made("th", this.speaker.say(word), place ? "number" : ""));
     const table = made("table", "", "figures", made("thead", "", "", made("tr", "", "", ...heads)), made("tbody", "", "", ...rows));
     return [label, hint, table];
   }
 
-  private question({ node, value, cost, answers }: Question, isFirst: boolean, most: number, k: number): HTMLTableRowElement {
+  private question({ node, value, cost, answers }: Question, isFirst: boolean, most: number, k: number): HTMLTableRowElement[] {
     const { name, states } = this.network.nodes[node];
     const meter = made("meter");
     meter.max = most;
@@ -178,11 +178,15 @@ export class Panels {
       void this.show();
     });
     const first = made("td", "", isFirst && value > cost ? "best" : "", this.nodeLink(node), meter);
-    for (const line of told.slice(0, 4)) first.append(made("div", line, "quiet"));
-    return made(
-      "tr", "", "", first, made("td", value.toFixed(3), "number"), made("td", "", "number", field),
-      made("td", (value - cost).toFixed(3), "number"),
-    );
+    const lines = made("td", "", "quiet", ...told.slice(0, 4).map((line) => made("div", line)));
+    lines.colSpan = 4;
+    return [
+      made(
+        "tr", "", "", first, made("td", value.toFixed(3), "number"), made("td", "", "number", field),
+        made("td", (value - cost).toFixed(3), "number"),
+      ),
+      made("tr", "", "answers", lines),
+    ];
   }
 
   // -- scenarios

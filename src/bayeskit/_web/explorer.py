@@ -241,8 +241,9 @@ class Explorer(JsonServer):
                 CLOSE,
             )
         known = self.access.knows_token(headers.get(b"authorization", b"")) or self._has_cookie(headers)
-        given = parse_qs(scope.get("query_string", b"")).get(b"token", [b""])[0]
-        is_first = scope["path"] == "/" and self.access.is_token(given)
+        # As text: bytes that are no ASCII after %-decoding are an error of parse_qs.
+        given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0]
+        is_first = scope["path"] == "/" and self.access.is_token(given.encode())
         if not known and not is_first:
             raise Refused(
                 401, UsageError("The token is missing or wrong. Open the address that was printed."), CLOSE
