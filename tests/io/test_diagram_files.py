@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit import read_network
+from bayeskit import BayesianNetwork, read_network
 from bayeskit._graphs.diagram import Diagram, Utility
 from bayeskit._io.networks.diagram_files import bifxml_text, read_diagram, write_diagram, xdsl_diagram_text
 from bayeskit.errors import ModelFormatError, SettingError
@@ -313,3 +313,21 @@ def test_formats_are_named(tmp_path):
 def test_a_table_takes_no_more_memory_than_allowed(tmp_path):
     with refuses(ModelFormatError, "Gain", 6):
         read_influence_diagram(written(tmp_path, GENIE), max_memory=40)
+
+
+def test_utilities_turn_with_the_states_of_a_noisy_or(tmp_path):
+    """XDSL puts the strongest state first, also on the axes of utilities."""
+    network = BayesianNetwork({"flu": [], "fever": ["flu"]}, states=["no", "yes"])
+    network.set_cpt("flu", [0.9, 0.1])
+    network.set_noisy_or("fever", {"flu": 0.8}, leak=0.05)
+    diagram = InfluenceDiagram(
+        network,
+        {"treat": ["no", "yes"]},
+        {"health": (["flu", "fever", "treat"], [[[9, 7], [5, 6]], [[3, 4], [0, 2]]])},
+        observed={"treat": ["fever"]},
+    )
+    diagram.write(tmp_path / "flu.xdsl")
+    again = read_influence_diagram(tmp_path / "flu.xdsl")
+    assert again.states("fever") == ("yes", "no")
+    assert again.utility("health")["yes", "no", "yes"] == 4
+    assert again.solve().expected_utility == pytest.approx(diagram.solve().expected_utility)
