@@ -11,9 +11,11 @@ the thirty before them, in random order. The default method and hill climbing; t
 
 from __future__ import annotations
 
+import argparse
 import json
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ import numpy as np
 import harness
 from bayeskit import learn_network
 from bayeskit.networks import score
-from harness import Report, Run, options, peak_memory
+from harness import Report, Run, peak_memory
 from network_work import DATA
 from peers import NotThere, keep
 from structure_peers import peer
@@ -161,13 +163,29 @@ def _append(kept: list[Any], run: Run) -> None:
     kept.append(run())
 
 
+PARTS = {"continuous": time_continuous, "default": time_default_of_numbers, "wide": time_wide}
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=QUESTION)
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the rows, 1 by default")
+    parser.add_argument("--repeats", type=int, default=3, help="turns, of which the best counts")
+    parser.add_argument("--only", nargs="*", choices=PARTS, help="which questions; kept only with --output")
+    parser.add_argument(
+        "--output", type=Path, help="JSON file; by default results/structure_wide.json at scale 1"
+    )
+    return parser.parse_args()
+
+
 def main() -> None:
-    given = options(QUESTION)
+    given = options()
     report = Report(QUESTION, given, "pandas")
-    time_continuous(report)
-    time_default_of_numbers(report)
-    time_wide(report)
-    report.finish()
+    for name in given.only or PARTS:
+        PARTS[name](report)
+    if given.only and given.output is None:
+        print("\nNot kept: only a part was run. Pass --output to keep it.")
+    else:
+        report.finish()
 
 
 if __name__ == "__main__":
