@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pickle
 import shutil
@@ -230,6 +231,7 @@ plain = pytest.mark.skipif(module._must_compile(), reason="NumPy 1, or bounds ar
 @example(
     [(1.0272532199213233e308, 0.875, 0.0)], "error"
 )  # the product and its negative are near the largest number
+@example([(1e308, 2.0, -math.inf), (1e308, -2.0, math.inf)], "free")  # the exact product is finite
 @example([(1e308, 2.0, -1e308), (1e308, -2.0, -1e308)], "free")  # only the product is beyond it, or all is
 @given(st.lists(st.tuples(SIZES, SIZES, SIZES), min_size=1), st.sampled_from(["free", "error", "near"]))
 def test_fma_rounds_once_in_plain_python_too(numbers, kind):

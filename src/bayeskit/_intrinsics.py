@@ -42,8 +42,10 @@ def _plain_fma(a: float, b: float, c: float) -> float:
     size = abs(a * b)
     # Outside this range, the halves of a product overflow, or its error is subnormal.
     if not (2.0**-400 < size < 2.0**400 and abs(a) < 2.0**500 and abs(b) < 2.0**500 and abs(c) < 2.0**900):
-        if a == 0.0 or b == 0.0 or not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+        if a == 0.0 or b == 0.0 or not (math.isfinite(a) and math.isfinite(b)):
             return a * b + c
+        if not math.isfinite(c):  # the exact product is finite, even where a * b is not
+            return c
         exact = Fraction(a) * Fraction(b) + Fraction(c)
         try:
             return float(exact)

@@ -223,15 +223,16 @@ def column_names(width: int) -> tuple[str, ...]:
     return tuple(f"x{j}" for j in range(width))
 
 
+# What a classifier does with a file.
+_FILES_OF_CLASSIFIERS = Message(
+    'If that is a file: predict(file, sink="answers.csv") writes its predictions, and fit(file, target=...) '
+    "learns from it; to get its rows, read it first."
+)
+
+
 def open_attributes(data: RowSource | None) -> Table:
-    """Open the rows that a classifier is given; a file in their place is told what a classifier does with one."""
-    return open_table(
-        data,
-        Message(
-            'If that is a file: predict(file, sink="answers.csv") writes its predictions, and fit(file, target=...) '
-            "learns from it; to get its rows, read it first."
-        ),
-    )
+    """Open the rows that a classifier is given. An error for a file says what a classifier does with one."""
+    return open_table(data, _FILES_OF_CLASSIFIERS)
 
 
 def open_table(data: RowSource | None, of_files: Message | None = None) -> Table:

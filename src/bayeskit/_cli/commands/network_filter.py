@@ -18,7 +18,7 @@ WORDS = WordList(
     {
         "step": "step",
         "probability": "Probability of the observations: {p}",
-        "best": "Probability of all this together: {p}",
+        "best": "Joint probability of these states: {p}",
         "last": "The last {shown} of {n:,} steps are shown; -o FILE writes all of them.",
         "written": "{n:,} rows written to {path}.",
     }

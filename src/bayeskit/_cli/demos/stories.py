@@ -103,8 +103,8 @@ WORDS = WordList(
     {
         "reading": "reading {name}",
         "training": "training on {n} rows",
-        "compiling": "compiling {model}, once: the loops are kept for the next time ('bayeskit warmup' compiles all "
-        "models beforehand)",
+        "compiling": "compiling {model} once; the compiled loops are cached ('bayeskit warmup' compiles all models "
+        "in advance)",
         "validating": "cross-validating {model}",
         "rows": "{n:,} rows, {d} attributes; target: {target}",
         "sampled": "{used:,} of its {n:,} rows, drawn at random, are used here.",

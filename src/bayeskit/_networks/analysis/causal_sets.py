@@ -318,7 +318,7 @@ def adjustment_sets(
     There is one path between them, and it is blocked.
     <BLANKLINE>
     1. x ← a → b → y: blocked
-       a is tail-to-tail and is not observed: it lets through.
+       a is tail-to-tail and is not observed: it does not block.
        b is head-to-tail and is observed: it blocks.
     """
     dag, x, y, unseen, limit = _asked(self, x, y, hidden, most)
