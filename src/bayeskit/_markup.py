@@ -101,3 +101,33 @@ def document(title: object, body: str, style: str, lang: str, script: str = "") 
     run = tag("script", Html(script)) if script else ""
     page = tag("html", tag("head", head), "\n", tag("body", Html(body), run), attributes=f'lang="{language}"')
     return Html(f"<!doctype html>\n{page}\n")
+
+
+_STYLE_LINK = re.compile(r'<link rel="stylesheet" href="[^"]*" />')
+_SCRIPT_LINK = re.compile(r'<script src="[^"]*" defer></script>')
+
+
+def inlined(page: str, style: str, script: str, data: str, policy: str) -> str:
+    """Return a page of ours with its style, its script and data in it, in place of the links to them.
+
+    Parameters
+    ----------
+    page : str
+        It has one link to a style and one to a script.
+    style, script : str
+    data : str
+        JSON in which no character can end a script element; the script finds it as the element ``network``.
+    policy : str
+        What the page may load and run; it comes before anything that it speaks of.
+    """
+    head, rest = _STYLE_LINK.split(page)
+    between, end = _SCRIPT_LINK.split(rest)
+    body, foot = end.split("</body>")
+    head = head.replace(
+        '<meta charset="utf-8" />',
+        f'<meta charset="utf-8" />\n    <meta http-equiv="Content-Security-Policy" content="{policy}" />',
+    )
+    return (
+        f"{head}<style>{style}</style>{between}{body}"
+        f'<script type="application/json" id="network">{data}</script>\n    <script>{script}</script>\n  </body>{foot}'
+    )

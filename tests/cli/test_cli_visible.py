@@ -109,6 +109,7 @@ def calls() -> Iterator[tuple[str, ...]]:
     yield "network", "decide", "@sky.xdsl", "--ask", "--flip", SKY
     yield "network", "decide", "@sky.xdsl", "--given", f"{SKY}={SUN}"
     yield "network", "decide", "@sky.xdsl", "--given", f"{SKY}=never{STEER}"
+    yield "network", "filter", "@net.json", "@t.csv"
     yield "network", "show", "@net.json", "--svg", "@net.svg"
     yield "network", "sample", "@net.json", "-n", "5", "--json"
     yield "network", "convert", "@net.json", "@net.xdsl"

@@ -32,6 +32,7 @@ from bayeskit._display_table import as_rich, as_text, display_width
 from bayeskit._report.fractions import fraction, magnitude, number, share
 from bayeskit._report.latex_text import as_math
 from bayeskit._report.page import page_of
+from bayeskit._report.words import WORDS
 from bayeskit.errors import DataError, SettingError, SuspectResult, UnseenState
 from bayeskit.explanations import Explanation, one_row
 from bayeskit.priors import MAP, BDeu, Dirichlet, MEstimate
@@ -247,7 +248,7 @@ def test_an_impossible_row_gives_the_prior() -> None:
     assert e.impossible
     assert e.posterior == pytest.approx((1 / 3, 2 / 3))
     assert e.prediction == 1
-    assert "Every class has a product of 0" in str(e)
+    assert WORDS.of("en")["impossible"] in str(e)
     restored = json.loads(json.dumps(e.to_dict(), allow_nan=False))
     assert restored["log_joint"] == ["-inf", "-inf"]
     assert restored["prior_source"] == "counts"

@@ -26,7 +26,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 import bayeskit
-from bayeskit import BayesianNetwork, MarkovNetwork
+from bayeskit import BayesianNetwork, DynamicNetwork, HiddenMarkov, MarkovNetwork
 from bayeskit._data.database_url import DatabaseTable
 from bayeskit._data.file_set import FileSet
 from bayeskit._data.files import FileSource
@@ -40,7 +40,7 @@ from bayeskit.decision import bayes_risk, bayes_rule, decide
 from bayeskit.errors import DataError, NotSupported, SuspectColumn
 from bayeskit.explanations import PosteriorInterval, information, pairs
 from bayeskit.mixtures import ClassProfiles, match_labels
-from bayeskit.networks import Factor, Not, arc_strengths, compare_networks
+from bayeskit.networks import Factor, InfluenceDiagram, Not, arc_strengths, compare_networks
 from bayeskit.statistics import Schema, Variable
 
 # The name of a column, a state and a class: a script, an order to clear the screen, one to name the window, a control
@@ -73,6 +73,31 @@ def network() -> Any:
     made.set_cpt(EVIL, [0.75, 0.25])
     made.set_cpt("wet", [[0.875, 0.125], [0.0625, 0.9375]])
     return made
+
+
+def diagram() -> Any:
+    table = [[1.0, 0.0], [-2.0, 3.0]]
+    decision = EVIL[::-1]
+    return InfluenceDiagram(
+        network(),
+        {decision: ["stay", EVIL]},
+        {"joy": ([EVIL, decision], table)},
+        observed={decision: ["wet"]},
+    )
+
+
+def changed_policy() -> Any:
+    found = diagram().sensitivity((EVIL, {}, EVIL))
+    return (*found.below, *found.above)[0]
+
+
+def over_time() -> Any:
+    before = f"{EVIL}[t-1]"
+    made = BayesianNetwork({before: [], EVIL: [before], "wet": [EVIL]}, states=["no", EVIL])
+    made.set_cpt(before, [0.5, 0.5])
+    made.set_cpt(EVIL, [[0.75, 0.25], [0.25, 0.75]])
+    made.set_cpt("wet", [[0.875, 0.125], [0.125, 0.875]])
+    return DynamicNetwork(made)
 
 
 def comparison() -> Comparison:
@@ -206,6 +231,20 @@ NAMELESS: Cases = {
 # What has no page, only text.
 OTHERS: Cases = {
     "equivalent graphs": (lambda: network().cpdag(), []),
+    "effect": (lambda: network().effect(EVIL, "wet"), []),
+    "adjustment set": (lambda: network().why_adjustment(EVIL, "wet", []), []),
+    "estimand": (lambda: network().identify(EVIL, "wet"), []),
+    "diagram": (lambda: diagram(), []),
+    "solution": (lambda: diagram().solve(), []),
+    "policy": (lambda: diagram().solve()[EVIL[::-1]], []),
+    "strategy": (lambda: diagram().solve().tree(), []),
+    "one decision": (lambda: diagram().decide({"wet": "yes"}), []),
+    "value of observing": (lambda: diagram().value_of_information(), []),
+    "flips": (lambda: diagram().sensitivities(EVIL), []),
+    "flip": (lambda: diagram().sensitivity((EVIL, {}, EVIL)), []),
+    "change of a policy": (lambda: changed_policy(), []),
+    "network over time": (lambda: over_time(), []),
+    "hidden states": (lambda: HiddenMarkov(2, random_state=0).fit([["u", EVIL, "u", EVIL, EVIL]]), []),
     "path": (lambda: network().why_independent(EVIL, "wet").paths[0], []),
     "excluded": (lambda: Not(EVIL), []),
     "estimate": (lambda: network().approximate(EVIL, n_samples=50, random_state=0), []),

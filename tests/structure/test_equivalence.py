@@ -73,7 +73,7 @@ def test_steps_keep_a_class_and_gain_what_they_say(dag, seed):
     before = total(score, parents_of(dag))
     for steps, apply, difference in ((insertions, insert, 1), (deletions, delete, -1)):
         for y in range(len(dag.nodes)):
-            questions, read = steps(partial, y, 9)
+            questions, read = steps(partial, y, 9, (1 << len(dag.nodes)) - 1)
             for change in read(answers(score)(questions)):
                 if difference == 1 and not can_insert(partial, change):
                     continue
@@ -107,7 +107,7 @@ def test_steps_from_a_class_are_all_that_one_arc_more_or_less_gives(sign):
                 by_hand.add(complete(other))
         found = set()
         for y in range(4):
-            questions, read = steps(partial, y, 9)
+            questions, read = steps(partial, y, 9, 0b1111)
             for change in read(score(questions)):
                 if sign == -1 or can_insert(partial, change):
                     found.add(complete(extension(apply(partial, change))))

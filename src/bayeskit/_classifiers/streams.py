@@ -15,7 +15,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
-from sklearn.base import clone
 
 from bayeskit._classifiers.answer_rows import chosen, posterior
 from bayeskit._data.row_cells import Row
@@ -396,6 +395,7 @@ def river_classifier() -> Any:
         raise UsageError(
             "River is not installed ({error}). Install it: pip install bayeskit[river].", error=error
         ) from error
+    from sklearn.base import clone as unfitted
 
     class RiverClassifier(base.Classifier):
         """A classifier of bayeskit in pipelines and evaluations of River.
@@ -411,7 +411,7 @@ def river_classifier() -> Any:
         def __init__(self, model: CountClassifier) -> None:
             self.model = model
             fitted = model.__sklearn_is_fitted__()
-            self._learner: CountClassifier = model._copy() if fitted else clone(model)
+            self._learner: CountClassifier = model._copy() if fitted else unfitted(model)
 
         @classmethod
         def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -427,7 +427,7 @@ def river_classifier() -> Any:
             """Return a classifier with the same parameters that has learned nothing."""
             if include_attributes:
                 return super().clone(new_params, include_attributes=True)
-            return type(self)(clone((new_params or {}).get("model", self.model)))
+            return type(self)(unfitted((new_params or {}).get("model", self.model)))
 
         def learn_one(self, x: dict[Any, Any], y: Label, sample_weight: float = 1) -> None:
             self._learner.learn_one(x, y, sample_weight)

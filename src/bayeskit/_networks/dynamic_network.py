@@ -26,6 +26,7 @@ from bayeskit._networks.network_io import read_network
 from bayeskit._networks.slice_families import SliceFamilies, read_families
 from bayeskit._random_state import generator_of
 from bayeskit._schema import Label, Name
+from bayeskit._visible import visible
 from bayeskit.errors import ColumnError, DataError, DataTypeError, NotConverged, SettingError, UsageError
 from bayeskit.typing import Floats, NamesLike, PathLike, Seed
 
@@ -132,7 +133,8 @@ class DynamicNetwork:
         return BayesianNetwork._of(self._families.unrolled(whole_number(n_steps, "n_steps", 1)))
 
     def __repr__(self) -> str:
-        return f"DynamicNetwork: {len(self.nodes)} nodes a slice, interface {', '.join(map(str, self.interface))}"
+        interface = visible(", ".join(map(str, self.interface)))
+        return f"DynamicNetwork: {len(self.nodes)} nodes per slice, interface {interface}"
 
     # -- questions -----------------------------------------------------------------------------
 

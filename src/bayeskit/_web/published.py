@@ -10,13 +10,12 @@ import base64
 import hashlib
 from typing import Any
 
+from bayeskit._markup import inlined
 from bayeskit._messages import LANGUAGES
 from bayeskit._report.words import words_of
 from bayeskit._visible import json_text
 from bayeskit._web.explorer import PAGE, WORDS
 
-LINK = '<link rel="stylesheet" href="explorer.css" />'
-SCRIPT = '<script src="explorer.js" defer></script>'
 # Inside a script element these begin a tag or a comment, and the two separators end a line in old scripts.
 ESCAPES = {
     ord("<"): "\\u003c",
@@ -47,18 +46,7 @@ def published_page(content: dict[str, Any], lang: str | None = None) -> str:
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    head, rest = page.split(LINK)
-    between, end = rest.split(SCRIPT)
-    body, foot = end.split("</body>")
-    # The policy comes before anything that it speaks of.
-    head = head.replace(
-        '<meta charset="utf-8" />',
-        f'<meta charset="utf-8" />\n    <meta http-equiv="Content-Security-Policy" content="{policy}" />',
-    )
-    return (
-        f"{head}<style>{style}</style>{between}{body}"
-        f'<script type="application/json" id="network">{data}</script>\n    <script>{script}</script>\n  </body>{foot}'
-    )
+    return inlined(page, style, script, data, policy)
 
 
 def _hash(text: str) -> str:

@@ -59,7 +59,7 @@ def explore(
     publish: Annotated[
         Path | None,
         typer.Option(
-            "--publish", metavar="PAGE", help="Write one HTML file that needs no server, and open nothing."
+            "--publish", metavar="FILE", help="Write one HTML file that needs no server, and open nothing."
         ),
         FileUse.written,
     ] = None,

@@ -34,7 +34,7 @@ def effect(
         list[str], typer.Option("--cause", metavar="NODE", autocompletion=nodes, help="The node to set.")
     ],
     outcome: Annotated[
-        str, typer.Option("--outcome", metavar="NODE", autocompletion=nodes, help="The node to ask for.")
+        str, typer.Option("--outcome", metavar="NODE", autocompletion=nodes, help="The node to query.")
     ],
     hidden: Annotated[
         list[str] | None,
@@ -57,7 +57,7 @@ def effect(
         FileUse.read,
     ] = None,
     level: Annotated[float, typer.Option("--level", help="The probability of intervals.")] = 0.95,
-    random_state: Annotated[int, typer.Option("--random-state", help="For what is drawn at random.")] = 0,
+    random_state: Annotated[int, typer.Option("--random-state", help="Random seed of the draws.")] = 0,
     sets: Annotated[
         bool, typer.Option("--sets", help="List the sets to adjust for, and instruments, with the reasons.")
     ] = False,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit._blas import one_blas_thread
 from bayeskit._conditionals.linear_family import estimate_lines
 from bayeskit._counting.backend import count
 from bayeskit._data.encoded import Chunk
@@ -134,6 +135,7 @@ def configurations(network: Network, name: Name) -> tuple[list[Name], list[Name]
     return discrete, numeric, math.prod(network.sizes_of(discrete))
 
 
+@one_blas_thread
 def estimated(
     network: Network, counts: NetworkCounts, prior: Prior, imaginary: Mapping[Name, Floats], variance: str
 ) -> Network:
