@@ -137,6 +137,7 @@ class HiddenAnswers(BaseEstimator):
 
         Examples
         --------
+        >>> from bayeskit import HiddenMarkov
         >>> coin = HiddenMarkov.of([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], emissionprob=[[0.9, 0.1], [0.2, 0.8]])
         >>> [p.round(3).tolist() for p in coin.filter(iter([0, 0, 1]))]
         [[0.818, 0.182], [0.933, 0.067], [0.407, 0.593]]
@@ -167,6 +168,7 @@ class HiddenAnswers(BaseEstimator):
 
         Examples
         --------
+        >>> from bayeskit import HiddenMarkov
         >>> coin = HiddenMarkov.of([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], emissionprob=[[0.9, 0.1], [0.2, 0.8]])
         >>> coin.forecast([0, 0, 1], steps=2).observations.round(4).tolist()
         [[0.4981, 0.5019], [0.5084, 0.4916]]
