@@ -305,7 +305,7 @@ def test_a_line_for_excel_is_named(tmp_path):
 def test_an_interrupt_is_no_fault_of_the_file(tmp_path, monkeypatch):
     """DuckDB notices Ctrl-C itself, and raises a RuntimeError."""
 
-    def interrupted(*_):
+    def interrupted(*_, **how):
         raise RuntimeError("Query interrupted")
 
     source = FileSource(put(tmp_path, MELON))
