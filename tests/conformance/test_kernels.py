@@ -229,7 +229,7 @@ def corners() -> None:
 
 
 @pytest.mark.skipif(np.__version__.startswith("1."), reason="NumPy 1 makes a float of uint64 + int")
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(2400)  # about 15 minutes on a slow core: every kernel in plain Python, profiled
 @pytest.mark.filterwarnings("ignore")
 def test_every_kernel_gives_the_same_bits_both_ways():
     with both_ways() as ran:
