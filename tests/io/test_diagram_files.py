@@ -15,7 +15,13 @@ from bayeskit import BayesianNetwork, read_network
 from bayeskit._graphs.diagram import Diagram, Utility
 from bayeskit._io.networks.diagram_files import bifxml_text, read_diagram, write_diagram, xdsl_diagram_text
 from bayeskit.errors import ModelFormatError, SettingError
-from bayeskit.networks import InfluenceDiagram, medical_test, oil_wildcatter, read_influence_diagram
+from bayeskit.networks import (
+    InfluenceDiagram,
+    medical_test,
+    oil_wildcatter,
+    read_influence_diagram,
+    wet_grass,
+)
 from format_networks import ODD, networks
 from refusals import refuses
 
@@ -331,3 +337,11 @@ def test_utilities_turn_with_the_states_of_a_noisy_or(tmp_path):
     assert again.states("fever") == ("yes", "no")
     assert again.utility("health")["yes", "no", "yes"] == 4
     assert again.solve().expected_utility == pytest.approx(diagram.solve().expected_utility)
+
+
+@pytest.mark.parametrize("ending", ["bif", "json"])
+def test_a_network_without_decisions_is_no_broken_xml(tmp_path, ending):
+    path = tmp_path / f"grass.{ending}"
+    wet_grass().write(path)
+    with refuses(ModelFormatError, path.name, "XDSL", "read_network"):
+        read_influence_diagram(path)

@@ -65,6 +65,12 @@ def read_diagram(
     path = as_path(path)
     stored = read_stored(path)
     data = unpacked(stored, path)
+    if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"<", b"\xff\xfe", b"\xfe\xff")):
+        raise ModelFormatError(
+            "this is no influence diagram: those are XML files (XDSL, BIFXML). If it is a network without decisions, "
+            "read it with read_network.",
+            path=path,
+        )
     root = parse_xml(data, path)
     budget = Budget(min(len(data), 4 * len(stored)), max_memory)
     if format is None:
