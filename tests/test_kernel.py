@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 import bayeskit
 import bounds
 from bayeskit import _numba as module
+from bayeskit._counting.backend import in_order
 from bayeskit._inference.sampling.forward import draw
 from bayeskit._intrinsics import fibonacci_hash, fma, lowest_bit, ones
 from bayeskit._numba import compiling, kernel
@@ -115,6 +116,7 @@ def test_compiled_code_is_kept_for_the_next_process(tmp_path):
 
 BEYOND_THE_END = """
 import numpy as np
+from bayeskit._counting.backend import in_order
 from bayeskit._inference.sampling.forward import draw
 
 try:
@@ -328,6 +330,24 @@ def test_threads_may_begin_a_kernel_together():
     with ThreadPoolExecutor(16) as pool:
         outs = list(pool.map(lambda _: (out := np.zeros(40), sums(x, out))[0], range(64)))
     assert {tuple(out) for out in outs} == {(780.0,) * 40}
+
+
+@plain
+def test_threads_that_write_to_one_array_erase_nothing_of_each_other(monkeypatch):
+    """A run that is begun again in one thread restores its arrays, and others may have written to them by then."""
+    monkeypatch.setattr(module, "_PATIENCE", 0.3)
+    names: dict = {}
+    exec(
+        "def f(out, start, stop, rounds):\n"
+        " for i in range(start, stop):\n  out[i] = 1.0\n"
+        " for _ in range(rounds):\n  for i in range(300_000):\n   out[start] += 1.0",
+        names,
+    )
+    fill = module.DeferredKernel(names["f"], numba.njit)
+    out = np.zeros(20)
+    for _ in in_order(lambda start, stop: fill(out, start, stop, 0 if start else 30), [(0, 10), (10, 20)], 2):
+        pass
+    assert out[1:].tolist() == [1.0] * 19
 
 
 def test_what_is_kept_on_disk_is_used_at_once_where_numba_is_imported(tmp_path):

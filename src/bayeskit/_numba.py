@@ -115,7 +115,12 @@ class DeferredKernel:
         import numpy as np
 
         global _left_before_loading
-        if _compiling or _must_compile() or os.environ.get("BAYESKIT_COMPILE") == "always":
+        if (
+            _compiling
+            or _this_thread.shares_arrays
+            or _must_compile()
+            or os.environ.get("BAYESKIT_COMPILE") == "always"
+        ):
             return self.made()(*arguments)
         if self._left is None:
             self._is_cached = is_cached(self.py_func)
@@ -188,6 +193,21 @@ class _Meter(threading.local):
 
 
 _meter = _Meter()
+
+
+class _ThisThread(threading.local):
+    shares_arrays = False
+
+
+_this_thread = _ThisThread()
+
+
+def share_arrays() -> None:
+    """Compile every kernel that this thread calls: other threads write to the arrays it is given.
+
+    A plain run that is given up restores its arrays whole, and would erase what the others have written by then.
+    """
+    _this_thread.shares_arrays = True
 
 
 def _metered_range(*bounds: int) -> Iterable[int]:

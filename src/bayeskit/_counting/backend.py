@@ -26,6 +26,7 @@ from bayeskit._data.encode import encode, match_columns
 from bayeskit._data.encoded import CHUNK_ROWS, Chunk, EncodedTable
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Rows, Source, thread_count
+from bayeskit._numba import share_arrays
 from bayeskit._schema import Schema, Variable
 from bayeskit._statistics.statistics import Statistics, memory_of
 from bayeskit._statistics.term import Pattern, Plan
@@ -73,7 +74,7 @@ def _pool(n_threads: int) -> ThreadPoolExecutor:
     """A pool for this process: one inherited through a fork would wait for threads that do not exist."""
     key = (os.getpid(), n_threads)
     if key not in _pools:
-        _pools[key] = ThreadPoolExecutor(n_threads, thread_name_prefix="bayeskit")
+        _pools[key] = ThreadPoolExecutor(n_threads, thread_name_prefix="bayeskit", initializer=share_arrays)
     return _pools[key]
 
 
