@@ -310,7 +310,7 @@ def test_decisions_cost_what_came_true() -> None:
     assert rare.cost == pytest.approx(np.where(truth == 1, 5.0 * ~says_yes, says_yes).mean())
     assert dict(rare.actions)["yes"] == pytest.approx(says_yes.mean()) and rare.fixed == pytest.approx(2 / 3)
     refused = np.minimum(p, 1 - p) > 0.2
-    assert dict(reject.actions)["somebody else"] == pytest.approx(refused.mean())
+    assert dict(reject.actions)["rejected"] == pytest.approx(refused.mean())
     assert reject.cost == pytest.approx(np.where(refused, 0.2, (p > 0.5) != truth).mean())
     given = replace(found, losses={"buy": {"no": 9.0, "yes": 0.0}, "leave": {"no": 0.0, "yes": 1.0}})
     buys = 9 * (1 - p) < p

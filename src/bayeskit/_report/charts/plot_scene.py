@@ -57,8 +57,9 @@ from bayeskit._report.scene import Group, Line, Point, Rectangle, Scene, Words, 
 
 # A line with more points than this would not show more detail.
 MOST_POINTS = 400
-# Names at the ends of curves and of floating bars are cut to this; so much is reserved for numbers after bars.
-MOST_NAME, NUMBERS = 140.0, 44.0
+# Names at the ends of curves, and names of states and of floating bars beside the axis, are cut to this; so much is
+# reserved for numbers after bars.
+MOST_NAME, MOST_STATE, MOST_STEP, NUMBERS = 140.0, 150.0, 195.0, 44.0
 
 
 def scene_of(plot: Plot) -> Scene:
@@ -137,7 +138,7 @@ def _is_lying(panel: Panel) -> bool:
 def _room_left(panel: Panel) -> float:
     """Return the width needed to the left of the axes; names of bars that float get more of it."""
     floats = any(isinstance(series, Bars) and series.base is not None for series in panel.series)
-    return room_for(_up_ticks(panel.y), most=MOST_NAME if floats else 120.0)
+    return room_for(_up_ticks(panel.y), most=MOST_STEP if floats else MOST_STATE if panel.y.states else 120.0)
 
 
 def _room_right(panel: Panel) -> float:

@@ -23,7 +23,7 @@ class ClassFigures:
     ----------
     label : label
     rows, said, found : int
-        Its test rows, the rows that are taken for it, and those of them that are right.
+        Its test rows, the rows that are predicted as it, and how many of these are correct.
     recall, precision, f1 : float or None
         None if there is no row to compute it from.
     recall_interval, precision_interval : (float, float) or None

@@ -28,7 +28,7 @@ from bayeskit._report.comparison_report.sections import (
     numbers_table,
     profiles_html,
     relations_html,
-    structure_svg,
+    structure_scene,
     thresholds_html,
 )
 from bayeskit._report.comparison_report.standings import bars_svg, standings_html
@@ -45,11 +45,14 @@ from bayeskit._report.explanation import Explanation
 from bayeskit._report.fractions import share
 from bayeskit._report.information_table import InformationTable
 from bayeskit._report.page_style import SCRIPT, STYLE
+from bayeskit._report.scene import as_svg
 from bayeskit._schema import Label, Name
 
 MOST_ATTRIBUTES = 10
 # The number of columns to show at once if there are many.
 MOST_COLUMNS = 30
+# The widest drawing that half of the page shows whole, in pixels.
+HALF_PAGE = 560.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,11 +213,13 @@ def _of_columns(findings: Findings, notes: Footnotes) -> tuple[Html, ...]:
     words, told = findings.words, findings.information
     if told is None:
         return ()
+    attributes = _section(words["attributes"], _attributes(findings, told, notes))
+    drawn, width = _structure(findings, told)
+    structure = _section(words["structure"], drawn)
+    # Half of the page is too narrow for a wide drawing.
+    beside = (_grid(attributes, structure),) if width <= HALF_PAGE else (attributes, structure)
     return (
-        _grid(
-            _section(words["attributes"], _attributes(findings, told, notes)),
-            _section(words["structure"], _structure(findings, told)),
-        ),
+        *beside,
         *([_section(words["profiles"], _profiles(findings))] if findings.profiles else ()),
     )
 
@@ -312,13 +317,14 @@ def _attributes(findings: Findings, information: InformationTable, notes: Footno
     return join([tag("p", *about, cls="faint"), numbers_table(headers, lines, 2)])
 
 
-def _structure(findings: Findings, information: InformationTable) -> Html:
+def _structure(findings: Findings, information: InformationTable) -> tuple[Html, float]:
+    """Return the text with its drawing, and the width of the drawing in pixels."""
     c, words = findings.comparison, findings.words
     said = {"pick": c.picked.name, "target": c.target}
     unseen: list[str] = []
     if c.uncounted_pairs is not None:
         if not c.looked_at:
-            return tag("p", uncounted_text(c), cls="faint")
+            return tag("p", uncounted_text(c), cls="faint"), 0.0
         unseen = [text(uncounted_text(c))]
     if findings.uncut:
         more = ["…"] if len(findings.uncut) > MOST_COLUMNS else []
@@ -326,17 +332,13 @@ def _structure(findings: Findings, information: InformationTable) -> Html:
         unseen += [filled(words["structure_uncut"], n=len(findings.uncut), names=names, **said)]
     if not any(findings.structure.values()):
         none = [filled(words[key], **said) for key in _without_arcs(findings)]
-        return tag("p", Html(run_on([*none, *unseen], c.lang)), cls="faint")
+        return tag("p", Html(run_on([*none, *unseen], c.lang)), cls="faint"), 0.0
     what = filled(words[f"structure_{findings.kind}"], **said)
     telling = [row.name for row in information.rows]
-    svg, n = structure_svg(findings.structure, telling, words["structure"])
+    scene, n = structure_scene(findings.structure, telling, words["structure"])
     less = [filled(words["structure_less"], n=n)] if n < len(findings.structure) else []
-    return join(
-        [
-            tag("p", Html(run_on([what, *less, *unseen], c.lang)), cls="faint"),
-            tag("div", Html(svg), cls="wide"),
-        ]
-    )
+    about = tag("p", Html(run_on([what, *less, *unseen], c.lang)), cls="faint")
+    return join([about, tag("div", Html(as_svg(scene)), cls="wide")]), scene.width
 
 
 def _without_arcs(findings: Findings) -> tuple[str, ...]:

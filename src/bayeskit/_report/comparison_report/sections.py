@@ -18,7 +18,7 @@ from bayeskit._report.comparison_report.verdict import percent
 from bayeskit._report.drawing.graph_layout import lay_out
 from bayeskit._report.drawing.network_scene import MARGIN, Card, _arrow
 from bayeskit._report.information_table import InformationTable
-from bayeskit._report.scene import Group, Scene, as_svg
+from bayeskit._report.scene import Group, Scene
 from bayeskit._schema import Name
 from bayeskit.typing import Floats
 
@@ -161,9 +161,9 @@ def thresholds_html(found: Comparison, k: int) -> Html:
 MOST_NODES = 30
 
 
-def structure_svg(
+def structure_scene(
     parents: Mapping[Name, Sequence[Name]], telling: Sequence[Name], title: str
-) -> tuple[str, int]:
+) -> tuple[Scene, int]:
     """Draw a graph.
 
     Parameters
@@ -174,7 +174,7 @@ def structure_svg(
 
     Returns
     -------
-    (svg, n) : the picture, and the number of attributes in it
+    (scene, n) : the picture, and the number of attributes in it
     """
     names = list(parents)
     if len(names) > MOST_NODES:
@@ -192,7 +192,7 @@ def structure_svg(
     boxes = [card.draw(MARGIN + box.x, MARGIN + box.y) for card, box in zip(cards, layout.boxes, strict=True)]
     description = ", ".join(group.title for group in arcs[:60])
     size = (layout.width + 2 * MARGIN, layout.height + 2 * MARGIN)
-    return as_svg(Scene(*size, title, description, (*arcs, *boxes))), len(names)
+    return Scene(*size, title, description, (*arcs, *boxes)), len(names)
 
 
 # The cost of rejecting a row, and the factor for the cost of missing the rarest class.
