@@ -41,6 +41,13 @@ def test_written_read_written_is_the_same(network):
         assert (again.distribution.table() == node.distribution.table()).all()
 
 
+def test_it_is_read_with_and_without_a_dtd_and_written_without():
+    start = GOOD.index(b"<!DOCTYPE")
+    without = GOOD[:start] + GOOD[GOOD.index(b"]>", start) + 2 :]
+    assert read_xmlbif(without) == read_xmlbif(GOOD) == asymmetric()
+    assert "<!" not in xmlbif_text(read_xmlbif(GOOD))
+
+
 def replaced(old, new, count=1):
     assert old in GOOD
     return GOOD.replace(old, new, count)
