@@ -20,6 +20,7 @@ from bayeskit.errors import (
     InvalidAdjustment,
     NoOverlap,
     NotIdentifiable,
+    NotSupported,
     SettingError,
     TooLarge,
 )
@@ -118,6 +119,62 @@ def test_evidence_and_nodes_held(seed):
             y,
         )
         np.testing.assert_allclose(found.probabilities.values[cell], wanted, rtol=0, atol=1e-12)
+
+
+def held_at_random(network, asked, x, y, held, **settings):
+    """Return P(y | do(x), held set at random) and the mixture of its values for each state, in one shape."""
+    size = network[held].variable.size
+    share = np.random.default_rng(size).dirichlet(np.ones(size))
+    share[0] = 0.0 if size > 2 else share[0]
+    share /= share.sum()
+    found = asked.effect(x, y, do={held: share}, **settings)
+    states = network[held].variable.states
+    each = [asked.effect(x, y, do={held: s}, **settings).probabilities.values for s in states]
+    assert found.held == {held: dict(zip(states, share.tolist(), strict=True))}
+    return found.probabilities.values, sum(p * one for p, one in zip(share, each, strict=True))
+
+
+@given(st.integers(0, 2**31))
+def test_a_node_held_at_random_mixes_its_states(seed):
+    network, x, y, hidden, others = questions(seed)
+    asked = BayesianNetwork._of(network)
+    for held in others[:1]:
+        mixed, wanted = held_at_random(network, asked, x, y, held)
+        np.testing.assert_allclose(mixed, wanted, rtol=0, atol=1e-12)
+        try:
+            observed, wanted = held_at_random(network, asked, x, y, held, hidden=hidden)
+        except NotIdentifiable:
+            continue
+        np.testing.assert_allclose(observed, wanted, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(observed, mixed, rtol=0, atol=1e-10)
+
+
+def test_a_node_held_at_random_and_evidence():
+    """Evidence below such a node tells which state it got, so the answer is no mixture by the given shares."""
+    network = network_of({"h": [], "x": [], "e": ["h"], "y": ["x", "h"]}, seed=4)
+    shares = {"no": 0.25, "yes": 0.75}
+    found = network.effect("x", "y", do={"h": shares}, evidence={"e": "yes"})
+    likely = np.array([0.25, 0.75]) * network.cpt("e").values[:, 1]
+    wanted = np.tensordot(network.cpt("y").values, likely / likely.sum(), axes=(1, 0))
+    np.testing.assert_allclose(found.probabilities.values, wanted, atol=1e-14)
+    with refuses(NotSupported, "h", "e"):
+        network.effect("x", "y", do={"h": shares}, evidence={"e": "yes"}, adjust=[])
+    with refuses(NotSupported, "h", "e"):
+        network.effect("x", "y", do={"h": [0.25, 0.75]}, evidence={"e": "yes"}, data=network.sample(50))
+    assert "h = no (0.25), yes (0.75)" in found.text() and found.to_dict()["held"] == {"h": shares}
+    rows = {name: column.tolist() for name, column in network.sample(400, random_state=1).items()}
+    bare = BayesianNetwork({n: network.parents(n) for n in network.nodes})  # the states are found in the rows
+    of_rows = bare.effect("x", "y", do={"h": [0.25, 0.75]}, data=rows, n_samples=0).probabilities.values
+    each = [bare.effect("x", "y", do={"h": s}, data=rows, n_samples=0) for s in ("no", "yes")]
+    np.testing.assert_allclose(
+        of_rows, 0.25 * each[0].probabilities.values + 0.75 * each[1].probabilities.values, atol=1e-14
+    )
+
+
+def test_a_cause_is_compared_state_by_state():
+    network = network_of({"x": [], "y": ["x"]})
+    with refuses(SettingError, "x", "y"):
+        network.effect("x", "y", do={"x": {"no": 0.5, "yes": 0.5}})
 
 
 def network_of(parents, seed=0, even=1):

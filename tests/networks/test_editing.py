@@ -288,6 +288,45 @@ def test_do_is_the_truncated_product(seed, k):
     assert margin(joint, k)[-1] == pytest.approx(1.0)
 
 
+@given(seeds, st.integers(0, 4))
+def test_do_at_random_is_the_mixture_of_doing_each_state(seed, k):
+    network = random(seed)
+    node = network._network.nodes[k]
+    shares = np.random.default_rng(seed).dirichlet(np.ones(node.variable.size))
+    joint = joint_table(network.do({node.name: shares})._network)
+    states = node.variable.states
+    each = (joint_table(network.do({node.name: state})._network) for state in states)
+    assert joint == pytest.approx(sum(p * one for p, one in zip(shares, each, strict=True)), abs=1e-15)
+    by_state = dict(zip(states[::-1], shares[::-1].tolist(), strict=True))
+    assert network.do({node.name: by_state}) == network.do({node.name: shares.tolist()})
+
+
+def test_a_tuple_that_is_a_state_is_a_state():
+    network = BayesianNetwork({"pair": []}, {"pair": [(0, 1), (1, 0)]})
+    assert network.do({"pair": (0, 1)}).cpt("pair").values.tolist() == [1.0, 0.0]
+    assert network.do({"pair": (0.5, 0.5)}).cpt("pair").values.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("given_", "error", "names"),
+    [
+        ([0.5, 0.25, 0.25], SettingError, ["rain", (3,), (2,)]),
+        ([-0.5, 1.5], SettingError, ["rain", -0.5]),
+        ([0.0, 0.0], SettingError, ["rain", 0.0]),
+        ([0.5, 0.4], SettingError, ["rain", 0.9]),
+        ({"no": 1.0}, SettingError, ["rain", "yes"]),
+        ({"no": 0.5, "maybe": 0.5}, UnseenState, ["rain", "maybe"]),
+        (["no", "yes"], SettingError, ["rain"]),
+        ([np.nan, 1.0], SettingError, ["rain", "nan"]),
+        ([], SettingError, ["rain", (0,)]),
+    ],
+    ids=str,
+)
+def test_what_is_no_distribution_cannot_be_done(given_, error, names):
+    with refuses(error, *names):
+        wet().do({"rain": given_})
+
+
 def test_do_needs_states():
     with refuses(UsageError, "a", "set_states"):
         BayesianNetwork({"a": []}).do({"a": 1})

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from bayeskit._fitting.networks.network_counts import NetworkCounts
 from bayeskit._graphs.dag import node_name, parent_names
-from bayeskit._graphs.distributions import Distribution, LinearGaussian, Table
+from bayeskit._graphs.distributions import Distribution
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import Network, Node
 from bayeskit._networks import network_io, sampling_adapter
@@ -25,13 +24,14 @@ from bayeskit._networks.analysis import (
 )
 from bayeskit._networks.analysis.compare_networks import same_network
 from bayeskit._networks.arguments import switch
-from bayeskit._networks.building import GraphLike, network_of, numbers, state_labels, variable_of
+from bayeskit._networks.building import GraphLike, network_of, state_labels, variable_of
 from bayeskit._networks.discrete_adapter import DerivedCache
 from bayeskit._networks.fit.em_fitting import EmRecord
 from bayeskit._networks.fit.fitting import Fitting
 from bayeskit._networks.network_structure import Structure
 from bayeskit._networks.node_distributions import (
     deterministic,
+    intervention,
     noisy_max,
     noisy_or,
     read_table,
@@ -391,21 +391,29 @@ class BayesianNetwork(Fitting, Structure, Queries):
     def do(self, values: Mapping[Any, Any]) -> Self:
         """Return the network after an intervention that sets these nodes, regardless of their parents.
 
-        The arcs into these nodes are removed. A discrete node gets its state with probability one, a
-        continuous node its number with variance zero.
+        The arcs into these nodes are removed.
+
+        Parameters
+        ----------
+        values : {node: value}
+            A discrete node gets a state with probability one, a continuous node a number with variance zero.
+            A distribution over the states (numbers in their order that sum to one, or {state: probability})
+            sets a discrete node at random: a stochastic intervention.
 
         Examples
         --------
         >>> network = BayesianNetwork({"wet": ["rain"]}, states=["no", "yes"])
         >>> network.do({"wet": "yes"}).cpt("wet").values
         array([0., 1.])
+        >>> network.do({"wet": {"yes": 0.25, "no": 0.75}}).cpt("wet").values
+        array([0.75, 0.25])
         """
         if not isinstance(values, Mapping):
             raise SettingError(
                 "do({values!r}) does not say what is set. Give {{node: value}}.", values=values
             )
         network = self._network
-        fixed = {network[name].name: _fixed(network[name], value) for name, value in values.items()}
+        fixed = {network[name].name: intervention(network[name], value) for name, value in values.items()}
         nodes = (
             replace(node, parents=(), distribution=fixed[node.name]) if node.name in fixed else node
             for node in network.nodes
@@ -476,19 +484,3 @@ def _renamed(variable: Variable, states: object) -> Variable:
             states=variable.listing(),
         )
     return replace(variable, states=labels)
-
-
-def _fixed(node: Node, value: object) -> Distribution:
-    if node.is_discrete:
-        if not node.variable.size:
-            raise UsageError(
-                "The states of {name!r} are not known yet. Call set_states first.", name=node.name
-            )
-        code = state_code(node.name, node.variable.states, value)
-        return Table(np.eye(node.variable.size)[code])
-    number = numbers(value, node.name)
-    if number.shape != () or not np.isfinite(number):
-        raise SettingError(
-            "{name!r} is to be set to {value!r}, which is no finite number.", name=node.name, value=value
-        )
-    return LinearGaussian(number, np.zeros(0), np.zeros(()))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from inspect import signature
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,13 +27,13 @@ from bayeskit.errors import SettingError, UnseenState, UsageError
 from bayeskit.typing import Floats
 
 
-def read_table(network: Network, name: Name, table: CptLike, normalize: bool = False) -> Node:
+def read_table(network: Network, name: Name, table: CptLike, normalize: bool | None = False) -> Node:
     """Return the node with the given table. A node without states takes the states of the table.
 
     Parameters
     ----------
     table : array, nested mapping, Factor, frame, or a value of bayeskit._graphs.distributions
-    normalize : divide every row by its sum, even if it is far from one
+    normalize : divide every row by its sum, even if it is far from one; None if the user has no such option
 
     Examples
     --------
@@ -68,6 +68,46 @@ def table_of(network: Network, name: Name) -> Floats:
     axes = Axes(name, [network[other].variable for other in (*node.parents, name)])
     axes.check_size(f"Ask distribution({name!r}), which holds the numbers that the table is made of.")
     return node.distribution.table()
+
+
+def intervention(node: Node, value: object) -> Table | LinearGaussian:
+    """Return the distribution of a node that is set to a value, or at random with a distribution over its states.
+
+    Examples
+    --------
+    >>> rain = Node(discrete("rain", ("no", "yes")), ("season",))
+    >>> intervention(rain, "yes").values, intervention(rain, [0.75, 0.25]).values
+    (array([0., 1.]), array([0.75, 0.25]))
+    """
+    if not node.is_discrete:
+        number = numbers(value, node.name)
+        if number.shape != () or not np.isfinite(number):
+            raise SettingError(
+                "{name!r} is to be set to {value!r}, which is no finite number.", name=node.name, value=value
+            )
+        return LinearGaussian(number, np.zeros(0), np.zeros(()))
+    if not node.variable.size:
+        raise UsageError("The states of {name!r} are not known yet. Call set_states first.", name=node.name)
+    if not is_distribution(node.variable, value):
+        code = state_code(node.name, node.variable.states, value)
+        return Table(np.eye(node.variable.size)[code])
+    alone = Network((Node(node.variable),))
+    return Table(
+        table_of(alone.with_node(read_table(alone, node.name, cast(CptLike, value), None)), node.name)
+    )
+
+
+def is_distribution(variable: Variable, value: object) -> bool:
+    """Return whether an intervention gives probabilities of the states, and not one of the states.
+
+    >>> variable = discrete("pair", [(0, 0), (0, 1)])
+    >>> is_distribution(variable, (0, 1)), is_distribution(variable, (0.5, 0.5))
+    (False, True)
+    """
+    if isinstance(value, tuple):
+        return value not in variable.states
+    several = isinstance(value, np.ndarray) and value.ndim > 0
+    return several or isinstance(value, (Mapping, list, Factor, Table)) or is_frame(value)
 
 
 def noisy_or(network: Network, name: Name, causes: object, leak: object, present: Label | None) -> NoisyMax:

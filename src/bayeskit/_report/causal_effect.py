@@ -81,7 +81,8 @@ class CausalEffect:
         The effect as a formula of what is observed. Empty if the tables of the whole network were used.
     adjustment : CausalSet or None
         The set adjusted for.
-    held, evidence : {node: state}
+    held : {node: state, or {state: probability} if it is set at random}
+    evidence : {node: state}
     low, high : Factor or None
         The limits of the intervals of the probabilities.
     n_rows, n_left_out : int
@@ -98,7 +99,7 @@ class CausalEffect:
     contrasts: tuple[EffectContrast, ...]
     formula: str = ""
     adjustment: CausalSet | None = None
-    held: Mapping[Name, Label] = field(default_factory=dict)
+    held: Mapping[Name, Any] = field(default_factory=dict)
     evidence: Mapping[Name, Any] = field(default_factory=dict)
     low: Factor | None = None
     high: Factor | None = None
@@ -142,7 +143,12 @@ class CausalEffect:
         return {
             "cause": plain(self.cause),
             "outcome": plain(self.outcome),
-            "held": {str(name): plain(value) for name, value in self.held.items()},
+            "held": {
+                str(name): {str(s): p for s, p in value.items()}
+                if isinstance(value, Mapping)
+                else plain(value)
+                for name, value in self.held.items()
+            },
             "evidence": {str(name): str(value) for name, value in self.evidence.items()},
             "probabilities": rows,
             "contrasts": [
@@ -238,7 +244,14 @@ def _state(state: Label) -> str:
 
 
 def _assigned(values: Mapping[Name, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in values.items())
+    return ", ".join(f"{name} = {_value(value)}" for name, value in values.items())
+
+
+def _value(value: Any) -> str:
+    """Return a state, or a distribution over states in one line."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    return ", ".join(f"{state} ({p:.4g})" for state, p in value.items())
 
 
 def _with_interval(value: float, limits: tuple[float, float] | None, form: str) -> str:

@@ -37,6 +37,7 @@ from bayeskit._networks.analysis.network_information import QueryableNetwork, re
 from bayeskit._networks.arguments import is_number, known_node, known_nodes, whole_number
 from bayeskit._networks.data_rows import Rows, columns_of
 from bayeskit._networks.evidence import Given
+from bayeskit._networks.node_distributions import intervention, is_distribution
 from bayeskit._random_state import generator_of
 from bayeskit._report.causal_effect import CausalEffect, contrasts_of
 from bayeskit._schema import Label, Name, state_code
@@ -45,6 +46,7 @@ from bayeskit.errors import (
     DataError,
     ImpossibleEvidence,
     InvalidAdjustment,
+    NotSupported,
     SettingError,
     TooLarge,
 )
@@ -86,7 +88,9 @@ def effect(
     x : a discrete node, or a list of nodes that are set together
     y : a discrete node
     do : {node: state}, optional
-        Further nodes that are set and held. For a node of ``x``: a list of the states to compare, the reference first.
+        Further nodes that are set and held, each to a state or at random with a distribution over its states (a list
+        of probabilities, or {state: probability}). For a node of ``x``: a list of the states to compare, the
+        reference first.
     evidence : {node: state}, optional
         P(y | do(x), evidence). In the tables, evidence is observed after the intervention. With ``hidden`` or
         ``adjust`` it is part of the formula.
@@ -223,6 +227,15 @@ class _Question:
         refuse_continuous(network, (*self.cause, *outcomes, *self.held, *self.evidence), "effect")
         refuse_shared(tuple(self.held), (*outcomes, *self.hidden))
         refuse_shared(tuple(self.evidence), (*self.cause, *outcomes, *self.held, *self.hidden))
+        for name in self.cause:
+            if isinstance(self.do.get(name), Mapping):
+                raise SettingError(
+                    "{name!r} is a cause, and its states are compared one by one. To set it at random, ask for "
+                    "do({{{name!r}: {value!r}}}).query({outcome!r}).",
+                    name=name,
+                    value=self.do[name],
+                    outcome=self.outcome,
+                )
 
     @property
     def set_nodes(self) -> Names:
@@ -230,6 +243,7 @@ class _Question:
 
     def formula(self, adjust: NamesLike | None) -> _Chosen:
         """Return the effect as a formula of the observed nodes; given nodes to adjust for must be valid."""
+        self._refuse_evidence_below()
         dag, y, given = self.network.dag, (self.outcome,), tuple(self.evidence)
         x = self.set_nodes
         null = self.outcome not in descendants(dag, *self.cause)
@@ -266,6 +280,20 @@ class _Question:
             " Adjust for {names}.",
             names=Joined(map(repr, sorted(smallest, key=self.network.dag.position.__getitem__))),
         )
+
+    def _refuse_evidence_below(self) -> None:
+        """Raise an error if evidence tells about a node that is set at random: a formula then is no mixture."""
+        for name, value in self.held.items():
+            below = descendants(self.network.dag, name)
+            told = next((n for n in self.evidence if n in below), None)
+            if told is not None and is_distribution(self.network[name].variable, value):
+                raise NotSupported(
+                    "{name!r} is set at random, and the evidence on {told!r} tells which state it got. This is "
+                    "answered from the tables of the whole network only: leave out hidden, adjust and data, or set "
+                    "{name!r} to one state at a time.",
+                    name=name,
+                    told=told,
+                )
 
     # -- from tables ---------------------------------------------------------------------------
 
@@ -309,19 +337,33 @@ class _Question:
         return self._compared(values)
 
     def _sliced(self, table: Labelled) -> Labelled:
-        """Return the part of a table where held nodes and evidence have their states."""
+        """Return the part of a table where held nodes and evidence have their states; held nodes may be set at random.
+
+        States that a held node never gets are left out before anything is multiplied: what is unknown there does not
+        matter.
+        """
         fixed = {**self.held, **self.evidence}
         place: list[Any] = [range(len(table.values))]
+        shares = np.ones(())
         for name in table.names:
+            shares = shares[..., None]
             if name in self.cause:
                 place.append(self.codes(name)[0])
+            elif name in self.held:
+                weights = self._weights(name)
+                place.append(np.flatnonzero(weights))
+                shares = shares * weights[place[-1]]
             elif name in fixed:
                 place.append([state_code(name, self.network[name].variable.states, fixed[name])])
             else:
                 place.append(range(self.network[name].variable.size))
-        values = table.values[np.ix_(*place)]
+        values = table.values[np.ix_(*place)] * shares
         gone = tuple(k + 1 for k, name in enumerate(table.names) if name in fixed)
         return Labelled(tuple(n for n in table.names if n not in fixed), values.sum(axis=gone))
+
+    def _weights(self, name: Name) -> Floats:
+        """Return the probability with which a held node is set to each of its states."""
+        return np.asarray(intervention(self.network[name], self.held[name]))
 
     def codes(self, name: Name) -> tuple[list[int], tuple[Label, ...]]:
         """Return the codes and the states of a cause that are compared."""
@@ -444,12 +486,19 @@ class _Question:
             self.outcome,
             Factor(names, states, table[0]),
             contrasts,
-            held=self.held,
+            held={name: self._held_as(name) for name in self.held},
             evidence=self.evidence,
             low=low,
             high=high,
             **more,
         )
+
+    def _held_as(self, name: Name) -> Any:
+        """Return the state that a node is set to, or {state: probability}."""
+        variable = self.network[name].variable
+        if not is_distribution(variable, self.held[name]):
+            return self.held[name]
+        return dict(zip(variable.states, self._weights(name).tolist(), strict=True))
 
 
 def _read_do(do: object) -> dict[Name, Any]:

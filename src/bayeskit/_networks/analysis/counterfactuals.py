@@ -46,6 +46,7 @@ def counterfactual(
     ----------
     targets : a node or a list of nodes
     do : {node: state}
+        Or {node: distribution over its states}, as in `BayesianNetwork.do`: a node that would have been set at random.
     evidence : {node: state}, optional
         What was observed in the actual world; it may include the targets and the nodes that are set.
     max_memory : the memory limit in bytes, by default the setting of `set_max_memory`
