@@ -305,3 +305,11 @@ def test_filter_refuses_what_has_no_time(tmp_path: Path) -> None:
     back.set_cpt("x[t-1]", [[0.5, 0.5], [0.5, 0.5]])
     back.write(tmp_path / "back.bif")
     refused("network", "filter", tmp_path / "back.bif", seen, names=["x", "x[t-1]"])
+    still = BayesianNetwork({"rain": [], "umbrella": ["rain"]}, states=["no", "yes"])
+    still.set_cpt("rain", [0.5, 0.5])
+    still.set_cpt("umbrella", [[0.8, 0.2], [0.1, 0.9]])
+    still.write(tmp_path / "still.bif")
+    told = ["still.bif", "[t-1]", "network query"]
+    refused("network", "filter", tmp_path / "still.bif", seen, names=told)
+    refused("network", "filter", tmp_path / "still.bif", tmp_path / "other.csv", names=told)
+    refused("network", "filter", tmp_path / "still.bif", seen, "--lang", "zh", names=told)

@@ -87,11 +87,19 @@ def filter(
 def _open(path: str) -> DynamicNetwork:
     from bayeskit import BayesianNetwork, DynamicNetwork
     from bayeskit._cli.typed_values import open_network
+    from bayeskit._networks.slice_families import BEFORE
     from bayeskit.errors import SettingError
 
     network = open_network(path)
     if not isinstance(network, BayesianNetwork):
         raise SettingError("{path!r} holds a Markov network, which has no direction of time.", path=path)
+    if not any(str(name).endswith(BEFORE) for name in network.nodes):
+        raise SettingError(
+            "{path!r} is not a network over time: no node is named …{before}. Name the node one step before "
+            "rain{before} and make it a parent of rain, or ask for one row with bayeskit network query.",
+            path=path,
+            before=BEFORE,
+        )
     return DynamicNetwork(network)
 
 
