@@ -143,7 +143,9 @@ def of_classifier(verb):
 
 DRAWS = {
     "network.sample": sampled,
-    "network.approximate": lambda r: wet_grass().approximate("rain", random_state=r, n_samples=50).values,
+    "network.approximate": lambda r: (
+        wet_grass().approximate("rain", method="likelihood weighting", random_state=r, n_samples=50).values
+    ),
     "learn_network": lambda r: learn_network(ROWS, "hill-climbing", restarts=2, random_state=r).arcs,
     "network.fit": lambda r: (
         wet_grass().fit({"wet": ["yes", "no"] * 5}, method="em", n_init=2, random_state=r).cpt("rain").values

@@ -8,7 +8,7 @@ from bayeskit._on_demand import on_demand
 _HOMES = {
     "BACKENDS": "bayeskit._counting.backend",
     "COUNTERS": "bayeskit._counting.backend",
-    "METHODS": "bayeskit._networks.sampling_adapter",
+    "METHODS": "bayeskit._networks.approximation",
     "Backend": "bayeskit._counting.backend_protocol",
     "CellTable": "bayeskit._statistics.part",
     "Chunk": "bayeskit._data.encoded",
@@ -17,7 +17,7 @@ _HOMES = {
     "CountClassifier": "bayeskit._classifiers.count_classifier",
     "Density": "bayeskit._conditionals.density",
     "Embedding": "bayeskit._statistics.part",
-    "Engine": "bayeskit._networks.sampling_adapter",
+    "Engine": "bayeskit._networks.approximation",
     "FamilyWords": "bayeskit._conditionals.density",
     "Formula": "bayeskit._conditionals.density",
     "Model": "bayeskit._fitting.model",
@@ -27,7 +27,7 @@ _HOMES = {
     "Part": "bayeskit._statistics.part",
     "Pattern": "bayeskit._statistics.term",
     "Plan": "bayeskit._statistics.term",
-    "Question": "bayeskit._networks.sampling_adapter",
+    "Question": "bayeskit._networks.approximation",
     "Reading": "bayeskit._data.reading",
     "Term": "bayeskit._statistics.term",
     "register_family": "bayeskit._conditionals.density",
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from bayeskit._data.encoded import Chunk
     from bayeskit._data.reading import Reading
     from bayeskit._fitting.model import Model, ModelForm, ModelSpec
-    from bayeskit._networks.sampling_adapter import METHODS, Engine, Question
+    from bayeskit._networks.approximation import METHODS, Engine, Question
     from bayeskit._statistics.part import CellTable, Embedding, Part
     from bayeskit._statistics.term import Pattern, Plan, Term
 

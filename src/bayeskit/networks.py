@@ -34,6 +34,7 @@ _HOMES = {
     "NodeInformationTable": "bayeskit._networks.analysis.measures",
     "NoisyMax": "bayeskit._graphs.distributions",
     "Not": "bayeskit._networks.evidence",
+    "NumericEstimate": "bayeskit._inference.sampling.numeric_estimate",
     "ParameterSensitivity": "bayeskit._networks.analysis.parameters",
     "Policy": "bayeskit._networks.decisions",
     "Solution": "bayeskit._networks.decisions",
@@ -90,6 +91,7 @@ __all__ = [
     "NodeInformationTable",
     "NoisyMax",
     "Not",
+    "NumericEstimate",
     "ParameterSensitivity",
     "Policy",
     "Solution",
@@ -126,6 +128,7 @@ if TYPE_CHECKING:
     from bayeskit._inference.exact import get_max_memory, set_max_memory
     from bayeskit._inference.mixture_posterior import GaussianMixturePosterior
     from bayeskit._inference.sampling.estimate import Estimate
+    from bayeskit._inference.sampling.numeric_estimate import NumericEstimate
     from bayeskit._io.networks.uai import read_uai_evidence
     from bayeskit._networks.analysis.causal_effect import adjusted_effect
     from bayeskit._networks.analysis.causal_sets import CausalSet

@@ -152,7 +152,11 @@ def answers(network, rng):
         lambda: network.predict_proba(holes, target, impossible="error"),
         lambda: network.sample(50, random_state=1, as_codes=True),
         lambda: network.sample(50, random_state=1, evidence=evidence, as_codes=True),
-        lambda: network.approximate(target, evidence=evidence, soft=soft, n_samples=200).values,
+        lambda: (
+            network.approximate(
+                target, evidence=evidence, soft=soft, method="likelihood weighting", n_samples=200
+            ).values
+        ),
         lambda: network.approximate(target, evidence=evidence, method="rejection", n_samples=200).values,
         lambda: network.approximate(target, evidence=evidence, method="gibbs", n_samples=200).values,
         lambda: network.approximate(target, evidence=evidence, method="loopy").values,
@@ -243,7 +247,7 @@ def test_another_kind_of_rule_needs_no_change_elsewhere():
     assert network.query("vote", evidence={f"v{i}": 1 for i in range(n)})[1] == pytest.approx(0.875)
     split = {f"v{i}": i % 2 for i in range(1, n)}
     assert network.query("v0", evidence={**split, "vote": 1})[1] == pytest.approx(0.875)
-    found = network.approximate("vote", n_samples=4_000)
+    found = network.approximate("vote", method="likelihood weighting", n_samples=4_000)
     assert abs(found[1] - 0.5) < 5 * found.standard_error[1]
     with pytest.raises(TooLarge):
         network.query("vote")
@@ -608,7 +612,7 @@ def test_a_wide_node_beside_continuous_ones(n):
     )
     drawn = network.sample(2_000, random_state=0, evidence={"pulse": 68.0})
     assert (drawn["smoke"] == "yes").mean() == pytest.approx(weights[1], abs=0.06)
-    found = network.approximate("smoke", evidence={"pulse": 68.0, "bed": "no"})
+    found = network.approximate("smoke", evidence={"pulse": 68.0, "bed": "no"}, method="likelihood weighting")
     assert found.standard_error.max() < 0.05
     weights = weights * [1 - no_effect(n, "no"), 1 - no_effect(n, "yes")]
     assert network.query("fever", evidence={"pulse": 68.0})["yes"] == pytest.approx(weights.sum())
@@ -622,7 +626,7 @@ def test_a_wide_noisy_max(n):
     below = np.cumsum([0.95, 0.04, 0.01]) * np.cumsum([0.3, 0.4, 0.3])
     assert network.query("fever", evidence=seen).values == pytest.approx(np.diff(below, prepend=0.0))
     assert network.query("c1").values == pytest.approx([0.9, 0.07, 0.03])
-    found = network.approximate("fever", n_samples=40_000)
+    found = network.approximate("fever", method="likelihood weighting", n_samples=40_000)
     cause = np.cumsum(
         0.9 * np.eye(3)[0] + 0.07 * np.array([0.7, 0.25, 0.05]) + 0.03 * np.array([0.3, 0.4, 0.3])
     )

@@ -18,7 +18,7 @@ from bayeskit._graphs.network import Network, Node, continuous, discrete
 from bayeskit._io.networks.bif import read_bif
 from bayeskit._networks.sampling_adapter import sampling_adapter_of
 from bayeskit.errors import ImpossibleEvidence, SettingError, SuspectResult, TooLarge, UnseenState, UsageError
-from bayeskit.networks import Estimate, LinearGaussian, Not, Table
+from bayeskit.networks import Estimate, LinearGaussian, Not, NumericEstimate, Table
 from network_twin import joint_table, random_network, with_evidence
 from query_networks import public
 from refusals import refuses, warns_of
@@ -189,12 +189,15 @@ def test_observed_numbers():
 
 def test_observed_numbers_weigh():
     p, _, _ = posterior_of_mixed(1.2)
-    found = public(mixed()).approximate(["a", "b"], evidence={"y": 1.2}, n_samples=40_000)
+    found = public(mixed()).approximate(
+        ["a", "b"], evidence={"y": 1.2}, method="likelihood weighting", n_samples=40_000
+    )
     assert within(found, p) and found.standard_error.max() < 0.02
     with refuses(SettingError, "y", "continuous", "method='gibbs'"):
         public(mixed()).approximate("a", evidence={"y": 1.2}, method="gibbs")
-    with refuses(SettingError, "x", "continuous"):
-        public(mixed()).approximate("x")
+    for method in ("gibbs", "rejection", "loopy"):
+        with refuses(SettingError, "x", "continuous", f"method={method!r}"):
+            public(mixed()).approximate("x", method=method)
     assert within(public(mixed()).approximate("b", method="gibbs"), [0.4, 0.6])
 
 
@@ -267,7 +270,11 @@ def test_values_far_beyond_belief_are_impossible_without_a_warning():
         with refuses(ImpossibleEvidence, "y", 1e300):
             public(mixed()).sample(2, evidence={"y": 1e300, "z": 0.0})
         with refuses(SettingError, 10, "n_samples"):
-            public(mixed()).approximate("a", evidence={"y": 1e300}, n_samples=10)
+            public(mixed()).approximate(
+                "a", evidence={"y": 1e300}, method="likelihood weighting", n_samples=10
+            )
+        with refuses(ImpossibleEvidence, "y", 1e300):
+            public(mixed()).approximate("a", evidence={"y": 1e300})
 
 
 @pytest.mark.parametrize("n", [10**15, 10**30])
@@ -345,8 +352,11 @@ def test_no_sample_agrees(method):
 def test_markov_networks():
     joint = np.einsum("ab,bc,cd,da,a->abcd", *(f.values for f in ring(0.3).factors))
     wanted = joint.sum(axis=(1, 2, 3)) / joint.sum()
-    found = public(ring(0.3)).approximate("v0")
+    found = public(ring(0.3)).approximate("v0", max_memory=1)  # nothing exact fits into it
     assert found.method == "gibbs" and within(found, wanted)
+    found = public(ring(0.3)).approximate("v0")
+    assert found.method == "exact"
+    np.testing.assert_allclose(found.values, wanted, atol=1e-14)
     np.testing.assert_allclose(public(ring(0.3)).approximate("v0", method="loopy").values, wanted, atol=0.02)
     for method in ("likelihood weighting", "rejection"):
         with refuses(SettingError, 'method="gibbs"', "loopy"):
@@ -368,7 +378,9 @@ def test_suspect_results():
         )
     )
     with warns_of(SuspectResult, 10000, "n_samples"):
-        public(rare).approximate("c", evidence={f"x{k}": "yes" for k in range(4)})
+        public(rare).approximate(
+            "c", evidence={f"x{k}": "yes" for k in range(4)}, method="likelihood weighting"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         public(asia()).approximate("lung", method="gibbs")
@@ -421,13 +433,101 @@ def off_by(method, sharpness, n_samples, seeds):
         ),  # tables near zero and one tie nodes together, which no error of a short chain sees
     ],
 )
-def test_standard_errors_are_honest(method, sharpness, n_samples):
-    off = off_by(method, sharpness, n_samples, range(60))
+@pytest.mark.parametrize(
+    "seeds", [range(60), pytest.param(range(1000, 1600), marks=pytest.mark.slow)], ids=len
+)
+def test_standard_errors_are_honest(method, sharpness, n_samples, seeds):
+    off = off_by(method, sharpness, n_samples, seeds)
     assert len(off) > 400
     assert (off > 3).mean() <= 0.01
     assert off.max() < 6
     # And they are not wide for nothing.
     assert np.sqrt((off**2).mean()) > 0.5
+
+
+def off_by_means(seeds, n_samples):
+    """Return |estimate − exact| / standard error of the means of continuous nodes of random mixed networks."""
+    found = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        graph = {"a": [], "b": ["a"], "x": ["b"], "y": ["x", "a"], "z": ["x", "y"]}
+        network = BayesianNetwork(graph, {"a": list("pq"), "b": list("rst"), **dict.fromkeys("xyz", float)})
+        network.set_cpt("a", rng.dirichlet([1, 1]))
+        network.set_cpt("b", rng.dirichlet([1, 1, 1], 2))
+        network.set_gaussian("x", {b: (rng.normal(0, 2), rng.gamma(2)) for b in "rst"})
+        network.set_gaussian("y", {a: (0, {"x": rng.normal()}, rng.gamma(2)) for a in "pq"})
+        network.set_gaussian("z", 1, dict(zip("xy", rng.normal(size=2), strict=True)), rng.gamma(2))
+        seen = {"z": float(network.sample(1, random_state=seed)["z"][0])} if seed % 2 else {"b": "s"}
+        exact_ = network.posteriors(seen)
+        for k, targets in enumerate(("x", "y", ["x", "y"])):
+            ours = network.approximate(
+                targets,
+                evidence=seen,
+                method="likelihood weighting",
+                n_samples=n_samples,
+                random_state=[seed, k],
+            )
+            wanted = np.array([exact_[name].mean for name in targets])
+            found.append(np.abs(np.atleast_1d(ours.mean) - wanted) / np.atleast_1d(ours.standard_error))
+    return np.concatenate(found)
+
+
+@pytest.mark.filterwarnings("ignore::bayeskit.errors.SuspectResult")
+@pytest.mark.parametrize(
+    "seeds", [range(60), pytest.param(range(1000, 1600), marks=pytest.mark.slow)], ids=len
+)
+@pytest.mark.parametrize("n_samples", [300, 3000])
+def test_standard_errors_of_means_are_honest(n_samples, seeds):
+    off = off_by_means(seeds, n_samples)
+    assert len(off) == 4 * len(seeds)
+    assert (off > 3).mean() <= 0.01
+    assert off.max() < 6
+    assert np.sqrt((off**2).mean()) > 0.7
+
+
+def test_continuous_targets():
+    p, mean, variance = posterior_of_mixed(1.2)
+    network, seen = public(mixed()), {"y": 1.2}
+    wanted = (p * mean).sum()
+    sd = ((p * (variance + mean**2)).sum() - wanted**2) ** 0.5
+    found = network.approximate("x", seen, method="likelihood weighting", n_samples=40_000)
+    assert isinstance(found, NumericEstimate) and found.names == ("x",) and found.n_samples == 40_000
+    assert abs(found.mean - wanted) < 5 * found.standard_error and found.standard_error < 0.02
+    assert found.sd == pytest.approx(sd, rel=0.03)
+    exact_ = network.approximate("x", seen)
+    assert exact_.method == "exact" and exact_.standard_error == 0 and exact_.n_samples is None
+    assert exact_.mean == pytest.approx(wanted, abs=1e-12) and exact_.sd == pytest.approx(sd, abs=1e-12)
+    cuts = [0.05, 0.5, 0.95]
+    np.testing.assert_allclose(found.quantile(cuts), exact_.quantile(cuts), atol=0.1)
+    assert found.interval(0.9) == pytest.approx(tuple(found.quantile([0.05, 0.95])))
+    assert np.ndim(found.quantile(0.5)) == 0
+    both = network.approximate(["w", "x"], seen, method="likelihood weighting", n_samples=40_000)
+    whole = network.approximate(["w", "x"], seen)
+    assert both.mean.shape == both.sd.shape == both.standard_error.shape == (2,)
+    assert (np.abs(both.mean - whole.mean) <= 5 * both.standard_error).all()
+    assert whole.quantile(cuts).shape == (2, 3) and whole.interval().shape == (2, 2)
+    again = network.approximate("x", seen, method="likelihood weighting", n_samples=40_000)
+    assert again.mean == found.mean
+    observed = network.approximate("y", seen, method="likelihood weighting", n_samples=10)
+    assert (observed.mean, observed.sd, observed.standard_error) == (1.2, 0, 0)
+    assert "'x': mean" in repr(found) and "worth" in repr(found)
+    with refuses(SettingError, "x", "a"):
+        network.approximate(["a", "x"])
+    for q in (0, 1.5, "half", np.nan):
+        with refuses(SettingError, q):
+            found.quantile(q)
+    with refuses(SettingError, "level", 1):
+        found.interval(1)
+
+
+def test_one_sample_with_all_the_weight_is_not_certain():
+    """Its error is the spread of the samples before the evidence is seen, not zero."""
+    network = BayesianNetwork({"b": ["a"]}, states=float)
+    network.set_gaussian("a", 0, variance=1)
+    network.set_gaussian("b", 0, {"a": 1}, 1e-12)
+    with warns_of(SuspectResult, 100, "n_samples"):
+        found = network.approximate("a", {"b": 2.0}, method="likelihood weighting", n_samples=100)
+    assert found.effective_sample_size < 1.01 and found.standard_error == pytest.approx(1, abs=0.3)
 
 
 def rare_disease(prior=1e-6, n_signs=6):
@@ -444,7 +544,7 @@ def test_likelihood_weighting_says_what_its_samples_cannot_have_seen():
     network, seen = rare_disease()
     assert network.query("disease", evidence=seen)["yes"] > 0.999998
     with pytest.warns(SuspectResult, match="query") as told:
-        found = network.approximate("disease", evidence=seen)
+        found = network.approximate("disease", evidence=seen, method="likelihood weighting")
     assert found["yes"] == 0
     assert len(told) == 1 and "10000" in str(told[0].message)
     assert told[0].filename == __file__
@@ -452,9 +552,15 @@ def test_likelihood_weighting_says_what_its_samples_cannot_have_seen():
     common, seen = rare_disease(prior=0.2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert common.approximate("disease", evidence=seen)["yes"] == pytest.approx(1, abs=1e-6)
-        network.approximate("disease", evidence={"sign0": "no"})
-        network.approximate("sign0", soft={"sign1": [0.1, 0.2]})
+        found = common.approximate("disease", evidence=seen, method="likelihood weighting")
+        assert found["yes"] == pytest.approx(1, abs=1e-6)
+        network.approximate("disease", evidence={"sign0": "no"}, method="likelihood weighting")
+        network.approximate("sign0", soft={"sign1": [0.1, 0.2]}, method="likelihood weighting")
+        # Without a method the answer is exact where that fits into memory.
+        found = network.approximate("disease", evidence=rare_disease()[1])
+    assert found.method == "exact" and found["yes"] > 0.999998
+    assert found.standard_error.tolist() == [0.0, 0.0]
+    assert repr(found).splitlines()[0] == "Estimate of 'disease', exact"
 
 
 @pytest.mark.parametrize(

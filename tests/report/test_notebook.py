@@ -247,7 +247,10 @@ OTHERS: Cases = {
     "hidden states": (lambda: HiddenMarkov(2, random_state=0).fit([["u", EVIL, "u", EVIL, EVIL]]), []),
     "path": (lambda: network().why_independent(EVIL, "wet").paths[0], []),
     "excluded": (lambda: Not(EVIL), []),
-    "estimate": (lambda: network().approximate(EVIL, n_samples=50, random_state=0), []),
+    "estimate": (
+        lambda: network().approximate(EVIL, method="likelihood weighting", n_samples=50, random_state=0),
+        [],
+    ),
     "two variables": (lambda: network().query([EVIL, "wet"]), []),
     "Chinese": (lambda: naive().explain(ROW, lang="zh", loss=LOSS), []),
     "named network": (lambda: BayesianNetwork({EVIL: [], "b": [EVIL]}, name=EVIL), []),

@@ -13,7 +13,7 @@ from bayeskit._graphs.dag import node_name, parent_names
 from bayeskit._graphs.distributions import Distribution
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import Network, Node
-from bayeskit._networks import network_io, sampling_adapter
+from bayeskit._networks import approximation, network_io, sampling_adapter
 from bayeskit._networks.analysis import (
     causal_effect,
     causal_sets,
@@ -96,7 +96,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
 
     # Functions over a network that become methods.
     sample = sampling_adapter.sample
-    approximate = sampling_adapter.approximate
+    approximate = approximation.approximate
     entropy = measures.entropy
     mutual_information = measures.mutual_information
     sensitivity_to_findings = measures.sensitivity_to_findings

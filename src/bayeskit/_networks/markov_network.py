@@ -15,7 +15,7 @@ from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import FactorGraph, Network, discrete
 from bayeskit._inference.exact import allowed
 from bayeskit._messages import Joined, Message
-from bayeskit._networks import network_io, sampling_adapter
+from bayeskit._networks import approximation, network_io, sampling_adapter
 from bayeskit._networks.analysis import network_summary
 from bayeskit._networks.arguments import real_numbers
 from bayeskit._networks.building import state_labels
@@ -56,7 +56,7 @@ class MarkovNetwork(Queries):
 
     # Functions over a network that become methods.
     sample = sampling_adapter.sample
-    approximate = sampling_adapter.approximate
+    approximate = approximation.approximate
     write = network_io.write
     to_json = network_io.to_json
     summary = network_summary.factor_summary

@@ -26,7 +26,7 @@ class Estimate:
     Attributes
     ----------
     factor : the estimated posterior
-    method : the method of the estimate
+    method : the method of the estimate; "exact" if it is none
     standard_error : array of the same shape, or None
         The standard deviation of each number over other seeds. It is 0 only where the evidence determines the
         target. None for loopy belief propagation, which draws no samples.
@@ -81,15 +81,15 @@ class Estimate:
         return self.factor.to_dict()
 
     def __repr__(self) -> str:
-        lines = [
-            f"Estimate of {', '.join(map(repr, self.names))} by {self.method}: {', '.join(self._facts())}"
-        ]
+        how = ", exact" if self.method == "exact" else f" by {self.method}: {', '.join(self._facts())}"
+        lines = [f"Estimate of {', '.join(map(repr, self.names))}{how}"]
         for row, cell in enumerate(np.ndindex(*self.factor.sizes)):
             if row == _LINES:
                 lines.append("  …")
                 break
             states = ", ".join(repr(s[i]) for s, i in zip(self.states, cell, strict=True))
-            error = "" if self.standard_error is None else f" ± {self.standard_error[cell]:.2g}"
+            errors = None if self.method == "exact" else self.standard_error
+            error = "" if errors is None else f" ± {errors[cell]:.2g}"
             lines.append(f"  {states}: {self.values[cell]:.4g}{error}")
         return "\n".join(lines)
 

@@ -10,6 +10,7 @@ The variance is that of a ratio (delta method), :math:`\sum w_i^2 ([x_i = c] - \
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -97,15 +98,21 @@ def likelihood_weighting(
 ) -> Shares:
     """Estimate the targets' distribution. ``known`` are the observed values of numeric nodes (NaN: free)."""
     at, log_weights = weighted_cells(forward, cells, evidence, n, rng, numeric, known)
+    weights, log_mean = relative_weights(log_weights)
+    return replace(weighted_shares(at, weights, cells), log_mean=log_mean)
+
+
+def relative_weights(log_weights: Floats) -> tuple[Floats, float]:
+    """Return the weights over the largest, and the log of the mean weight."""
     top = log_weights.max(initial=-np.inf)
     if top == -np.inf:
         raise SettingError(
             "None of the {n} samples agrees with the evidence: it is impossible, or too improbable for likelihood "
             "weighting. Raise n_samples, or ask query or log_probability, which are exact.",
-            n=n,
+            n=len(log_weights),
         )
     weights = np.exp(log_weights - top)
-    return replace(weighted_shares(at, weights, cells), log_mean=float(top + np.log(weights.mean())))
+    return weights, float(top + np.log(weights.mean()))
 
 
 def weighted_cells(
@@ -118,28 +125,65 @@ def weighted_cells(
     known: Floats | None = None,
 ) -> tuple[Ints, Floats]:
     """Return the cell and the log weight of each of n samples."""
+    at, log_weights = np.zeros(n, np.int64), np.zeros(n)
+    for rows, codes, _, logs in _weighted_chunks(
+        forward, cells.targets, (), evidence, n, rng, numeric, known
+    ):
+        at[rows], log_weights[rows] = cells.of_rows(codes), logs
+    return at, log_weights
+
+
+def weighted_numbers(
+    forward: Forward,
+    targets: Sequence[int],
+    evidence: Evidence,
+    n: int,
+    rng: np.random.Generator,
+    numeric: Numeric,
+    known: Floats,
+) -> tuple[Floats, Floats]:
+    """Return the values of numeric nodes (samples × targets) and the log weight of each of n samples."""
+    values, log_weights = np.zeros((n, len(targets))), np.zeros(n)
+    for rows, _, drawn, logs in _weighted_chunks(forward, (), targets, evidence, n, rng, numeric, known):
+        values[rows], log_weights[rows] = drawn[:, list(targets)], logs
+    return values, log_weights
+
+
+def _weighted_chunks(
+    forward: Forward,
+    targets: Sequence[int],
+    numeric_targets: Sequence[int],
+    evidence: Evidence,
+    n: int,
+    rng: np.random.Generator,
+    numeric: Numeric | None,
+    known: Floats | None,
+) -> Iterator[tuple[slice, Ints, Floats, Floats]]:
+    """Yield rows, their codes, the values of numeric nodes, and the log weights.
+
+    Only what the targets and the evidence depend on is drawn.
+    """
     p = forward.potentials
-    needed = [*cells.targets, *np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods]
-    observed: list[int] = []
+    needed = [*targets, *np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods]
+    wanted: list[int] = []
     if numeric is not None and known is not None:
-        observed = [int(k) for k in np.flatnonzero(~np.isnan(known))]
-        above = numeric.ancestral(observed)
+        wanted = [*(int(k) for k in np.flatnonzero(~np.isnan(known))), *numeric_targets]
+        above = numeric.ancestral(wanted)
         needed += [c for k in np.flatnonzero(above) for c in numeric.nodes[k][1]]
     forward = forward.only(ancestral(p, needed))
     soft = np.zeros(int(p.offsets[-1]))
     for v, likelihood in evidence.likelihoods.items():
         soft[p.offsets[v] : p.offsets[v + 1]] = logs_of(likelihood)
-    at, log_weights = np.zeros(n, np.int64), np.zeros(n)
     width = len(forward.order)
-    extra = len(numeric.nodes) if numeric is not None and observed else 0
+    extra = len(numeric.nodes) if numeric is not None and wanted else 0
     for start, uniforms in uniform_chunks(rng, n, width + extra):
-        rows = slice(start, start + len(uniforms))
+        log_weights = np.zeros(len(uniforms))
         codes = np.zeros((len(uniforms), p.n_variables), np.int64)
-        _weigh(forward, evidence, soft, uniforms, codes, log_weights[rows])
-        if numeric is not None and known is not None and observed:
-            log_weights[rows] += _density(numeric, known, codes, uniforms[:, width:])
-        at[rows] = cells.of_rows(codes)
-    return at, log_weights
+        _weigh(forward, evidence, soft, uniforms, codes, log_weights)
+        values = np.zeros((len(uniforms), extra))
+        if numeric is not None and known is not None and wanted:
+            log_weights += _density(numeric, known, wanted, codes, uniforms[:, width:], values)
+        yield slice(start, start + len(uniforms)), codes, values, log_weights
 
 
 def _weigh(
@@ -175,10 +219,11 @@ def _weigh(
         )
 
 
-def _density(numeric: Numeric, known: Floats, codes: Ints, uniforms: Floats) -> Floats:
-    """Return the log weight of each row from observed numeric nodes, with their free ancestors sampled."""
-    above = numeric.ancestral([int(k) for k in np.flatnonzero(~np.isnan(known))])
-    values = np.zeros((len(codes), len(known)))
+def _density(
+    numeric: Numeric, known: Floats, wanted: list[int], codes: Ints, uniforms: Floats, values: Floats
+) -> Floats:
+    """Return the log weight of each row from observed numeric nodes; fill the values of these and their ancestors."""
+    above = numeric.ancestral(wanted)
     log_weights = np.zeros(len(codes))
     for k in numeric.order:
         if not above[k]:
