@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayeskit import BayesianNetwork
 from bayeskit._graphs.network import Network, Node, continuous, discrete
 from bayeskit._networks.analysis import measures
 from bayeskit._networks.discrete_adapter import DerivedCache
@@ -39,17 +40,20 @@ class Net(Structure):
 
     _of = classmethod(lambda cls, network: cls(network))
 
-    def joint(self, evidence=None):
+    def joint(self, evidence=None, soft=None):
         joint = joint_table(self._network)
+        for name, numbers in (soft or {}).items():
+            axis = self._network.dag.position[name]
+            joint = joint * np.reshape(numbers, [-1 if v == axis else 1 for v in range(joint.ndim)])
         for name, value in (evidence or {}).items():
             axis, states = self._network.dag.position[name], self._network[name].variable.states
             keep = [s not in value.states if isinstance(value, Not) else s == value for s in states]
             joint = joint * np.reshape(keep, [-1 if v == axis else 1 for v in range(joint.ndim)])
         return joint
 
-    def query(self, targets, evidence=None):
+    def query(self, targets, evidence=None, *, soft=None):
         targets = targets if isinstance(targets, list) else [targets]
-        joint = self.joint(evidence)
+        joint = self.joint(evidence, soft)
         if not joint.sum():
             raise ImpossibleEvidence(evidence)
         found = margin(joint, *(self._network.dag.position[t] for t in targets)) / joint.sum()
@@ -58,14 +62,14 @@ class Net(Structure):
     def posteriors(self, evidence=None):
         return {name: self.query(name, evidence=evidence).values for name in self.nodes}
 
-    def log_probability(self, evidence=None):
-        total = self.joint(evidence).sum()
+    def log_probability(self, evidence=None, *, soft=None):
+        total = self.joint(evidence, soft).sum()
         return math.log(total) if total > 0 else -math.inf
 
-    def _family_margins(self, evidence=None):
+    def _family_margins(self, evidence=None, *, soft=None):
         families = ((*node.parents, node.name) for node in self._network.nodes)
-        margins = [self.query([*family], evidence=evidence).values for family in families]
-        return margins, self.log_probability(evidence)
+        margins = [self.query([*family], evidence=evidence, soft=soft).values for family in families]
+        return margins, self.log_probability(evidence, soft=soft)
 
 
 def make(tables, states=("no", "yes")):
@@ -323,6 +327,51 @@ def test_excluded_states_reach_the_parameters():
     assert {one.node for one in found} == {"a"}
 
 
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_the_range_of_a_parameter_by_its_odds(seed):
+    """Every entry, changed in the table itself; with soft evidence, in the engine and by enumeration."""
+    net, rng = random_net(seed, n_nodes=4, zeros=0.3 * (seed % 2))
+    engine = BayesianNetwork(net._network)
+    target = net.nodes[int(rng.integers(4))]
+    state = net._network[target].variable.states[0]
+    evidence = some_evidence(net, rng, free=[target])
+    unknown = next(n for n in net.nodes if n not in evidence and n != target)
+    soft = {unknown: rng.uniform(0.1, 1, net._network[unknown].variable.size).tolist()}
+    for queries in (net, engine):
+        found = queries.parameter_sensitivity((target, state), evidence, soft=soft)
+        by_cell = {(one.node, tuple(one.given.values()), one.state): one for one in found}
+        for node, place in cells(net):
+            if node.variable.size < 2:
+                continue
+            given = [
+                net._network[p].variable.states[c] for p, c in zip(node.parents, place[:-1], strict=True)
+            ]
+            one = by_cell.get((node.name, tuple(given), node.variable.states[place[-1]]))
+            value = float(node.distribution.table()[place])
+            ends = (0.0, 1.0) if one is None else [x for x, _ in one.between(3.0)]
+            if one is not None and 0 < value < 1:
+                odds = [x / (1 - x) for x in (ends[0], value, ends[1])]
+                assert (odds[1] / odds[0], odds[2] / odds[1]) == pytest.approx((3, 3))
+            now = net.query(target, evidence=evidence, soft=soft)[state]
+            for k, x in enumerate(ends):
+                twin = changed(net, node, place, x)
+                if twin.log_probability(evidence, soft=soft) == -math.inf:
+                    continue
+                after = twin.query(target, evidence=evidence, soft=soft)[state]
+                assert (now if one is None else one.between(3.0)[k][1]) == pytest.approx(after, abs=1e-11)
+
+
+def test_the_range_ends_in_limits():
+    net = make({"ill": ([], [0.99, 0.01]), "test": (["ill"], [[1, 0], [0.1, 0.9]])})
+    found = net.parameter_sensitivity(("ill", "yes"), {"test": "yes"}, ("ill", {}, "yes"))
+    # Without the disease the test cannot be positive; however rare it is, a positive test proves it.
+    assert found.between(None) == ((0.0, 1.0), (1.0, 1.0))
+    assert found.between(2)[0] == (pytest.approx(1 / 199), pytest.approx(1.0))
+    for wrong in (1, 0.5, -2, math.nan, math.inf, 10**400, "2", True):
+        with refuses(SettingError, "factor", repr(wrong)):
+            found.between(wrong)
+
+
 def test_rules_are_no_tables():
     rule = Node(discrete("same", ("no", "yes")), ("ill",), Deterministic(np.array([0, 1]), 2))
     ill = Node(discrete("ill", ("no", "yes")), (), Table(np.array([0.7, 0.3])))
@@ -433,6 +482,11 @@ MIXED = Net(
         ),
         (lambda: GRASS.parameter_sensitivity("rain"), SettingError, ["target", "rain", "node, state"]),
         (lambda: GRASS.parameter_sensitivity(("rain", "maybe")), UnseenState, ["rain", "maybe", "no"]),
+        (
+            lambda: GRASS.parameter_sensitivity(("wet", "yes"), soft={"wet": [1, 2]}),
+            SettingError,
+            ["wet", "target"],
+        ),
         (
             lambda: GRASS.parameter_sensitivity(("wet", "yes"), {"wet": "no"}),
             SettingError,

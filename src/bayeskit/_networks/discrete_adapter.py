@@ -251,12 +251,12 @@ class DiscreteAdapter(QueryAdapter):
             raise self.impossible(evidence, soft, limit)
         return {name: flat[part] for name, part in self._parts}
 
-    def family_margins(self, evidence: Given, limit: float) -> tuple[list[Floats], float]:
+    def family_margins(self, evidence: Given, soft: Given, limit: float) -> tuple[list[Floats], float]:
         """Return P(parents, node | evidence) of every node, and log P(evidence)."""
-        observed, log_scale = self.reader.read(evidence, None)
+        observed, log_scale = self.reader.read(evidence, soft)
         margins, log_p = self.exact.family_margins(observed, limit)
         if log_p + log_scale == -math.inf:
-            raise self.impossible(evidence, None, limit)
+            raise self.impossible(evidence, soft, limit)
         return margins, log_p + log_scale
 
     def query(self, targets: NamesLike, evidence: Given, soft: Given, limit: float) -> Factor:

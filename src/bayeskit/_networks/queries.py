@@ -404,10 +404,10 @@ class Queries:
             )
         return found, adapter.variables[place].states
 
-    def _family_margins(self, evidence: Given) -> tuple[list[Any], float]:
+    def _family_margins(self, evidence: Given, *, soft: Given = None) -> tuple[list[Any], float]:
         """Return P(parents, node | evidence) of every node of a discrete network, and log P(evidence)."""
         adapter: Any = self._adapter
-        found: tuple[list[Any], float] = adapter.family_margins(evidence, allowed(None))
+        found: tuple[list[Any], float] = adapter.family_margins(evidence, soft, allowed(None))
         return found
 
     @property

@@ -254,7 +254,12 @@ def sensitivity_to_findings(
 
 @overload
 def parameter_sensitivity(
-    self: QueryableNetwork, target: tuple[Name, Label], evidence: Given = None, parameter: None = None
+    self: QueryableNetwork,
+    target: tuple[Name, Label],
+    evidence: Given = None,
+    parameter: None = None,
+    *,
+    soft: Given = None,
 ) -> list[ParameterSensitivity]: ...
 
 
@@ -265,12 +270,18 @@ def parameter_sensitivity(
     evidence: Given = None,
     *,
     parameter: tuple[Any, Any, Any],
+    soft: Given = None,
 ) -> ParameterSensitivity: ...
 
 
 @overload
 def parameter_sensitivity(
-    self: QueryableNetwork, target: tuple[Name, Label], evidence: Given, parameter: tuple[Any, Any, Any]
+    self: QueryableNetwork,
+    target: tuple[Name, Label],
+    evidence: Given,
+    parameter: tuple[Any, Any, Any],
+    *,
+    soft: Given = None,
 ) -> ParameterSensitivity: ...
 
 
@@ -279,6 +290,8 @@ def parameter_sensitivity(
     target: tuple[Name, Label],
     evidence: Given = None,
     parameter: tuple[Any, Any, Any] | None = None,
+    *,
+    soft: Given = None,
 ) -> ParameterSensitivity | list[ParameterSensitivity]:
     """Return P(target | evidence) as a function of one parameter of a table.
 
@@ -291,6 +304,8 @@ def parameter_sensitivity(
     parameter : (node, parents' states, state), optional
         The parameter P(node = state | parents' states), with these as {parent: state} or in the order of the
         parents. By default, all parameters that can affect the result, the most influential first.
+    soft : {node: likelihoods}, optional
+        Soft evidence.
 
     Examples
     --------
@@ -305,13 +320,13 @@ def parameter_sensitivity(
     network = self._network
     network.require_distributions()
     name, state = _read_target(network, target)
-    known = read_mapping(evidence)
-    if name in known:
+    known, weighed = read_mapping(evidence), read_mapping(soft)
+    if name in known or name in weighed:
         raise SettingError("{name!r} is the target and in the evidence. Take it out of one.", name=name)
     if parameter is not None:
         node, place = read_cell(network, parameter)
-        return Parameters(self, (name, state), known).of_cell(node, place)
-    parameters = Parameters(self, (name, state), known)
+        return Parameters(self, (name, state), known, weighed).of_cell(node, place)
+    parameters = Parameters(self, (name, state), known, weighed)
     every = [found for node in parameters.relevant() for found in parameters.of_node(node)]
     return sorted(every, key=lambda found: -abs(round(found.derivative, 12)))
 

@@ -1,10 +1,10 @@
-"""Sensitivity of a posterior to the parameters of tables: two queries per node."""
+"""Sensitivity of a posterior to the parameters of tables: two passes for all nodes, two queries for one with zeros."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from bayeskit._networks.evidence import Not
 from bayeskit._networks.node_distributions import table_of
 from bayeskit._schema import Label, Name, state_code
 from bayeskit._visible import visible
-from bayeskit.errors import ImpossibleEvidence, SettingError
+from bayeskit.errors import ImpossibleEvidence, SettingError, TooLarge
 from bayeskit.typing import Floats
 
 
@@ -37,6 +37,8 @@ class ParameterSensitivity:
         The current value of x.
     alpha, beta, gamma, delta : float
         Scaled so that γ x + δ is P(evidence) at x divided by the current P(evidence).
+    soft : {node: likelihoods}
+        Soft evidence, which counts as evidence in all of this.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class ParameterSensitivity:
     beta: float
     gamma: float
     delta: float
+    soft: Mapping[Name, Any] = field(default_factory=dict)
 
     @property
     def posterior(self) -> float:
@@ -94,6 +97,46 @@ class ParameterSensitivity:
             return (max(edge, 0.0), 1.0) if edge <= 1.0 else None
         return (0.0, min(edge, 1.0)) if edge >= 0.0 else None
 
+    def between(self, factor: float | None = 2.0) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return (x, P) where the odds of x are divided by a factor, and where they are multiplied by it.
+
+        The odds treat x and 1 − x alike: the two entries of a row with two states have the same range [1]_. An
+        entry of 0 or 1 does not move.
+
+        Parameters
+        ----------
+        factor : float above 1, or None
+            None lets x go from 0 to 1. Where the evidence is impossible at an end, P is the limit there.
+
+        References
+        ----------
+        .. [1] Chan H., Darwiche A., When do numbers really matter?, JAIR 17 (2002) 265-287.
+
+        Examples
+        --------
+        >>> found = ParameterSensitivity(
+        ...     ("ill", "yes"), {"test": "positive"}, "ill", {}, "yes", 0.01, 0.9, 0.0, 0.8, 0.1
+        ... )
+        >>> [(round(x, 4), round(p, 4)) for x, p in found.between(2)]
+        [(0.005, 0.0435), (0.0198, 0.1538)]
+        """
+        if factor is not None and (not is_number(factor) or not 1.0 < factor <= 1e300):
+            raise SettingError(
+                "factor is {factor!r}; give a number above 1, such as 2, or None for all of 0 to 1.",
+                factor=factor,
+            )
+        x = self.value
+        if factor is None:
+            return (0.0, self._limit(0.0)), (1.0, self._limit(1.0))
+        low, high = x / (x + factor * (1.0 - x)), factor * x / (factor * x + 1.0 - x)
+        return (low, self._limit(low)), (high, self._limit(high))
+
+    def _limit(self, x: float) -> float:
+        """Return P at x, or the limit where the evidence becomes impossible there: both lines are 0 at that point."""
+        if self.gamma * x + self.delta > 0.0:
+            return self.at(x)
+        return min(max(self.alpha / self.gamma, 0.0), 1.0)
+
     def _evidence(self, x: float) -> float:
         if not is_number(x) or not 0.0 <= x <= 1.0:
             raise SettingError("x is {x!r}; a probability lies between 0 and 1.", x=x)
@@ -111,7 +154,8 @@ class ParameterSensitivity:
         return paragraphs(str(self).splitlines())
 
     def __str__(self) -> str:
-        conditional = _conditional(f"{self.target[0]} = {self.target[1]}", self.evidence)
+        known = {**self.evidence, **{name: f"{list(given)}" for name, given in self.soft.items()}}
+        conditional = _conditional(f"{self.target[0]} = {self.target[1]}", known)
         formula = f"({self.alpha:.6g} x + {self.beta:.6g})/({self.gamma:.6g} x + {self.delta:.6g})"
         return (
             f"{conditional} = {formula} with x = {self._parameter()}\n"
@@ -130,13 +174,22 @@ Target = tuple[Name, Label]
 class Parameters:
     """How P(target | evidence) depends on the tables of a network."""
 
-    def __init__(self, queries: QueryableNetwork, target: Target, evidence: Mapping[Name, Any]) -> None:
+    def __init__(
+        self,
+        queries: QueryableNetwork,
+        target: Target,
+        evidence: Mapping[Name, Any],
+        soft: Mapping[Name, Any] | None = None,
+    ) -> None:
         self._queries = queries
         self._target = target
         self._evidence = dict(evidence)
-        self._log_evidence = queries.log_probability(self._evidence)
+        self._soft = dict(soft or {})
+        # For the evidence alone, and with the target in it.
+        self._cached: dict[bool, tuple[list[Floats] | None, float]] = {}
+        self._log_evidence = queries.log_probability(self._evidence, soft=self._soft)
         if self._log_evidence == -math.inf:
-            queries.query(target[0], evidence=self._evidence)  # the error names the conflict
+            queries.query(target[0], evidence=self._evidence, soft=self._soft)  # the error names the conflict
             raise ImpossibleEvidence(self._evidence)
 
     def of_node(self, node: Node) -> Iterator[ParameterSensitivity]:
@@ -151,7 +204,7 @@ class Parameters:
     def relevant(self) -> list[Node]:
         """Return the nodes with a table of at least two states that can affect the result."""
         network, (target, _) = self._queries._network, self._target
-        found = _relevant(network, target, self._evidence)
+        found = _relevant(network, target, self._evidence, self._soft)
         return [
             n
             for n in network.nodes
@@ -163,9 +216,19 @@ class Parameters:
         given = {
             p: network[p].variable.states[code] for p, code in zip(node.parents, place[:-1], strict=True)
         }
-        value, *numbers = (float(part[place]) for part in parts)
+        value, alpha, beta, gamma, delta = (float(part[place]) for part in parts)
         return ParameterSensitivity(
-            self._target, self._evidence, node.name, given, node.variable.states[place[-1]], value, *numbers
+            self._target,
+            self._evidence,
+            node.name,
+            given,
+            node.variable.states[place[-1]],
+            value,
+            alpha,
+            beta,
+            gamma,
+            delta,
+            self._soft,
         )
 
     def _coefficients(self, node: Node) -> tuple[Floats, ...]:
@@ -183,17 +246,36 @@ class Parameters:
     def _slopes(self, node: Node, evidence: Mapping[Name, Any]) -> Floats:
         """Return ∂P(evidence)/∂θ for each cell θ of the node's table, divided by the current P(self._evidence).
 
-        The slope does not depend on the table, so a uniform table is used, which has no zero cells. With it,
-        P(cell, evidence) is the slope divided by the number of states.
+        It is P(cell, evidence)/θ. The slope does not depend on the table, so where the table has zeros a uniform one
+        is used instead. With it, P(cell, evidence) is the slope divided by the number of states.
         """
         network = self._queries._network
+        table = table_of(network, node.name)
+        if network.is_discrete and table.all():
+            margins, log = self._margins(evidence)
+            if margins is not None:
+                joint = margins[network.dag.position[node.name]]
+                return np.asarray(joint * math.exp(log - self._log_evidence) / table)
         even = replace(node, distribution=uniform(network.shape_of(node.name)))
         queries = self._queries._of(network.with_node(even))
-        log = queries.log_probability(evidence)
+        log = queries.log_probability(evidence, soft=self._soft)
         if log == -math.inf:
             return np.zeros(network.shape_of(node.name))
-        joint = queries.query([*node.parents, node.name], evidence=evidence).values
+        joint = queries.query([*node.parents, node.name], evidence=evidence, soft=self._soft).values
         return np.asarray(joint * (node.variable.size * math.exp(log - self._log_evidence)))
+
+    def _margins(self, evidence: Mapping[Name, Any]) -> tuple[list[Floats] | None, float]:
+        """Return P(parents, node | evidence) of all nodes and log P(evidence), computed once.
+
+        The margins are None if the evidence is impossible, or if all nodes together are too large for a tree.
+        """
+        with_target = self._target[0] in evidence
+        if with_target not in self._cached:
+            try:
+                self._cached[with_target] = self._queries._family_margins(evidence, soft=self._soft)
+            except (ImpossibleEvidence, TooLarge):
+                self._cached[with_target] = None, -math.inf
+        return self._cached[with_target]
 
 
 def _line(rows: Floats, slopes: Floats) -> tuple[Floats, Floats]:
@@ -247,16 +329,19 @@ def _parent_states(node: Node, given: object) -> tuple[Any, ...]:
     )
 
 
-def _relevant(network: Network, target: Name, evidence: Mapping[Name, Any]) -> set[Name]:
+def _relevant(
+    network: Network, target: Name, evidence: Mapping[Name, Any], soft: Mapping[Name, Any]
+) -> set[Name]:
     """Return the nodes whose tables can affect the result.
 
     A table acts as one more parent of its node: it matters unless the graph separates it from the target.
-    "Not a" is an observed child of its node.
+    "Not a" and soft evidence are observed children of their nodes.
     """
     dag, n = network.dag, len(network.nodes)
     place = dag.position
     parents: dict[Name, list[int]] = {k: [*(place[p] for p in dag.parents[k]), n + k] for k in range(n)}
     hidden = [place[name] for name, value in evidence.items() if isinstance(value, Not)]
+    hidden += [place[name] for name in soft if name not in evidence]
     parents |= {2 * n + k: [k] for k in hidden}
     observed = [place[name] for name in evidence if place[name] not in hidden]
     found = reachable(
