@@ -16,10 +16,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
-from bayeskit import AODE, TAN, BayesianNetwork, MarkovNetwork
+from bayeskit import (
+    AODE,
+    KDB,
+    SPODE,
+    TAN,
+    BayesianNetwork,
+    BayesNetClassifier,
+    MarkovNetwork,
+    NaiveBayes,
+)
 from bayeskit._networks.exploring import ExploredNetwork
 from bayeskit._web.explorer import FILES, GOTTEN, PAGE, POLICY, POSTED, WORDS, Explorer
 from bayeskit._web.json_server import Access, Limits
+from bayeskit.decision import decide
 from bayeskit.errors import UsageError
 from bayeskit.networks import Not, asia, melon, wet_grass
 from refusals import refuses
@@ -124,6 +134,16 @@ def test_continuous_nodes_have_a_mean_and_a_deviation() -> None:
     np.testing.assert_allclose(found[0], wanted["sex"], atol=1e-12)
     assert found[2] == {"mean": pytest.approx(float(wanted["weight"].mean)), "sd": pytest.approx(8.0)}
     assert found[1] == {"mean": 180.5, "sd": 0.0}
+    for path, more in (
+        ("/sensitivity", {"state": 0, "factor": 2}),
+        ("/decide", {"loss": [[1]], "reject": None}),
+    ):
+        assert ask(app, path, {"node": 1, "findings": [], **more})[0] == 422
+    body = {"node": 0, "state": 0, "factor": 2, "findings": [{"node": 1, "value": 180.5}]}
+    (row,) = ask(app, "/sensitivity", body)[1]["rows"]
+    # The odds of the prior, and so of the posterior, are halved and doubled.
+    odds = [p / (1 - p) for p in (row["ends"][0][1], wanted["sex"][0], row["ends"][1][1])]
+    assert (odds[1] / odds[0], odds[2] / odds[1]) == pytest.approx((2, 2))
 
 
 def test_a_markov_network_has_neighbours() -> None:
@@ -131,6 +151,8 @@ def test_a_markov_network_has_neighbours() -> None:
     _, told, _ = ask(explorer(network), "/network")
     assert told["arcs"] == [[0, 1]] and told["directed"] is False
     assert beliefs(explorer(network), [{"node": 1, "state": 0}])[0] == pytest.approx([0.75, 0.25])
+    body = {"node": 0, "state": 0, "factor": 2, "findings": []}
+    assert ask(explorer(network), "/sensitivity", body)[0] == 422
 
 
 def test_a_classifier_is_explored_as_its_network() -> None:
@@ -139,6 +161,99 @@ def test_a_classifier_is_explored_as_its_network() -> None:
     assert np.allclose(
         beliefs(app, [{"node": 1, "state": 0}])[0], model.predict_proba({"x": ["a"], "z": [None]})[0]
     )
+
+
+def customers(n: int = 200) -> tuple[dict[str, list[Any]], list[str]]:
+    """Rows with categories, a number and a column that says nothing."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(["leaves", "stays"], n).tolist()
+    x = {
+        "contract": [
+            str(rng.choice(["month", "year", "two"], p=[0.7, 0.2, 0.1] if c == "leaves" else [0.3, 0.3, 0.4]))
+            for c in y
+        ],
+        "minutes": [float(rng.normal(3 if c == "leaves" else 2.5, 0.6 if c == "leaves" else 0.3)) for c in y],
+        "plan": [str(rng.choice(["basic", "family"])) for c in y],
+    }
+    return x, y
+
+
+CLASSIFIERS = [NaiveBayes(), TAN(), KDB(), SPODE(), BayesNetClassifier(), NaiveBayes(missing="state")]
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda model: f"{type(model).__name__}-{model.missing}")
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_contributions_add_up_to_the_posterior_of_the_network(model: Any, n_classes: int) -> None:
+    x, y = customers()
+    y = [f"{label}{k % 2 if n_classes == 3 and label == 'stays' else ''}" for k, label in enumerate(y)]
+    model = model.fit(x, y)
+    app = Explorer(model._explored(), Access(TOKEN))
+    told = ask(app, "/network")[1]
+    if model.missing == "state":  # a column without a finding would be missing, not unknown
+        assert "classifier" not in told
+        assert ask(app, "/contributions", {"state": 0, "findings": []})[0] == 422
+        return
+    target, nodes = told["classifier"]["target"], told["nodes"]
+    assert nodes[target]["states"] == sorted(set(y))
+    rng = np.random.default_rng(1)
+    for _ in range(12):
+        findings, row = [], dict.fromkeys(x)
+        for k, node in enumerate(nodes):
+            if k == target or rng.random() < 0.4:
+                continue
+            code = int(rng.integers(len(node["states"]))) if node["states"] else 0
+            number = float(rng.normal(2.7, 0.5))
+            findings.append({"node": k, "state": code} if node["states"] else {"node": k, "value": number})
+            row[node["name"]] = node["states"][code] if node["states"] else number
+        now = beliefs(app, findings)[target]
+        for state in range(n_classes):
+            found = ask(app, "/contributions", {"state": state, "findings": findings})[1]
+            values = [part["value"] for part in found["rows"]]
+            assert sum(values) == pytest.approx(found["log_odds"], abs=1e-12)
+            assert found["log_odds"] == pytest.approx(np.log(now[state] / now[found["rival"]]), abs=1e-9)
+            assert [part["node"] for part in found["rows"] if part["kind"] == "finding"] == [
+                finding["node"] for finding in findings
+            ]
+            if told["classifier"]["nomogram"]:
+                body = {"state": state, "findings": findings}
+                chart = ask(app, "/nomogram", body)[1]
+                wanted = model.nomogram(model.classes_[state], row=row)
+                assert chart["total"] == pytest.approx(wanted.total)
+                assert chart["probability"] == pytest.approx(wanted.probability(wanted.total))
+                assert chart["exact"] is (n_classes == 2)
+                if n_classes == 2:
+                    assert chart["probability"] == pytest.approx(now[state], abs=1e-9)
+    if isinstance(model, NaiveBayes):  # equal to Python's, column by column
+        (node,) = [k for k, each in enumerate(nodes) if each["name"] == "contract"]
+        found = ask(app, "/contributions", {"state": 0, "findings": [{"node": node, "state": 1}]})[1]
+        wanted = model.contributions({"contract": ["two"], "minutes": [None], "plan": [None]}).of("leaves")
+        assert [part["value"] for part in found["rows"]] == pytest.approx(
+            [wanted["(prior)"][0], wanted["contract"][0]]
+        )
+
+
+def test_what_a_value_rules_out_is_infinite() -> None:
+    model = NaiveBayes(smoothing=0).fit({"x": ["a", "b", "b"]}, ["yes", "no", "no"])
+    app = Explorer(model._explored(), Access(TOKEN))
+    body = {"state": 1, "findings": [{"node": 1, "state": 0}]}
+    found = ask(app, "/contributions", body)[1]
+    assert found["rows"][1]["value"] == "inf" and found["log_odds"] == "inf"
+    assert ask(app, "/nomogram", body)[0] == 422  # its points would be infinite
+    assert ask(app, "/network")[1]["classifier"]["nomogram"] is False
+
+
+@pytest.mark.parametrize("path", ["/contributions", "/nomogram"])
+def test_a_row_has_one_value_for_a_column(path: str) -> None:
+    app = Explorer(NaiveBayes().fit(*customers())._explored(), Access(TOKEN))
+    for finding in (
+        {"node": 0, "state": 0},
+        {"node": 1, "not": [0]},
+        {"node": 1, "likelihood": [1, 2, 3]},
+    ):
+        status, told, _ = ask(app, path, {"state": 0, "findings": [finding]})
+        assert status == 422 and told["error"] == "SettingError"
+    assert ask(app, path, {"state": 2, "findings": []})[0] == 422
+    assert ask(explorer(asia()), path, {"state": 0, "findings": []})[0] == 422
 
 
 def test_what_is_no_single_network_is_not_explored() -> None:
@@ -203,15 +318,72 @@ def test_the_most_probable_states_together() -> None:
     assert told == {"states": [1, 180.0, 80.0], "probability": None}
 
 
+@pytest.mark.parametrize("factor", [1.5, 10, None])
+def test_the_entries_that_move_a_state_most(factor: float | None) -> None:
+    """Against the network with the entry changed in its table."""
+    network = asia()
+    names = list(network.nodes)
+    lung = names.index("lung")
+    findings = [
+        {"node": names.index("xray"), "state": 0},
+        {"node": names.index("bronc"), "likelihood": [3, 1]},
+    ]
+    how = {"evidence": {"xray": "yes"}, "soft": {"bronc": [3, 1]}}
+    now = network.query("lung", **how).values[0]
+    body = {"node": lung, "state": 0, "factor": factor, "findings": findings}
+    status, told, _ = ask(explorer(network), "/sensitivity", body)
+    assert status == 200
+    reaches = []
+    for row in told["rows"]:
+        name = names[row["node"]]
+        place = (*(code for _, code in row["given"]), row["state"])
+        assert [parent for parent, _ in row["given"]] == [names.index(p) for p in network.parents(name)]
+        assert row["value"] == network.cpt(name).values[place]
+        ends = []
+        for x, p in row["ends"]:
+            table = network.cpt(name).values.copy()
+            table[place] = x
+            table[(*place[:-1], 1 - place[-1])] = 1 - x
+            other = network.copy()
+            other.set_cpt(name, table)
+            if other.log_probability(how["evidence"], soft=how["soft"]) > -np.inf:
+                assert p == pytest.approx(other.query("lung", **how).values[0], abs=1e-12)
+            ends.append(p)
+        reaches.append(max(*ends, now) - min(*ends, now))
+        assert row["state"] == 0  # the other entry of the row is the same one
+    assert np.all(np.diff(reaches) <= 1e-12) and reaches[0] > 0.05
+    assert names[told["rows"][0]["node"]] in ("lung", "either")
+
+
+def test_an_action_of_least_risk() -> None:
+    network = asia()
+    names = list(network.nodes)
+    findings = [{"node": names.index("xray"), "state": 0}]
+    posterior = network.query("lung", {"xray": "yes"}).values
+    loss = [[0, 1], [20, 0], [3.5, 2]]
+    for reject in (None, 0.4, 5):
+        body = {"node": names.index("lung"), "loss": loss, "reject": reject, "findings": findings}
+        status, told, _ = ask(explorer(network), "/decide", body)
+        wanted = decide(posterior, loss, reject)
+        assert status == 200 and told["risks"] == pytest.approx((np.array(loss) @ posterior).tolist())
+        assert (told["action"], told["risk"]) == (wanted.indices, pytest.approx(wanted.risk))
+    assert told["action"] == 0
+
+
 # -- what cannot be ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["/posteriors", "/why", "/next", "/explanation"])
+@pytest.mark.parametrize("path", ["/posteriors", "/why", "/next", "/explanation", "/sensitivity", "/decide"])
 def test_impossible_evidence_names_its_least_conflict(path: str) -> None:
     names = list(asia().nodes)
     lung, either, smoke, dysp = (names.index(name) for name in ("lung", "either", "smoke", "dysp"))
     findings = [{"node": smoke, "state": 1}, {"node": lung, "state": 0}, {"node": either, "not": [0]}]
-    more = {"/why": {"node": dysp}, "/next": {"target": dysp, "costs": []}}.get(path, {})
+    more = {
+        "/why": {"node": dysp},
+        "/next": {"target": dysp, "costs": []},
+        "/sensitivity": {"node": dysp, "state": 0, "factor": 2},
+        "/decide": {"node": dysp, "loss": [[0, 1]], "reject": None},
+    }.get(path, {})
     status, told, _ = ask(explorer(asia()), path, {"findings": findings, **more})
     assert status == 422 and told["error"] == "ImpossibleEvidence"
     assert sorted(told["conflict"]) == sorted([lung, either])
@@ -278,6 +450,22 @@ def test_the_address_opens_the_page_and_the_cookie_the_rest() -> None:
         (422, "/next", {"body": {"findings": [], "target": 3, "costs": [[0, 10**400]]}}),
         (422, "/next", {"body": b'{"findings": [], "target": 3, "costs": [[0, NaN]]}'}),
         (422, "/explanation", {"body": {"findings": [], "node": 0}}),
+        (422, "/sensitivity", {"body": {"findings": [], "node": 3, "state": 0}}),
+        (422, "/sensitivity", {"body": {"findings": [], "node": 3, "state": 2, "factor": 2}}),
+        (422, "/sensitivity", {"body": {"findings": [], "node": 3, "state": 0, "factor": 1}}),
+        (422, "/sensitivity", {"body": {"findings": [], "node": 3, "state": 0, "factor": "2"}}),
+        (422, "/sensitivity", {"body": {"findings": [], "node": 3, "state": 0, "factor": 10**400}}),
+        (422, "/sensitivity", {"body": {"findings": [{"node": 3, "not": [0]}], "node": 3, "state": 0, "factor": 2}}),
+        (422, "/decide", {"body": {"findings": [], "node": 3, "loss": [[0, 1]]}}),
+        (422, "/decide", {"body": {"findings": [], "node": 3, "loss": [], "reject": None}}),
+        (422, "/decide", {"body": {"findings": [], "node": 3, "loss": [[0, 1]] * 101, "reject": None}}),
+        (422, "/decide", {"body": {"findings": [], "node": 3, "loss": [[0, 1], [0]], "reject": None}}),
+        (422, "/decide", {"body": {"findings": [], "node": 3, "loss": [[0, "1"]], "reject": None}}),
+        (422, "/decide", {"body": {"findings": [], "node": 3, "loss": [[0, 10**400]], "reject": None}}),
+        (422, "/decide", {"body": {"findings": [], "node": 3, "loss": [[0, True]], "reject": None}}),
+        (422, "/decide", {"body": b'{"findings": [], "node": 3, "loss": [[0, NaN]], "reject": null}'}),
+        (422, "/decide", {"body": {"findings": [], "node": 3, "loss": [[0, 1]], "reject": "1"}}),
+        (422, "/decide", {"body": {"findings": [], "node": 99, "loss": [[0, 1]], "reject": None}}),
     ],
 )  # fmt: skip
 def test_other_requests_are_refused(status: int, path: str, how: dict[str, Any]) -> None:
@@ -334,10 +522,21 @@ APP = explorer(asia())
 
 
 @settings(deadline=None, max_examples=150)
-@given(st.sampled_from(["/posteriors", "/why", "/next", "/explanation"]), json_values, st.booleans())
+@given(st.sampled_from([f"/{path}" for path in POSTED]), json_values, st.booleans())
 def test_no_body_is_a_fault_of_ours(path: str, body: Any, wrapped: bool) -> None:
-    more = {"/why": {"node": 0}, "/next": {"target": 0, "costs": body}}.get(path, {})
-    content = {"findings": [] if path == "/next" else body, **more} if wrapped else body
+    more = {
+        "/why": {"node": 0},
+        "/next": {"target": 0, "costs": body},
+        "/sensitivity": {"node": 0, "state": 0, "factor": body},
+        "/decide": {"node": 0, "loss": body, "reject": body},
+        "/contributions": {"state": body},
+        "/nomogram": {"state": body},
+    }.get(path, {})
+    content = (
+        {"findings": body if path in ("/posteriors", "/why", "/explanation") else [], **more}
+        if wrapped
+        else body
+    )
     assert ask(APP, path, content, method="POST")[0] in (200, 422)
 
 
@@ -359,7 +558,17 @@ def hostile(rng: np.random.Generator) -> tuple[str, dict[str, Any]]:
     }
     content = {
         "findings": one([finding], [finding] * 2, finding, [], None, bad),
-        **one({}, {"node": one(0, 9, bad, None)}, {"target": one(0, bad), "costs": one([], [[0, bad]], bad)}),
+        **one(
+            {},
+            {"node": one(0, 9, bad, None)},
+            {"target": one(0, bad), "costs": one([], [[0, bad]], bad)},
+            {"node": one(0, bad), "state": one(0, 7, bad), "factor": one(2, None, bad, -1, 1e308)},
+            {
+                "node": one(0, bad),
+                "loss": one([[0, 1]], [[0, bad]], bad, [[[]]]),
+                "reject": one(None, 1, bad),
+            },
+        ),
     }
     body = one(
         json.dumps(content).encode(),

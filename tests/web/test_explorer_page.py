@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bayeskit import BayesianNetwork
-from bayeskit._networks.exploring import ExploredNetwork
+from bayeskit import BayesianNetwork, NaiveBayes
 from bayeskit._web.explorer import Explorer
 from bayeskit._web.json_server import Access
 from bayeskit._web.server import address_of, listening, serve
@@ -31,7 +30,7 @@ AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min
 def served(network: Any, lang: str = "en") -> Iterator[str]:
     """Run the server in a thread, and give the address to open."""
     opened, stop, ready = listening("127.0.0.1", 0), threading.Event(), threading.Event()
-    app = Explorer(ExploredNetwork(network), Access(TOKEN), lang=lang)
+    app = Explorer(network._explored(), Access(TOKEN), lang=lang)
     thread = threading.Thread(target=serve, args=(app, opened, ready.set, stop))
     thread.start()
     try:
@@ -368,6 +367,151 @@ def test_the_most_probable_explanation_is_a_list_of_states(browser: Any) -> None
         assert {line[0]: line[1] for line in cells(page)} == dict(found)
 
 
+def test_the_bars_of_a_tornado(browser: Any) -> None:
+    from playwright.sync_api import expect
+
+    network = asia()
+    with opened(browser, network) as page:
+        row(page, "xray", "yes").click()
+        when_found(page, 1)
+        page.get_by_role("button", name="Sensitivity").click()
+        page.get_by_label("To learn about").select_option("lung")
+        bars = page.locator(".tornado-row")
+        expect(bars.first).to_have_attribute("aria-label", re.compile(r"^P\(lung = yes \| smoke = yes\)"))
+        found = network.parameter_sensitivity(("lung", "yes"), {"xray": "yes"})
+        reach = {}
+        for one in found:
+            given = ", ".join(f"{name} = {state}" for name, state in one.given.items())
+            name = f"P({one.node} = {one.state}{' | ' if given else ''}{given})"
+            reach[name] = (one, sorted(p for _, p in one.between(2)))
+        labels = bars.evaluate_all("bars => bars.map(bar => bar.getAttribute('aria-label'))")
+        for label in labels:
+            name, _, told = label.partition(": from ")
+            low, high = reach[name][1]
+            assert told == f"{100 * low:.1f}% to {100 * high:.1f}%"
+        # No bar that is left out would be longer.
+        spans = [reach[label.partition(": from ")[0]][1] for label in labels]
+        assert [high - low for low, high in spans] == sorted(
+            (high - low for low, high in spans), reverse=True
+        )
+        # By keyboard: the bar opens, keeps the focus, and shows its numbers.
+        bars.nth(1).focus()
+        page.keyboard.press("Enter")
+        numbers = page.locator(".numbers")
+        one = reach[labels[1].partition(": from ")[0]][0]
+        for x, p in one.between(2):
+            expect(numbers).to_contain_text(f"Entry {x:.4g} → {100 * p:.1f}%")
+        focused = page.evaluate("document.activeElement.getAttribute('aria-label')")
+        assert focused == labels[1]
+        page.get_by_label("How far").select_option("from 0 to 1")
+        ends = [p for one in found for _, p in one.between(None)]
+        expect(page.locator(".axis")).to_have_text(f"0%now 48.9%{100 * max(ends):.1f}%")
+        page.get_by_label("Vary").select_option("what could be observed")
+        expect(bars.first).to_have_attribute("aria-label", "either: from 0% to 84.8%")
+        row(page, "lung", "yes").click()
+        expect(page.locator("#panel-body")).to_contain_text("lung has a finding")
+
+
+def test_a_decision_with_losses_typed_in(browser: Any) -> None:
+    from playwright.sync_api import expect
+
+    network = asia()
+    with opened(browser, network) as page:
+        row(page, "xray", "yes").click()
+        when_found(page, 1)
+        page.get_by_role("button", name="Decide").click()
+        page.get_by_label("To learn about").select_option("lung")
+        verdict = page.locator(".verdict")
+        expect(verdict).to_have_text("Best: act as if no. Risk 0.4887.")
+        field = page.get_by_label("Cost of act as if no if lung = yes")
+        field.focus()
+        page.keyboard.press("Control+a")
+        page.keyboard.type("20")
+        page.keyboard.press("Enter")
+        expect(verdict).to_have_text("Best: act as if yes. Risk 0.5113.")
+        # What is no number is refused in words; the number before stays in use, and the text can be mended.
+        field.fill("a lot")
+        page.keyboard.press("Enter")
+        expect(page.locator("#panel").get_by_role("alert")).to_contain_text("“a lot” is not a number")
+        expect(field).to_have_attribute("aria-invalid", "true")
+        expect(verdict).to_have_text("Best: act as if yes. Risk 0.5113.")
+        field.fill("20")
+        page.keyboard.press("Enter")
+        expect(page.locator("#panel").get_by_role("alert")).to_have_count(0)
+        page.get_by_label("Cost of not deciding").fill("0.25")
+        page.keyboard.press("Enter")
+        expect(verdict).to_have_text("Best: do not decide. Risk 0.25.")
+        page.get_by_role("button", name="Add an action").click()
+        page.get_by_label("Name of action 3").fill("biopsy")
+        page.keyboard.press("Enter")
+        for state, cost in (("yes", "0.1"), ("no", "0.2")):
+            page.get_by_label(f"Cost of biopsy if lung = {state}").fill(cost)
+            page.keyboard.press("Enter")
+        p = network.posteriors({"xray": "yes"})["lung"]
+        expect(verdict).to_have_text(f"Best: biopsy. Risk {0.1 * p[0] + 0.2 * p[1]:.4g}.")
+        row(page, "smoke", "no").click()
+        p = network.posteriors({"xray": "yes", "smoke": "no"})["lung"]
+        expect(verdict).to_have_text(f"Best: biopsy. Risk {0.1 * p[0] + 0.2 * p[1]:.4g}.")
+
+
+def customers() -> NaiveBayes:
+    x = {
+        "contract": ["month", "month", "year", "two", "year", "month", "two", "year"],
+        "minutes": [3.1, 2.9, 3.6, 2.4, 2.6, 2.5, 2.3, 2.2],
+    }
+    return NaiveBayes().fit(x, ["leaves"] * 3 + ["stays"] * 5)
+
+
+def test_contributions_and_a_nomogram_that_is_dragged(browser: Any) -> None:
+    from playwright.sync_api import expect
+
+    model = customers()
+    with opened(browser, model) as page:
+        row(page, "contract", "month").click()
+        when_found(page, 1)
+        page.get_by_role("button", name="Contributions").click()
+        page.locator("#class-state").select_option("leaves")
+        expect(page.locator("#panel-body")).to_contain_text("log-odds of leaves against stays")
+        wanted = model.contributions({"contract": ["month"], "minutes": [None]}).of("leaves")
+        sums = np.cumsum([wanted["(prior)"][0], wanted["contract"][0]])
+        signed = [f"{x:+.3f}".replace("-", "−") for x in (wanted["(prior)"][0], wanted["contract"][0], *sums)]
+        assert cells(page) == [
+            ["before any finding", signed[0], signed[2]],
+            ["contract = month", signed[1], signed[3]],
+            ["log-odds", "", signed[3]],
+        ]
+        p = model.predict_proba({"contract": ["month"], "minutes": [None]})[0, 0]
+        expect(page.locator(".verdict")).to_contain_text(f"P(y = leaves) = {100 * p:.1f}%")
+        page.get_by_role("button", name="Nomogram").click()
+        contract = page.get_by_role("slider", name="contract")
+        expect(contract).to_have_attribute("aria-valuetext", re.compile("^month, "))
+        # Dragged to the left end, which has 0 points.
+        box = contract.locator("svg").bounding_box()
+        mark = contract.locator(".mark").bounding_box()
+        page.mouse.move(mark["x"] + mark["width"] / 2, mark["y"] + mark["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 2, mark["y"] + 4, steps=4)
+        page.mouse.up()
+        chart = model.nomogram("leaves")
+        least = chart["contract"].values[int(np.argmin(chart["contract"].log_odds))]
+        expect(contract).to_have_attribute("aria-valuetext", f"{least}, 0.0 points")
+        expect(row(page, "contract", least)).to_have_class(re.compile("seen"))
+        # By keyboard: a number, then unknown again.
+        minutes = page.get_by_role("slider", name="minutes")
+        minutes.focus()
+        page.keyboard.press("End")
+        when_found(page, 2)
+        shown = page.locator("#chips").inner_text()
+        number = float(re.search(r"minutes = ([\d.]+)", shown)[1])
+        wanted = model.nomogram("leaves", row={"contract": least, "minutes": number})
+        text = f"{wanted.total:.1f} points: P(y = leaves) = {100 * wanted.probability(wanted.total):.1f}%"
+        expect(page.locator(".verdict")).to_have_text(text)
+        expect(minutes).to_be_focused()
+        page.keyboard.press("Delete")
+        when_found(page, 1)
+        expect(minutes).to_have_attribute("aria-valuetext", re.compile("^unknown"))
+
+
 def drag(page: Any, bar: Any, to: float) -> None:
     """Draw a bar to a part of its track."""
     box = bar.locator(".track").bounding_box()
@@ -507,6 +651,22 @@ def test_a_published_page_answers_the_same_questions(browser: Any, tmp_path: Pat
         expect(page.locator("#panel")).to_contain_text("Together")
         found = network.mpe({"dysp": "yes"})
         assert {line[0]: line[1] for line in cells(page)} == dict(found)
+        page.get_by_role("button", name="Decide").click()
+        verdict = page.locator(".verdict")
+        page.get_by_label("To learn about").select_option("lung")
+        page.get_by_label("Cost of act as if no if lung = yes").fill("20")
+        page.keyboard.press("Enter")
+        risk = network.posteriors({"dysp": "yes"})["lung"] @ [0, 1]
+        expect(verdict).to_have_text(f"Best: act as if yes. Risk {risk:.4g}.")
+        page.get_by_label("Cost of not deciding").fill("0.5")
+        page.keyboard.press("Enter")
+        expect(verdict).to_have_text("Best: do not decide. Risk 0.5.")
+        page.get_by_role("button", name="Sensitivity").click()
+        expect(page.locator(".tornado-row").first).to_have_attribute(
+            "aria-label", re.compile("^either: from 0%")
+        )
+        page.get_by_role("button", name="Most probable explanation").click()
+        expect(page.locator("#panel")).to_contain_text("Together")
         share = np.exp(found.log_probability - network.log_probability({"dysp": "yes"}))
         assert f"{100 * share:.4g}%" in page.locator("#panel").inner_text()
         row(page, "lung", "yes").click()
@@ -552,11 +712,17 @@ def test_every_screen_is_accessible(browser: Any, theme: str, width: int, locale
         assert violations(page) == []
         row(page, "xray", "yes").click()
         when_found(page, 1)
-        for name in ("next", "scenarios", "explanation"):
+        for name in ("next", "scenarios", "explanation", "sensitivity", "decide"):
             page.locator(f"#open-{name}").click()
             if name == "scenarios":
                 page.locator("#keep").click()
-            page.wait_for_selector("#panel table")
+            if name == "sensitivity":
+                page.locator(".tornado-row").first.click()
+            if name == "decide":
+                page.locator("#loss-0-0").fill("x")
+                page.keyboard.press("Enter")
+                page.wait_for_selector(".problem")
+            page.wait_for_selector("#panel table, #panel .numbers")
             assert violations(page) == [], name
         page.locator("#panel-close").click()
         row(page, "lung", "yes").click()
@@ -571,5 +737,13 @@ def test_every_screen_is_accessible(browser: Any, theme: str, width: int, locale
         row(page, "bronc", "yes").press("w")
         page.wait_for_selector("dialog[open] #page-text")
         assert violations(page) == []
+    with opened(browser, customers(), color_scheme=theme, locale=locale) as page:
+        page.set_viewport_size({"width": width, "height": 844})
+        row(page, "contract", "month").press("Enter")
+        when_found(page, 1)
+        for name in ("contributions", "nomogram"):
+            page.locator(f"#open-{name}").click()
+            page.wait_for_selector("#panel .verdict")
+            assert violations(page) == [], name
     with opened(browser, forest(120), color_scheme=theme, locale=locale) as page:
         assert violations(page) == []

@@ -1,6 +1,6 @@
 // Exact inference in a published page: a junction tree, as the server has it, from an order of elimination that comes
 // with the page. Two passes give the posteriors of all nodes; a third kind of pass, with maxima, the most probable states.
-import type { Belief, Explanation, Finding, Findings, Question, Questions, Source } from "./model";
+import type { Belief, Decision, Explanation, Finding, Findings, Question, Questions, Source } from "./model";
 import { Refusal } from "./model";
 
 export interface Factor {
@@ -27,6 +27,9 @@ type Tables = Float64Array[];
 export class Engine implements Source {
   readonly why = null;
   readonly publish = null;
+  readonly sensitivity = null;
+  readonly contributions = null;
+  readonly nomogram = null;
   private cliques: Clique[] = [];
   /** The smallest clique of each variable. */
   private home: number[] = [];
@@ -256,5 +259,21 @@ export class Engine implements Source {
       scope.forEach((v, axis) => (states[v] = Math.floor(best / strides[axis]) % this.sizes[v]));
     });
     return { states, probability: Math.min(1, Math.exp(log - this.collected(findings, false).log)) };
+  }
+
+  /** The action of least risk. Risks that rounding alone tells apart are equal, as in the library. */
+  async decide(node: number, loss: number[][], reject: number | null, findings: Findings): Promise<Decision> {
+    const posterior = this.need(findings)[node];
+    const risks = loss.map((row) => row.reduce((sum, cost, state) => sum + cost * posterior[state], 0));
+    const all = loss.flat();
+    // The loss of each action above the best one for the state: what is common to all of a column decides nothing.
+    const least = posterior.map((_, state) => Math.min(...loss.map((row) => row[state])));
+    const regrets = loss.map((row) => row.reduce((sum, cost, state) => sum + (cost - least[state]) * posterior[state], 0));
+    const spread = Math.max(...loss.flatMap((row) => row.map((cost, state) => cost - least[state])));
+    const best = Math.min(...regrets) + 1e-12 * spread;
+    const action = regrets.findIndex((regret) => regret <= best);
+    const most = Math.max(...all.map(Math.abs));
+    if (reject !== null && risks[action] > reject + 1e-12 * most) return { risks, action: -1, risk: reject };
+    return { risks, action, risk: risks[action] };
   }
 }

@@ -43,6 +43,7 @@ export function begin(
   const panels = new Panels(network, session, speaker, {
     goTo: (node) => canvas.open(node),
     restore,
+    set,
     told: refused,
     resized: () => canvas.resized(),
   });

@@ -17,6 +17,8 @@ export interface Network {
   beliefs: Belief[];
   lang: string;
   words: Record<string, Words>;
+  /** What is there more if the network is that of a classifier. */
+  classifier?: { target: number; nomogram: boolean };
 }
 
 export type Finding =
@@ -62,11 +64,62 @@ export interface Explanation {
   probability: number | null;
 }
 
+/** How the probability of a state goes with one entry of a table. */
+export interface Entry {
+  node: number;
+  state: number;
+  given: [node: number, state: number][];
+  /** The entry now. */
+  value: number;
+  /** The entry lowered and raised, with the probability for each. */
+  ends: [entry: number, probability: number][];
+}
+
+/** The action of least risk; −1 rejects. */
+export interface Decision {
+  risks: number[];
+  action: number;
+  risk: number;
+}
+
+/** What a finding adds to the log-odds of a class; the prior and what belongs to all have no node. */
+export interface Contributions {
+  rival: number;
+  rows: { kind: "prior" | "finding" | "together"; node: number | null; value: number }[];
+  log_odds: number;
+}
+
+/** The values of one attribute: states or numbers, and their log-odds. */
+export interface Ruler {
+  node: number;
+  numeric: boolean;
+  values: number[];
+  log_odds: number[];
+  range: [least: number, most: number];
+}
+
+export interface Nomogram {
+  unit: number;
+  rulers: Ruler[];
+  /** The log-odds of the findings. */
+  row: [node: number, logOdds: number][];
+  total: number;
+  probability: number;
+  exact: boolean;
+}
+
 /** Who computes: the server, or the engine in a published page. What it cannot do is null. */
 export interface Source {
   posteriors(findings: Findings, lang: string): Promise<Belief[]>;
   next(target: number, costs: [number, number][], findings: Findings, lang: string): Promise<Questions>;
   explanation(findings: Findings, lang: string): Promise<Explanation>;
+  decide(node: number, loss: number[][], reject: number | null, findings: Findings, lang: string): Promise<Decision>;
+  /** The entries that move a state most; their odds are divided and multiplied by a factor, or go from 0 to 1. */
+  sensitivity:
+    | ((node: number, state: number, factor: number | null, findings: Findings, lang: string) => Promise<Entry[]>)
+    | null;
+  contributions: ((state: number, findings: Findings, lang: string) => Promise<Contributions>) | null;
+  nomogram: ((state: number, findings: Findings, lang: string) => Promise<Nomogram>) | null;
   /** The network as a page that needs no server. */
   publish: (() => Promise<string>) | null;
   why: ((node: number, findings: Findings, lang: string) => Promise<string>) | null;
@@ -100,6 +153,16 @@ export const server: Source = {
   posteriors: async (findings, lang) => (await asked("posteriors", lang, findings)).beliefs,
   next: (target, costs, findings, lang) => asked("next", lang, findings, { target, costs }),
   explanation: (findings, lang) => asked("explanation", lang, findings),
+  decide: (node, loss, reject, findings, lang) => asked("decide", lang, findings, { node, loss, reject }),
+  sensitivity: async (node, state, factor, findings, lang) =>
+    (await asked("sensitivity", lang, findings, { node, state, factor })).rows,
+  contributions: async (state, findings, lang) => {
+    const found = await asked("contributions", lang, findings, { state });
+    // JSON has no infinity; it comes as text.
+    const number = (value: number | string | null) => (value === null ? NaN : value === "inf" ? Infinity : value === "-inf" ? -Infinity : value);
+    return { ...found, rows: found.rows.map((row: any) => ({ ...row, value: number(row.value) })), log_odds: number(found.log_odds) };
+  },
+  nomogram: (state, findings, lang) => asked("nomogram", lang, findings, { state }),
   publish: async () => {
     let answer: Response;
     try {

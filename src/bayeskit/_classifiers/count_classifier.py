@@ -67,6 +67,7 @@ from bayeskit.typing import (
 )
 
 if TYPE_CHECKING:
+    from bayeskit._classifiers.exploring import ExploredClassifier
     from bayeskit._data.file_reading import FileReading
     from bayeskit._export.scorer import Scorer
     from bayeskit._export.sql import SqlScript
@@ -564,9 +565,15 @@ class CountClassifier(BaseClassifier):
         lang, port, open_browser
             As in :meth:`bayeskit.BayesianNetwork.explore`.
         """
-        from bayeskit._classifiers.as_network import single_network
+        from bayeskit._web.explorer import open_explorer
 
-        single_network(self).explore(lang=lang, port=port, open_browser=open_browser)
+        open_explorer(self._explored(), lang=lang, port=port, open_browser=open_browser)
+
+    def _explored(self, name: str = "") -> ExploredClassifier:
+        """Return what the explorer asks; ``name`` is shown instead of the kind of the model."""
+        from bayeskit._classifiers.exploring import ExploredClassifier
+
+        return ExploredClassifier(self, name)
 
     # -- a model leaves this process ------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from bayeskit._graphs.network import FactorGraph
 from bayeskit._inference.mixture_posterior import GaussianMixturePosterior
 from bayeskit._messages import Joined
 from bayeskit._networks.evidence import Not
-from bayeskit._schema import Name, Variable
+from bayeskit._schema import Label, Name, Variable
 from bayeskit._visible import visible
 from bayeskit._web.served_model import json_kind
 from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, SettingError
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 KINDS = ("state", "not", "likelihood", "value")
 # Cells of the tree in a published page: 8 MiB of numbers, which a telephone holds and passes through at once.
 MOST_CELLS = 2**20
-# No observation is worth more bits.
+# No observation is worth more bits, and no loss is larger.
 MOST_COST = 1e9
+# Entries of tables and actions: what a page can show.
+MOST_ENTRIES = 40
+MOST_ACTIONS = 100
 
 
 class ExploredNetwork:
@@ -50,17 +53,17 @@ class ExploredNetwork:
 
     def __init__(self, network: Queries, name: str = "") -> None:
         self._name = visible(network.name or name)  # type: ignore[attr-defined]
-        self._network = network.copy()  # type: ignore[attr-defined]
-        self._variables: tuple[Variable, ...] = self._network._adapter.variables
+        self.network = network.copy()  # type: ignore[attr-defined]
+        self._variables: tuple[Variable, ...] = self.network._adapter.variables
         self._places: dict[Name, int] = {v.name: place for place, v in enumerate(self._variables)}
         # A network that is too large is refused here, before a browser opens.
         self._prior = self.beliefs([])
 
     def description(self) -> dict[str, Any]:
         """Return the nodes, the arcs and the priors."""
-        value = self._network._network
+        value = self.network._network
         directed = not isinstance(value, FactorGraph)
-        pairs = self._network.arcs if directed else _neighbours(value)
+        pairs = self.network.arcs if directed else _neighbours(value)
         return {
             "name": self._name,
             "directed": directed,
@@ -80,7 +83,7 @@ class ExploredNetwork:
                 "{name!r} is continuous. A page without a server has nodes with states only; use explore.",
                 name=numeric,
             )
-        exact = self._network._adapter.exact
+        exact = self.network._adapter.exact
         order, cells = exact.elimination()
         if cells > MOST_CELLS:
             raise SettingError(
@@ -102,12 +105,12 @@ class ExploredNetwork:
     def beliefs(self, findings: object) -> list[Any]:
         """Return for each node its probabilities given the findings, or mean and standard deviation."""
         evidence, soft = self._read(findings)
-        return [_belief(found) for found in self._network.posteriors(evidence, soft=soft).values()]
+        return [_belief(found) for found in self.network.posteriors(evidence, soft=soft).values()]
 
     def why(self, node: object, findings: object, lang: str) -> str:
         """Return the page of arithmetic of a node, as text."""
         evidence, soft = self._read(findings)
-        page = self._network.explain(self._variable(node).name, evidence, soft=soft, lang=lang)
+        page = self.network.explain(self._variable(node).name, evidence, soft=soft, lang=lang)
         return str(page)
 
     def next(self, target: Any, costs: Any, findings: Any) -> dict[str, Any]:
@@ -125,7 +128,7 @@ class ExploredNetwork:
                     "The cost of {name!r} is {cost!r}. Send a number of bits.", name=name, cost=cost
                 )
             prices[name] = float(cost)
-        found = self._network.ask_next(self._variable(target).name, evidence, costs=prices, soft=soft)
+        found = self.network.ask_next(self._variable(target).name, evidence, costs=prices, soft=soft)
         return {
             "posterior": list(found.posterior),
             "rows": [
@@ -145,8 +148,8 @@ class ExploredNetwork:
         With continuous nodes that is a density, which is not returned.
         """
         evidence, soft = self._read(findings)
-        found = self._network.mpe(evidence, soft=soft)
-        whole = self._network.log_probability(evidence, soft=soft)
+        found = self.network.mpe(evidence, soft=soft)
+        whole = self.network.log_probability(evidence, soft=soft)
         states = [
             v.states.index(found[v.name]) if v.kind == "categorical" else float(found[v.name])
             for v in self._variables
@@ -154,6 +157,83 @@ class ExploredNetwork:
         is_density = any(v.kind != "categorical" for v in self._variables)
         probability = None if is_density else math.exp(min(found.log_probability - whole, 0.0))
         return {"states": states, "probability": probability}
+
+    def sensitivity(self, node: Any, state: Any, factor: Any, findings: Any) -> dict[str, Any]:
+        """Return the entries of tables that move P(state) most, if their odds are divided and multiplied by a factor.
+
+        The two entries of a row with two states move together, so only the first is returned. A factor of None
+        lets the entries go from 0 to 1.
+        """
+        evidence, soft = self._read(findings)
+        variable = self._variable(node)
+        target = (variable.name, state_of(variable, state))
+        ask = getattr(self.network, "parameter_sensitivity", None)
+        if ask is None:
+            raise SettingError("This network has no tables of conditional probabilities to vary.")
+        rows = []
+        for found in ask(target, evidence, soft=soft):
+            states = self._variables[self._places[found.node]].states
+            if len(states) == 2 and found.state == states[1]:
+                continue
+            (low, p_low), (high, p_high) = found.between(factor)
+            reach = max(p_low, p_high, found.posterior) - min(p_low, p_high, found.posterior)
+            rows.append((reach, found, [[low, p_low], [high, p_high]]))
+        rows.sort(key=lambda row: -round(row[0], 12))
+        return {
+            "rows": [
+                {
+                    "node": self._places[found.node],
+                    "state": self._code(found.node, found.state),
+                    "given": [[self._places[name], self._code(name, s)] for name, s in found.given.items()],
+                    "value": found.value,
+                    "ends": ends,
+                }
+                for _, found, ends in rows[:MOST_ENTRIES]
+            ]
+        }
+
+    def decide(self, node: Any, loss: Any, reject: Any, findings: Any) -> dict[str, Any]:
+        """Return the risk of each action, the best action (−1 rejects), and its risk.
+
+        The loss has a list for each action, with a cost for each state of the node.
+        """
+        from bayeskit._decision.choice import decide
+
+        evidence, soft = self._read(findings)
+        variable = self._variable(node)
+        if variable.kind != "categorical":
+            raise SettingError("{name!r} is continuous; decide about a node with states.", name=variable.name)
+        width = len(variable.states)
+        if (
+            not isinstance(loss, list)
+            or not 1 <= len(loss) <= MOST_ACTIONS
+            or not all(isinstance(row, list) and len(row) == width for row in loss)
+        ):
+            raise DataTypeError(
+                "The loss is a list of 1 to {most} actions, each a list of {width} costs: one for each state of "
+                "{name!r}.",
+                most=MOST_ACTIONS,
+                width=width,
+                name=variable.name,
+            )
+        for cost in [*(cost for row in loss for cost in row), *([] if reject is None else [reject])]:
+            if type(cost) not in (int, float) or not abs(cost) <= MOST_COST:
+                raise DataError(
+                    "The cost {cost!r} is no number up to {most:,.0f}. Send numbers.",
+                    cost=cost,
+                    most=MOST_COST,
+                )
+        posterior = self.network.query(variable.name, evidence, soft=soft).values
+        found = decide(posterior, loss, reject)
+        return {"risks": found.risks.tolist(), "action": found.indices, "risk": found.risk}
+
+    def contributions(self, state: Any, findings: Any) -> dict[str, Any]:
+        """Return what each finding adds to the log-odds of a class: of classifiers only."""
+        raise SettingError("This is a network without a class. A classifier has contributions.")
+
+    def nomogram(self, state: Any, findings: Any) -> dict[str, Any]:
+        """Return the points of all values: of classifiers only."""
+        raise SettingError("This is a network without a class. A classifier has a nomogram.")
 
     def conflict(self, error: ImpossibleEvidence) -> list[int]:
         """Return the nodes whose findings cannot all be true."""
@@ -176,9 +256,9 @@ class ExploredNetwork:
                 raise DataError("There are two findings about {name!r}. Send one.", name=variable.name)
             match finding:
                 case {"state": code}:
-                    evidence[variable.name] = _state(variable, code)
+                    evidence[variable.name] = state_of(variable, code)
                 case {"not": [_, *_] as codes}:
-                    evidence[variable.name] = Not(*(_state(variable, code) for code in codes))
+                    evidence[variable.name] = Not(*(state_of(variable, code) for code in codes))
                 case {"likelihood": [*numbers]}:
                     soft[variable.name] = numbers
                 case {"value": number} if variable.kind == "numeric" and type(number) in (int, float):
@@ -190,6 +270,9 @@ class ExploredNetwork:
                         name=variable.name,
                     )
         return evidence, soft
+
+    def _code(self, name: Name, state: Label) -> int:
+        return self._variables[self._places[name]].states.index(state)
 
     def _variable(self, place: object) -> Variable:
         if type(place) is not int or not 0 <= place < len(self._variables):
@@ -211,7 +294,7 @@ def _neighbours(field: FactorGraph) -> list[tuple[Name, Name]]:
     return sorted({pair for factor in field.factors for pair in combinations(factor.names, 2)}, key=str)
 
 
-def _state(variable: Variable, code: object) -> Any:
+def state_of(variable: Variable, code: object) -> Any:
     states = variable.states
     if variable.kind != "categorical" or type(code) is not int or not 0 <= code < len(states):
         raise DataError(

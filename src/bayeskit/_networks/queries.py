@@ -25,6 +25,7 @@ from bayeskit.typing import Floats, NamesLike, PathLike, TableLike, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit._decision.loss import LossLike
+    from bayeskit._networks.exploring import ExploredNetwork
     from bayeskit._networks.mixed_adapter import MixedAdapter
     from bayeskit._report.network_explanation import NetworkExplanation
     from bayeskit._report.value_of_information import Questions
@@ -196,10 +197,15 @@ class Queries:
         open_browser : bool
             If False, only the address is printed.
         """
-        from bayeskit._networks.exploring import ExploredNetwork
         from bayeskit._web.explorer import open_explorer
 
-        open_explorer(ExploredNetwork(self), lang=lang, port=port, open_browser=open_browser)
+        open_explorer(self._explored(), lang=lang, port=port, open_browser=open_browser)
+
+    def _explored(self, name: str = "") -> ExploredNetwork:
+        """Return what the explorer asks; ``name`` is shown if the network has none."""
+        from bayeskit._networks.exploring import ExploredNetwork
+
+        return ExploredNetwork(self, name)
 
     def publish(self, path: PathLike, *, lang: str | None = None) -> None:
         """Write the network as one HTML file that is explored in a browser without a server.
@@ -224,11 +230,10 @@ class Queries:
         True
         """
         from bayeskit._io.replacing import replace_file
-        from bayeskit._networks.exploring import ExploredNetwork
         from bayeskit._web.published import published_page
 
         target = Path(path)
-        content = ExploredNetwork(self, target.name.partition(".")[0]).published()
+        content = self._explored(target.name.partition(".")[0]).published()
         replace_file(target, published_page(content, lang).encode())
 
     def ask_next(

@@ -39,6 +39,10 @@ POSTED = {
     "why": frozenset({"node", "findings"}),
     "next": frozenset({"target", "costs", "findings"}),
     "explanation": frozenset({"findings"}),
+    "sensitivity": frozenset({"node", "state", "factor", "findings"}),
+    "decide": frozenset({"node", "loss", "reject", "findings"}),
+    "contributions": frozenset({"state", "findings"}),
+    "nomogram": frozenset({"state", "findings"}),
 }
 # Scripts and styles from the server's own files only, and never inline: a name in a network cannot become a script.
 POLICY = (
@@ -107,6 +111,10 @@ WORDS = WordList(
         "next": "Ask next",
         "scenarios": "Scenarios",
         "explanation": "Most probable explanation",
+        "sensitivity": "Sensitivity",
+        "decide": "Decide",
+        "contributions": "Contributions",
+        "nomogram": "Nomogram",
         "target": "To learn about",
         "next_hint": "What observing a node is expected to say about the target, in bits, less its cost. "
         "Below each node: what each of its states would mean.",
@@ -129,6 +137,54 @@ WORDS = WordList(
         "explanation_probability": "Together: {percent}%",
         "state": "state",
         "alone": "alone",
+        "vary": "Vary",
+        "vary_entries": "entries of the tables",
+        "vary_findings": "what could be observed",
+        "vary_by": "How far",
+        "odds_times": "odds divided and multiplied by {factor}",
+        "odds_all": "from 0 to 1",
+        "entries_hint": "How the probability of the state goes with one entry of a table, while the rest of its row "
+        "keeps its proportions. Filled: the entry is raised; outlined: it is lowered. Click a bar for the numbers.",
+        "observations_hint": "How low and how high the state would go if one more node were observed. "
+        "Click a bar for the numbers.",
+        "has_finding": "{node} has a finding. Retract it, or choose another node.",
+        "nothing_moves": "Nothing moves it.",
+        "axis_now": "now {percent}%",
+        "bar": "{what}: from {low}% to {high}%",
+        "entry_at": "Entry {value} → {percent}%",
+        "finding_at": "{finding} → {percent}%",
+        "decide_hint": "What each action costs in each state. The risk of an action is its expected cost given the "
+        "findings; the best action has the least. Costs may be negative: a gain.",
+        "action": "action",
+        "act_as": "act as if {state}",
+        "action_name": "Name of action {n}",
+        "new_action": "action {n}",
+        "add_action": "Add an action",
+        "plain_losses": "Start again with 0 and 1",
+        "loss_of": "Cost of {action} if {finding}",
+        "reject": "do not decide",
+        "reject_cost": "Cost of not deciding (empty: never)",
+        "best_action": "Best: {action}. Risk {risk}.",
+        "is_best": "{action} (best)",
+        "wrong_number": "“{text}” is not a number up to 1,000,000,000. The number before stays in use.",
+        "class_known": "{node} is the class and has a finding. Retract it to see what the others say.",
+        "against": "{state} against {rival}",
+        "contributions_hint": "What each finding adds to the log-odds of {against}, the most probable other class. "
+        "Filled: for it; outlined: against it. Each bar begins where the last one ended, and the tick is 0.",
+        "of_prior": "before any finding",
+        "of_together": "all findings together",
+        "finding": "finding",
+        "adds": "adds",
+        "sum": "sum",
+        "log_odds": "log-odds",
+        "odds_of": "Odds {odds} for {against}. P({finding}) = {percent}%.",
+        "n_points": "{points} points",
+        "nomogram_hint": "Drag a mark, or use the arrow keys, to observe a value; Delete: unknown. "
+        "The points add up to the log-odds of the class.",
+        "nomogram_sum": "{points} points: P({finding}) = {percent}%",
+        "nomogram_inexact": "With more than two classes the points are for this class against all others taken as one, "
+        "so that the sum is close to the posterior, not equal to it.",
+        "unknown": "unknown",
         "stop": "Press Ctrl-C to stop.",
         "legend": "A tick marks the prior. ▲ and ▼ are changes since the last finding, in percentage points.",
     }
@@ -149,6 +205,14 @@ class Explored(Protocol):
     def next(self, target: Any, costs: Any, findings: Any) -> dict[str, Any]: ...
 
     def explanation(self, findings: Any) -> dict[str, Any]: ...
+
+    def sensitivity(self, node: Any, state: Any, factor: Any, findings: Any) -> dict[str, Any]: ...
+
+    def decide(self, node: Any, loss: Any, reject: Any, findings: Any) -> dict[str, Any]: ...
+
+    def contributions(self, state: Any, findings: Any) -> dict[str, Any]: ...
+
+    def nomogram(self, state: Any, findings: Any) -> dict[str, Any]: ...
 
     def conflict(self, error: ImpossibleEvidence) -> list[int]: ...
 
@@ -215,14 +279,12 @@ class Explorer(JsonServer):
                 path=path,
                 names=", ".join(sorted(POSTED[path])),
             )
-        findings = said["findings"]
         if path == "why":
-            return json_text({"text": self.explored.why(said["node"], findings, lang)})
-        if path == "next":
-            return json_text(self.explored.next(said["target"], said["costs"], findings))
-        if path == "explanation":
-            return json_text(self.explored.explanation(findings))
-        return json_text({"beliefs": self.explored.beliefs(findings)})
+            return json_text({"text": self.explored.why(**said, lang=lang)})
+        if path == "posteriors":
+            return json_text({"beliefs": self.explored.beliefs(**said)})
+        answered: dict[str, Any] = getattr(self.explored, path)(**said)
+        return json_text(answered)
 
     def _told(self, error: BayeskitError, lang: str) -> dict[str, Any]:
         told = super()._told(error, lang)

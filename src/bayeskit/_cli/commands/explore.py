@@ -73,19 +73,16 @@ def explore(
     install "bayeskit[web]".
     """
     from bayeskit._cli.output import print_json, show
-    from bayeskit._networks.exploring import ExploredNetwork
     from bayeskit._web.explorer import open_explorer
     from bayeskit._web.server import need_packages
 
     if publish is None:
         need_packages("explore")  # before anything is learned
-    network = (
-        _network_of(source)
-        if target is None
-        else _learned(source, target, model, reading, drop, keep, common)
-    )
+    # A network, or a classifier that is one.
+    found = _found(source) if target is None else _learned(source, target, model, reading, drop, keep, common)
+    explored = found._explored(os.path.basename(source).partition(".")[0])
     if publish is not None:
-        network.publish(publish, lang=None if common.lang.value == "en" else common.lang.value)
+        explored.network.publish(publish, lang=None if common.lang.value == "en" else common.lang.value)
         if common.as_json:
             print_json({"written": str(publish)})
         else:
@@ -99,15 +96,13 @@ def explore(
         show(address)
         show(common.say(WORDS["stop"]))
 
-    explored = ExploredNetwork(network, os.path.basename(source).partition(".")[0])
     open_explorer(explored, lang=common.lang.value, port=port, open_browser=not no_browser, tell=tell)
     if not common.as_json:
         show(common.say(WORDS["stopped"]))
 
 
-def _network_of(source: str) -> Any:
-    """Return the network of a file, or of an example if there is no such file."""
-    from bayeskit._classifiers.as_network import single_network
+def _found(source: str) -> Any:
+    """Return the network or classifier of a file, or an example if there is no such file."""
     from bayeskit._classifiers.tally_store import is_store
     from bayeskit._cli.saved_models import is_classifier, is_network, open_classifier
     from bayeskit._cli.typed_values import open_network
@@ -123,7 +118,7 @@ def _network_of(source: str) -> Any:
             names=Joined(map(repr, EXAMPLES)),
         )
     if is_store(source) or is_classifier(source):
-        return single_network(open_classifier(source))
+        return open_classifier(source)
     if not is_network(source):
         raise UsageError(
             "{path!r} is no network. If it is a table, say which column to predict: --target COL.",
@@ -141,7 +136,6 @@ def _learned(
     keep: list[str] | None,
     common: Common,
 ) -> Any:
-    from bayeskit._classifiers.as_network import single_network
     from bayeskit._cli.commands.fit import learn_rows
     from bayeskit._cli.saved_models import has_network_suffix
     from bayeskit._cli.table_rows import opened
@@ -156,4 +150,4 @@ def _learned(
         )
     with opened(source, reading, target) as rows:
         estimator, _ = learn_rows(rows, target, model, {}, reading, drop, keep, common)
-    return single_network(estimator)
+    return estimator
