@@ -1,0 +1,70 @@
+"""The checks as sessions, the same here and on GitHub Actions: ``nox -l`` lists them.
+
+    nox -s tests-3.12                    the test suite on one Python; without a number, on every one installed
+    nox -s tests-3.12 -- tests/io        arguments go to pytest
+    nox -s lint docs build               what a pull request needs besides tests
+
+A Python that is not installed is skipped. ``.ci/run`` remains the whole check before a change is merged.
+"""
+
+from __future__ import annotations
+
+import nox
+
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+
+nox.needs_version = ">=2024.4"
+nox.options.error_on_missing_interpreters = False
+nox.options.sessions = ["tests", "lint", "docs", "build"]
+
+
+def _tests(session: nox.Session) -> None:
+    environment = {"NUMBA_CACHE_DIR": session.create_tmp()}
+    arguments = session.posargs or ["-n", "auto", "--dist", "worksteal"]
+    session.run("python", "-m", "pytest", "-q", *arguments, env=environment)
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """Run the test suite with the newest releases of the dependencies."""
+    session.install(".[test,plot,sql,onnx,web]")
+    _tests(session)
+
+
+@nox.session(python=PYTHONS[0], venv_backend="none")
+def lowest(session: nox.Session) -> None:
+    """Run the test suite with the oldest releases that pyproject.toml allows, in .venv-minimums."""
+    session.run(f"python{PYTHONS[0]}", ".ci/minimums", *session.posargs, external=True)
+
+
+@nox.session(python=PYTHONS[-1])
+def newest(session: nox.Session) -> None:
+    """Run the test suite with pre-releases of the dependencies: what will break next."""
+    session.install("--pre", "--upgrade", "--upgrade-strategy", "eager", ".[test]")
+    _tests(session)
+
+
+@nox.session(python=PYTHONS[0])
+def lint(session: nox.Session) -> None:
+    """Run ruff, mypy, import-linter and codespell."""
+    session.install("-e", ".[dev]")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy")
+    session.run("lint-imports", "--no-logo")
+    session.run("codespell")
+
+
+@nox.session(python=PYTHONS[0])
+def docs(session: nox.Session) -> None:
+    """Build the English pages, then the Chinese ones; a warning is an error."""
+    session.install("-e", ".[docs,web]")
+    session.run("sphinx-build", "-q", "-W", "-b", "html", "docs", "docs/_build/html")
+    session.run("sphinx-build", "-q", "-W", "-b", "html", "docs/zh-CN", "docs/_build/html/zh-CN")
+
+
+@nox.session(python=PYTHONS[0])
+def build(session: nox.Session) -> None:
+    """Build wheel and sdist twice, compare them, and use both in clean environments."""
+    session.install("build")
+    session.run("python", ".ci/package", *session.posargs)
