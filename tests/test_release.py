@@ -111,3 +111,26 @@ def test_the_sdist_names_what_exists():
     assert [name for name in include if "*" not in name and not (ROOT / name).exists()] == []
     urls = PROJECT["project"]["urls"]
     assert all(url.startswith("https://github.com/bayeskit/bayeskit") for url in urls.values())
+
+
+@pytest.mark.parametrize("page", ["docs/licences.md", "docs/zh-CN/licences.md"])
+def test_the_licence_of_every_bundled_file_is_listed(page):
+    text = (ROOT / page).read_text("utf-8")
+    listed = {
+        name
+        for row in re.findall(r"^\| (`.*?) \|", text, flags=re.MULTILINE)
+        for name in re.findall(r"`([\w-]+)`", row)
+    }
+    assert set(bayeskit.datasets.dataset_names()) <= listed
+    for name in bayeskit.datasets.dataset_names():
+        if (
+            "no licence" in (said := bayeskit.datasets.load_dataset(name).licence).lower()
+            or "not stated" in said.lower()
+        ):
+            assert name in ("news", "height-weight") or "textbook" in said, name
+    code = {
+        path.suffix
+        for path in (ROOT / "src").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert code <= {".py", ".pyi", ".po", ".typed", ".gz", ".csv", ".txt", ".css", ".html", ".js", ""}
