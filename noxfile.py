@@ -12,6 +12,7 @@ from __future__ import annotations
 import nox
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+CAMPAIGNS = ["hostile", "histories", "mutants", "networks", "crash", "soak", "bounds", "threads"]
 
 nox.needs_version = ">=2024.4"
 nox.options.error_on_missing_interpreters = False
@@ -68,3 +69,13 @@ def build(session: nox.Session) -> None:
     """Build wheel and sdist twice, compare them, and use both in clean environments."""
     session.install("build")
     session.run("python", ".ci/package", *session.posargs)
+
+
+@nox.session(python=PYTHONS[0])
+def campaigns(session: nox.Session) -> None:
+    """Run the short form of every campaign, or of those that are named: nox -s campaigns -- networks threads."""
+    session.install("-e", ".[test,web]")
+    for name in session.posargs or CAMPAIGNS:
+        session.run(
+            "python", f"campaigns/{name}.py", "--short", "--output", f"{session.create_tmp()}/{name}.json"
+        )

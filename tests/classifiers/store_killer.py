@@ -1,6 +1,6 @@
 """Kills writers of a store at random moments, and checks after each that no count was lost or doubled.
 
-Usage: store_killer.py DIRECTORY KILLS
+Usage: store_killer.py DIRECTORY KILLS [SEED]
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def check(path: str, done: int) -> int:
     return rounds
 
 
-def main(path: str, kills: int) -> None:
-    chance = random.Random(18)
+def main(path: str, kills: int, seed: int = 18) -> None:
+    chance = random.Random(seed)
     TallyStore(path, NaiveBayes()).close()
     with TallyStore(path + ".warm", NaiveBayes()) as warm:  # everything is imported and compiled once
         for verb, batch_id, rows in changes(FORGOTTEN - 1):
@@ -103,4 +103,4 @@ def main(path: str, kills: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], *map(int, sys.argv[2:]))

@@ -7,6 +7,7 @@ bit of what the model holds: what is left of them by rounding must not stay as a
 
 from __future__ import annotations
 
+import pickle
 import tempfile
 from collections.abc import Callable
 from copy import deepcopy
@@ -127,7 +128,7 @@ WAYS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
 }
 # What the first rows chose is held: a fresh fit under the same choices begins with the same rows and forgets them.
 HOLDS = (SPODE, KDB, SelectiveKDB, WeightedNB, AutoBayes, BayesNetClassifier, CountForest, LogLinearBayes)
-STEPS = ("learn", "learn", "fade", "fade", "forget", "forget", "merge", "store")
+STEPS = ("learn", "learn", "fade", "fade", "forget", "forget", "merge", "store", "pickled")
 FIRST = 12  # rows that choose what is held
 
 
@@ -183,6 +184,9 @@ class Ledger:
         with tempfile.TemporaryDirectory() as folder:
             self.model.save(Path(folder) / "model.bayes")
             self.model = bayeskit.load(Path(folder) / "model.bayes")
+
+    def pickled(self) -> None:
+        self.model = pickle.loads(pickle.dumps(self.model))
 
     def shrink(self, rows: int) -> None:
         """Forget until so many rows are left, a few at a time."""

@@ -1,0 +1,218 @@
+"""Is every damaged file refused, or as good as an undamaged one, within limits of time and memory?
+
+Text formats of networks and diagrams are changed in one to three places (signs, numbers, words, lines, bytes), tables
+of rows and of costs likewise. Saved models and statistics have a checksum, so one or two of their values or arrays are
+changed and the checksum is made to fit. A mutant is refused with the reader's typed error, or what was read must be
+valid and answer. Each seed is a batch of mutants of one format, and formats take turns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import random
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from campaign import Campaign, run, use_tests
+
+use_tests()
+
+import numpy as np
+import test_forged_models as forged_models
+
+import format_networks
+import network_files
+import test_diagram_files
+import test_network_text_fuzz as text_fuzz
+import test_network_xml_fuzz as xml_fuzz
+import test_saved
+from bayeskit import BayesDecision, NaiveBayes
+from bayeskit._cli.table_rows import read_losses
+from bayeskit._io.saved import SavedContent, to_bytes
+from bayeskit.errors import BayeskitError, ModelFormatError
+from bayeskit.networks import read_influence_diagram
+from bayeskit.statistics import load_statistics
+
+Rng = random.Random
+TABLES = {
+    "csv": b'a,b,c,y\n1,red,0.5,no\n2,blue,,yes\n3,red,1.5,no\n4,"x, y",-2e3,yes\n5,blue,7,no\n6,red,0,yes\n',
+    "jsonl": b"".join(
+        b'{"a": %d, "b": "%s", "c": %s, "y": "%s"}\n' % row
+        for row in [(1, b"red", b"0.5", b"no"), (2, b"blue", b"null", b"yes"), (3, b"red", b"7", b"no")] * 2
+    ),
+    "arff": b"@relation t\n@attribute a numeric\n@attribute b {red,blue}\n@attribute y {no,yes}\n@data\n"
+    b"1,red,no\n2,blue,yes\n?,red,no\n4,blue,yes\n",
+}
+
+COSTS = b"action,no,yes\nask,1,1\nmail,0,10\ncall,5,0.5\n"
+
+
+def read_text(name: str, rng: Rng) -> bool:
+    read, seeds = text_fuzz.SEEDS[name]
+    data = text_fuzz.mutant(rng.choice(seeds), rng)
+    try:
+        network = read(data, "mutant")
+    except ModelFormatError as error:
+        assert error.path == "mutant"
+        return False
+    network_files.check_valid(network)
+    return True
+
+
+def read_other(name: str, rng: Rng) -> bool:
+    data, read = xml_fuzz.FILES[name]
+    try:
+        model = read(xml_fuzz.mutated(data, rng), "mutant", rng.random() < 0.2)
+    except ModelFormatError:
+        return False
+    format_networks.check_valid(model)
+    return True
+
+
+def read_diagram(name: str, rng: Rng) -> bool:
+    text = {"diagram bifxml": test_diagram_files.PYAGRUM, "diagram xdsl": test_diagram_files.GENIE}[name]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"mutant.{name.split()[1]}"
+        path.write_bytes(xml_fuzz.mutated(text.encode(), rng))
+        try:
+            found = read_influence_diagram(path)
+        except ModelFormatError:
+            return False
+    assert np.isfinite(found.solve().expected_utility)
+    return True
+
+
+def fit_file(name: str, data: bytes) -> int:
+    """Learn from a file and predict it into another; return how many rows were written."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, answers = Path(folder) / f"mutant.{name}", Path(folder) / "answers.csv"
+        path.write_bytes(data)
+        model = NaiveBayes().fit(str(path), target="y")
+        model.predict(str(path), sink=str(answers))
+        with answers.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file))[1:]
+    assert {row[0] for row in rows} <= set(map(str, model.classes_)), rows[:3]
+    return len(rows)
+
+
+def read_table(name: str, rng: Rng) -> bool:
+    try:
+        fit_file(name, xml_fuzz.mutated(TABLES[name], rng))
+    except BayeskitError:
+        return False
+    return True
+
+
+def read_costs(_: str, rng: Rng) -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mutant.csv"
+        path.write_bytes(xml_fuzz.mutated(COSTS, rng))
+        try:
+            losses = read_losses(str(path), ["no", "yes"])
+            BayesDecision(NaiveBayes(), loss=losses).fit([["u"], ["v"]], ["no", "yes"]).predict(
+                [["u"], ["w"]]
+            )
+        except BayeskitError:
+            return False
+    assert all(set(costs) == {"no", "yes"} for costs in losses.values())
+    return True
+
+
+@cache
+def forgeries(kind: str) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        return forged_models.forgeries(kind, Path(folder) / "model")
+
+
+def read_model(_: str, rng: Rng) -> bool:
+    found, saved, X, y = forgeries(rng.choice(list(forged_models.MODELS)))
+    changes = rng.sample(found, rng.choice((1, 2, 2)))
+
+    def change(content: Any, arrays: Any) -> None:
+        for forgery in changes:
+            with contextlib.suppress(KeyError, IndexError, TypeError, ValueError, AttributeError):
+                forgery.change(content, arrays)  # the first change may have taken the place of the second
+
+    named = forged_models.Forgery(" and ".join(forgery.name for forgery in changes), change)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            forged_models.check(named, saved, X, y, Path(folder) / "model")
+        except Exception as error:
+            raise AssertionError(f"{saved.content.get('class')}: {named.name}: {error!r}") from error
+    return False
+
+
+@cache
+def statistics_forgeries() -> Any:
+    content, arrays = test_saved.pack_statistics(test_saved._STATISTICS)
+    content = test_saved.json.loads(test_saved.json.dumps(content))
+    return (
+        [*forged_models.forged_values(content), *forged_models.forged_arrays(dict(arrays))],
+        content,
+        arrays,
+    )
+
+
+def read_statistics(_: str, rng: Rng) -> bool:
+    found, content, arrays = statistics_forgeries()
+    content = test_saved.json.loads(test_saved.json.dumps(content))
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    for forgery in rng.sample(found, rng.choice((1, 2, 2))):
+        with contextlib.suppress(KeyError, IndexError, TypeError, ValueError, AttributeError):
+            forgery.change(content, arrays)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "statistics"
+        path.write_bytes(to_bytes(SavedContent("statistics", content, arrays)))
+        try:
+            statistics = load_statistics(path)
+        except ModelFormatError:
+            return False
+    with contextlib.suppress(BayeskitError):
+        twice = statistics.merge(statistics)
+        assert np.isfinite(twice.class_counts).all()
+        twice.subtract(statistics)
+    return True
+
+
+# Each reader with the mutants that the long form promises, and how many make a batch.
+FORMATS: dict[str, tuple[Callable[[str, Rng], bool], int, int]] = {
+    "model": (read_model, 1_000_000, 20),
+    "statistics": (read_statistics, 1_000_000, 100),
+    **{name: (read_text, 1_000_000 if name == "bif" else 200_000, 100) for name in text_fuzz.SEEDS},
+    **dict.fromkeys(xml_fuzz.FILES, (read_other, 200000, 100)),
+    **dict.fromkeys(("diagram bifxml", "diagram xdsl"), (read_diagram, 200000, 50)),
+    **dict.fromkeys(TABLES, (read_table, 200000, 10)),
+}
+NAMES = list(FORMATS)
+
+
+def check(seed: int) -> Mapping[str, int]:
+    name = NAMES[seed % len(NAMES)]
+    read, _, batch = FORMATS[name]
+    rng, loaded = Rng(seed), 0
+    for number in range(batch):
+        try:
+            loaded += read(name, rng)
+        except Exception as error:
+            raise AssertionError(f"{name}, mutant {number}: {type(error).__name__}: {error}") from error
+    return {name: batch, "mutants": batch, "valid": loaded}
+
+
+CAMPAIGN = Campaign(
+    name="mutants",
+    question=__doc__.splitlines()[0],
+    check=check,
+    promised={name: promised for name, (_, promised, _) in FORMATS.items()},
+    long=len(NAMES) * max(promised // batch for _, promised, batch in FORMATS.values()),
+    short=len(NAMES),
+    seconds=120.0,
+)
+
+if __name__ == "__main__":
+    assert {name: fit_file(name, data) for name, data in TABLES.items()} == {"csv": 6, "jsonl": 6, "arff": 4}
+    sys.exit(run(CAMPAIGN))

@@ -1,0 +1,99 @@
+"""The scripts of ``campaigns/``: a few seeds of each that is quick, and a harness that counts, limits and keeps."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "campaigns"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "campaign")
+
+
+@pytest.fixture
+def imported(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Import a script without leaving its folders on the path, or itself among the modules."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setitem(os.environ, "PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+    before = set(sys.modules)
+    yield importlib.import_module
+    for name in set(sys.modules) - before:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(FOLDER)):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "seeds"),
+    [("networks", [0, 7, 10]), ("histories", [3]), ("mutants", [1, 2, 20]), ("hostile", [0, 11])],
+)
+def test_a_few_seeds(imported: Any, name: str, seeds: list[int]) -> None:
+    campaign = imported(name).CAMPAIGN
+    assert campaign.name == name and campaign.short <= campaign.long
+    for seed in seeds:
+        counts = campaign.check(seed)
+        assert counts and all(n >= 0 for n in counts.values()) and set(counts) & set(campaign.promised)
+
+
+def test_each_script_has_a_session_a_line_and_a_question():
+    contributing = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    listed = re.search(
+        r"^CAMPAIGNS = (\[.*\])$", (ROOT / "noxfile.py").read_text("utf-8"), flags=re.MULTILINE
+    )
+    assert listed and sorted(json.loads(listed[1])) == NAMES
+    for name in NAMES:
+        assert f"campaigns/{name}.py" in contributing
+        assert (FOLDER / f"{name}.py").read_text("utf-8").splitlines()[0].endswith("?")
+
+
+def test_results_say_what_was_run():
+    for path in sorted((ROOT / "benchmarks" / "results").glob("campaign_*.json")):
+        result = json.loads(path.read_text("utf-8"))
+        assert path.stem == f"campaign_{result['campaign']}" and result["campaign"] in NAMES
+        reached = all(result["counts"].get(key, 0) >= n for key, n in result["promised"].items())
+        assert (result["form"] == "long") == reached
+        assert (
+            result["n_failures"] == 0
+            and result["counts"]
+            and result["date"]
+            and result["versions"]["bayeskit"]
+        )
+
+
+def check_of(seed: int) -> dict[str, int]:
+    if seed == 2:
+        raise ValueError("the second")
+    if seed == 3:
+        while True:
+            time.process_time()
+    return {"cases": 10}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_failures_and_endless_seeds_are_counted_and_kept(imported: Any, tmp_path: Path) -> None:
+    harness = imported("campaign")
+    campaign = harness.Campaign("toy", "Is it?", check_of, {"cases": 40}, long=4, short=2, seconds=0.2)
+    path = tmp_path / "toy.json"
+    assert harness.run(campaign, ["--output", str(path)]) == 1
+    result = json.loads(path.read_text("utf-8"))
+    assert result["counts"] == {"cases": 20} and result["form"] == "part of the long form"
+    assert [(f["seed"], f["error"].split(":")[0]) for f in result["failures"]] == [
+        (2, "ValueError"),
+        (3, "OverTime"),
+    ]
+    assert harness.run(campaign, ["--short", "--first", "4", "--output", str(path)]) == 0
+    assert json.loads(path.read_text("utf-8"))["form"] == "short"
+    assert harness.run(campaign, ["--first", "4", "--output", str(path)]) == 0
+    assert json.loads(path.read_text("utf-8"))["form"] == "long"
+    assert harness.run(campaign, ["--short", "--first", "4", "--output", str(path)]) == 0
+    assert json.loads(path.read_text("utf-8"))["form"] == "long", (
+        "a smaller run does not replace a larger one"
+    )
