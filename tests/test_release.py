@@ -134,3 +134,14 @@ def test_the_licence_of_every_bundled_file_is_listed(page):
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert code <= {".py", ".pyi", ".po", ".typed", ".gz", ".csv", ".txt", ".css", ".html", ".js", ""}
+
+
+@pytest.mark.parametrize("page", ["docs/threat_model.md", "docs/zh-CN/threat_model.md"])
+def test_every_promise_names_a_check_that_exists(page):
+    text = (ROOT / page).read_text("utf-8")
+    promises = [line for line in text.splitlines() if re.search(r"`(tests|campaigns)/", line)]
+    assert len(promises) >= 14
+    named = set(re.findall(r"`((?:tests|campaigns)/[\w/]+\.py)`", text))
+    assert {name for name in named if not (ROOT / name).is_file()} == set()
+    campaigns = {path.name for path in (ROOT / "campaigns").glob("*.py")} - {"campaign.py"}
+    assert {name.removeprefix("campaigns/") for name in named if name.startswith("campaigns/")} == campaigns
