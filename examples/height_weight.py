@@ -1,4 +1,4 @@
-"""Height and weight of 114 students, clustered into two groups without their sex, then compared with it."""
+"""Height and weight of 114 simulated students, clustered into two groups without their sex, then compared with it."""
 
 import numpy as np
 

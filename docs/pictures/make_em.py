@@ -133,7 +133,7 @@ def missing(say: Say) -> str:
 
 
 def heights(say: Say) -> str:
-    """Heights and weights of 114 people, split in two without looking at their sex."""
+    """Heights and weights of 114 simulated people, split in two without looking at their sex."""
     people = datasets.load_dataset("height-weight")
     X, sex = people.X.to_numpy(), np.asarray(people.y)
     found = GaussianMixture(2, random_state=0).fit(X)
@@ -155,7 +155,7 @@ def heights(say: Say) -> str:
         "圆圈与实心点是两种性别，模型从未见过。椭圆为两倍标准差。",
     )
     x, y = (
-        Axis(say("height, cm", "身高（cm）"), 145.0, 190.0),
+        Axis(say("height, cm", "身高（cm）"), 145.0, 195.0),
         Axis(say("weight, kg", "体重（kg）"), 35.0, 97.0),
     )
     return picture(title, note, [Panel(x, y, series)], keys(curves))

@@ -302,7 +302,7 @@ def mixture_page(lang: str) -> DemoPage:
     agreed = round(matched.accuracy * len(data))
     return DemoPage(
         "mixture",
-        say("Height and weight of 114 students; the model does not see their sex"),
+        say("Height and weight of 114 simulated students; the model does not see their sex"),
         (
             DemoSection(
                 say("1. Two Gaussians by EM, matched with the sexes"),
