@@ -6,6 +6,7 @@ function from ``tests/``. It returns what it did as counts (``{"networks": 1}``)
     python campaigns/networks.py --short            a few seconds; what CI runs
     python campaigns/networks.py                    the long form: as many seeds as the promise names
     python campaigns/networks.py --minutes 10       stops after ten minutes, and the result says so
+    python campaigns/networks.py --resume           goes on after the last seed of the result, and adds to its counts
     python campaigns/networks.py --seed 4711        one seed again, with its traceback
 
 Counts, seeds, versions and date are written to ``benchmarks/results/campaign_NAME.json``. A run with fewer cases
@@ -162,12 +163,21 @@ def keep(result: dict[str, Any], path: Path) -> bool:
     return True
 
 
+def so_far(path: Path) -> dict[str, Any]:
+    """Return the result of an earlier run, if this one may add to it: of the same versions, without failures."""
+    result: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    if result["failures"] or result["versions"] != versions():
+        sys.exit(f"{path.name} has failures or other versions. Start again without --resume.")
+    return result
+
+
 def options(question: str, arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=question)
     parser.add_argument("--short", action="store_true", help="the short form, seconds")
     parser.add_argument("--minutes", type=float, help="stop after so many minutes")
     parser.add_argument("--first", type=int, default=0, help="the first seed, 0 by default")
     parser.add_argument("--workers", type=int, default=1, help="processes, 1 by default")
+    parser.add_argument("--resume", action="store_true", help="go on after the last seed of the result")
     parser.add_argument("--seed", type=int, help="check one seed and show its traceback")
     parser.add_argument(
         "--output", type=Path, help="JSON file; by default benchmarks/results/campaign_NAME.json"
@@ -222,9 +232,14 @@ def run(campaign: Campaign, arguments: list[str] | None = None) -> int:
     n = campaign.short if given.short else campaign.long
     counts: Counter[str] = Counter()
     failures: list[dict[str, Any]] = []
-    begin, cpu, done, last = time.monotonic(), 0.0, 0, given.first
-    shown = begin
-    for seed, found, failure, took in _answers(campaign, range(given.first, given.first + n), given.workers):
+    first, begin, cpu, done = given.first, time.monotonic(), 0.0, 0
+    last, shown = first - 1, begin
+    if given.resume:
+        before = so_far(given.output or RESULTS / f"campaign_{campaign.name}.json")
+        counts.update(before["counts"])
+        first, last, done = (before["seeds"][key] for key in ("first", "last", "checked"))
+        cpu = before["cpu_seconds"]
+    for seed, found, failure, took in _answers(campaign, range(last + 1, first + n), given.workers):
         counts.update(found)
         cpu, done, last = cpu + took, done + 1, max(last, seed)
         if failure is not None:
@@ -236,7 +251,7 @@ def run(campaign: Campaign, arguments: list[str] | None = None) -> int:
             print(f"{done:,} of {n:,} seeds, {cpu:.0f} CPU s, {len(failures)} failures", flush=True)
         if given.minutes is not None and now - begin > 60 * given.minutes:
             break
-    more = {"seeds": {"first": given.first, "last": last, "checked": done}, "cpu_seconds": round(cpu, 1)}
+    more = {"seeds": {"first": first, "last": last, "checked": done}, "cpu_seconds": round(cpu, 1)}
     return finish(
         campaign.name,
         campaign.question,

@@ -97,3 +97,17 @@ def test_failures_and_endless_seeds_are_counted_and_kept(imported: Any, tmp_path
     assert json.loads(path.read_text("utf-8"))["form"] == "long", (
         "a smaller run does not replace a larger one"
     )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_a_run_goes_on_where_it_was_stopped(imported: Any, tmp_path: Path) -> None:
+    harness, path = imported("campaign"), tmp_path / "toy.json"
+    campaign = harness.Campaign("toy", "Is it?", check_of, {"cases": 60}, long=6, short=2, seconds=5)
+    told = ["--first", "4", "--output", str(path)]
+    assert harness.run(campaign, ["--short", *told]) == harness.run(campaign, ["--resume", *told]) == 0
+    result = json.loads(path.read_text("utf-8"))
+    assert result["seeds"] == {"first": 4, "last": 9, "checked": 6}
+    assert result["counts"] == {"cases": 60} and result["form"] == "long"
+    path.write_text(json.dumps({**result, "versions": {"bayeskit": "0"}}), encoding="utf-8")
+    with pytest.raises(SystemExit, match="other versions"):
+        harness.run(campaign, ["--resume", *told])
