@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -14,6 +15,8 @@ from bayeskit import _numba as module
 # Seconds after which a plain run is given up: nothing is compared then.
 PATIENCE = 0.5
 LARGEST = 300_000
+# So many calls of each kernel are compared where not all are.
+FIRST = 150
 
 
 def copied(value: Any) -> Any:
@@ -78,23 +81,30 @@ def noting(ran: set[Any]) -> Iterator[None]:
 
 
 @contextmanager
-def both_ways() -> Iterator[set[Any]]:
-    """Let every kernel that is called from Python run both ways; give the code objects that ran plain."""
+def both_ways(*, every: bool = True) -> Iterator[set[Any]]:
+    """Let kernels that are called from Python run both ways; give the code objects that ran plain.
+
+    Without ``every``, later calls of a kernel are compared one in sixteen, once all functions it calls have run.
+    """
     ran: set[Any] = set()
     names: dict[Any, set[Any]] = {}
+    calls: Counter[Any] = Counter()
 
     def call(self: Any, *arguments: Any) -> Any:
         compiled = self.made()
         size = sum(a.size for a in module._flat(arguments) if isinstance(a, np.ndarray))
-        if size > LARGEST:
-            return compiled(*arguments)
-        plain = copied(arguments)
-        # Noting which functions run makes them several times slower: only while one of them is still to be seen.
         if self not in names:
             names[self] = {
                 one.py_func.__code__ for one in module._called(self) if one._make is module._compiled
             }
-        with nullcontext() if names[self] <= ran else noting(ran):
+        calls[self] += 1
+        seen = names[self] <= ran
+        late = not every and seen and calls[self] > FIRST and calls[self] % 16
+        if late or size > LARGEST:
+            return compiled(*arguments)
+        plain = copied(arguments)
+        # Noting which functions run makes them several times slower: only while one of them is still to be seen.
+        with nullcontext() if seen else noting(ran):
             answer = run_plain(self, plain)
         expected = compiled(*arguments)
         if answer is not None:

@@ -229,10 +229,11 @@ def corners() -> None:
 
 
 @pytest.mark.skipif(np.__version__.startswith("1."), reason="NumPy 1 makes a float of uint64 + int")
-@pytest.mark.timeout(2400)  # about 15 minutes on a slow core: every kernel in plain Python, profiled
+@pytest.mark.timeout(2400)
 @pytest.mark.filterwarnings("ignore")
-def test_every_kernel_gives_the_same_bits_both_ways():
-    with both_ways() as ran:
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_every_kernel_gives_the_same_bits_both_ways(every):
+    with both_ways(every=every) as ran:
         for work in (
             classifiers, sparse_rows, streams, unlabelled, mixtures, sequences, network_questions, searches, corners,
         ):  # fmt: skip
