@@ -37,6 +37,7 @@ _HOMES = {
     "NumericEstimate": "bayeskit._inference.sampling.numeric_estimate",
     "ParameterSensitivity": "bayeskit._networks.analysis.parameters",
     "Policy": "bayeskit._networks.decisions",
+    "Softmax": "bayeskit._graphs.distributions",
     "Solution": "bayeskit._networks.decisions",
     "StrategyTree": "bayeskit._networks.strategy_tree",
     "Table": "bayeskit._graphs.distributions",
@@ -94,6 +95,7 @@ __all__ = [
     "NumericEstimate",
     "ParameterSensitivity",
     "Policy",
+    "Softmax",
     "Solution",
     "StrategyTree",
     "Table",
@@ -123,7 +125,7 @@ if TYPE_CHECKING:
     from bayeskit._fitting.networks.dynamic_em import DynamicCounts
     from bayeskit._fitting.networks.network_counts import score
     from bayeskit._graphs.dag import Cpdag
-    from bayeskit._graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
+    from bayeskit._graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Softmax, Table
     from bayeskit._graphs.factor import Factor
     from bayeskit._inference.exact import get_max_memory, set_max_memory
     from bayeskit._inference.mixture_posterior import GaussianMixturePosterior

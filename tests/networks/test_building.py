@@ -144,7 +144,6 @@ REFUSED = [
     ({"a": []}, {"a": ["x", None]}, [None, "a"]),
     ({"a": []}, {"a": ["x", float("nan")]}, ["nan", "a"]),
     ({"a": []}, {"a": [["x"]]}, ["['x']", "a"]),
-    ({"b": ["a"]}, {"a": float, "b": ["x"]}, ["b", "a", "continuous"]),
     (network_of(WET), ["no", "yes"], ["states=", "set_states"]),
 ]
 
@@ -153,6 +152,14 @@ REFUSED = [
 def test_refused_by_name(graph, states, message):
     with refuses(SettingError, *message):
         network_of(graph, states)
+
+
+def test_a_discrete_node_may_have_a_continuous_parent():
+    network = network_of({"b": ["a", "c"]}, {"a": float, "b": ["x"], "c": ["y"]})
+    assert network.softmax_nodes == ("b",) and network.numeric_parents(network["b"]) == ("a",)
+    bare = network.without_softmax()
+    assert bare["b"].parents == ("c",) and bare.softmax_nodes == ()
+    assert network_of({"b": ["a"]}, float).softmax_nodes == ()
 
 
 def test_a_cycle_is_named_in_the_direction_of_its_arcs():

@@ -1,4 +1,4 @@
-"""Conditional distributions of a node, in codes: tables, deterministic rules, noisy-MAX, regressions.
+"""Conditional distributions of a node, in codes: tables, deterministic rules, noisy-MAX, regressions, softmax.
 
 The axis order is always *parents, then the child*. Discrete kinds can be converted to a table. They can also
 be used without one, because a rule with few parameters may have a table too large for memory:
@@ -414,8 +414,73 @@ class LinearGaussian:
     __hash__ = None  # type: ignore[assignment]
 
 
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    r"""A discrete child of numeric parents: log-linear in them, for each configuration d of the discrete parents.
+
+    .. math:: P(y = k \mid d, x) = \frac{\exp(a_{dk} + b_{dk}^\top x)}{\sum_j \exp(a_{dj} + b_{dj}^\top x)}
+
+    Parameters
+    ----------
+    intercept : array with one axis for each *discrete* parent, then one over the states of the child
+    coefficients : array with those axes and one more, over the *numeric* parents in their order
+
+    Adding the same numbers to all states changes nothing, so they are kept relative to the first state, whose
+    intercept and coefficients are zero. For two states the others are log odds: logistic regression.
+
+    Examples
+    --------
+    >>> buys = Softmax([0.0, -3.0], [[0.0], [0.5]])
+    >>> np.exp(buys.log_rows(np.zeros((2, 0), np.int64), np.array([[6.0], [10.0]]))).round(3)
+    array([[0.5  , 0.5  ],
+           [0.119, 0.881]])
+    """
+
+    intercept: Floats
+    coefficients: Floats
+
+    def __post_init__(self) -> None:
+        a, b = np.asarray(self.intercept, np.float64), np.asarray(self.coefficients, np.float64)
+        object.__setattr__(self, "intercept", frozen(a - a[..., :1]))
+        object.__setattr__(self, "coefficients", frozen(b - b[..., :1, :]))
+
+    @property
+    def size(self) -> int:
+        """The number of states of the child."""
+        return int(self.intercept.shape[-1])
+
+    @property
+    def n_numbers(self) -> int:
+        return int(self.intercept.size + self.coefficients.size)
+
+    def log_rows(self, parents: Ints, values: Floats) -> Floats:
+        """Return log P(states | parents) of each row, from the codes and the numbers of its parents."""
+        place = tuple(parents.T)
+        slopes = np.broadcast_to(self.coefficients[place], (len(values), self.size, values.shape[1]))
+        score = self.intercept[place] + np.einsum("nkm,nm->nk", slopes, values)
+        score = score - score.max(axis=1, keepdims=True)
+        return np.asarray(score - np.log(np.exp(score).sum(axis=1, keepdims=True)))
+
+    def table_at(self, values: Floats) -> Floats:
+        """Return the table over the discrete parents and the child, where the numeric parents have these values."""
+        shape = self.intercept.shape
+        count = self.intercept.size // self.size
+        cells = np.array(list(np.ndindex(*shape[:-1])), np.int64).reshape(count, len(shape) - 1)
+        table: Floats = np.exp(self.log_rows(cells, np.tile(values, (len(cells), 1))))
+        return np.asarray((table / table.sum(axis=1, keepdims=True)).reshape(shape))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Softmax)
+            and np.array_equal(self.intercept, other.intercept)
+            and np.array_equal(self.coefficients, other.coefficients)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 Discrete = Table | Deterministic | NoisyMax
-Distribution = Table | Deterministic | NoisyMax | LinearGaussian
+Distribution = Table | Deterministic | NoisyMax | LinearGaussian | Softmax
 
 
 def uniform(sizes: Sequence[int]) -> Table:

@@ -9,8 +9,9 @@ from functools import cached_property
 from bayeskit._graphs.dag import Dag, unknown_node
 from bayeskit._graphs.distributions import Distribution
 from bayeskit._graphs.factor import Factor
+from bayeskit._messages import Message
 from bayeskit._schema import Label, Name, Variable, first_twice
-from bayeskit.errors import SettingError, UsageError
+from bayeskit.errors import NotSupported, SettingError, UsageError
 
 
 def discrete(name: Name, states: Iterable[Label]) -> Variable:
@@ -55,15 +56,6 @@ class Network:
 
     def __post_init__(self) -> None:
         self.dag  # noqa: B018  (raises where the arcs are no graph)
-        for node in self.nodes:
-            numeric = next((p for p in node.parents if not self[p].is_discrete), None)
-            if node.is_discrete and numeric is not None:
-                raise SettingError(
-                    "{name!r} is discrete and {numeric!r}, its parent, is continuous. Exact answers need the "
-                    "arc the other way round, or the parent cut into intervals.",
-                    name=node.name,
-                    numeric=numeric,
-                )
 
     @cached_property
     def dag(self) -> Dag:
@@ -103,12 +95,47 @@ class Network:
                 )
             if node.distribution is None:
                 raise UsageError(
-                    "{name!r} has no table yet. Call set_cpt({name!r}, ...) or fit.", name=node.name
+                    "{name!r} has no table yet. Call {way_out}({name!r}, ...) or fit.",
+                    name=node.name,
+                    way_out="set_softmax" if node.name in self.softmax_nodes else "set_cpt",
                 )
 
     @cached_property
     def is_discrete(self) -> bool:
         return all(node.is_discrete for node in self.nodes)
+
+    def numeric_parents(self, node: Node) -> tuple[Name, ...]:
+        return tuple(p for p in node.parents if not self[p].is_discrete)
+
+    @cached_property
+    def softmax_nodes(self) -> tuple[Name, ...]:
+        """The discrete nodes with continuous parents."""
+        if self.is_discrete:
+            return ()
+        return tuple(node.name for node in self.nodes if node.is_discrete and self.numeric_parents(node))
+
+    def without_softmax(self) -> Network:
+        """Return the network in which no discrete node has a continuous parent; such nodes lose their distribution."""
+        if not self.softmax_nodes:
+            return self
+        nodes = (
+            replace(node, parents=tuple(p for p in node.parents if self[p].is_discrete), distribution=None)
+            if node.name in self.softmax_nodes
+            else node
+            for node in self.nodes
+        )
+        return replace(self, nodes=tuple(nodes))
+
+    def refuse_softmax(self, what: str) -> None:
+        """Raise an error if a discrete node has a continuous parent: ``what`` cannot be done with it."""
+        for name in self.softmax_nodes[:1]:
+            raise NotSupported(
+                "{name!r} is discrete and {numeric!r}, its parent, is continuous: {what} has no closed form. Sample "
+                "with approximate(...), observe {numeric!r}, or cut it into intervals (Discretizer).",
+                name=name,
+                numeric=self.numeric_parents(self[name])[0],
+                what=Message(what),
+            )
 
 
 @dataclass(frozen=True)

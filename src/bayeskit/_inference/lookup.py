@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._graphs.distributions import LinearGaussian
+from bayeskit._graphs.distributions import LinearGaussian, Softmax
 from bayeskit._graphs.network import Network, Node
 from bayeskit._inference.gaussian.elimination import log_normal
 from bayeskit._inference.potentials import Potentials
@@ -227,6 +227,12 @@ def log_prob(network: Network, codes: Ints, values: Floats | None = None) -> Flo
         if isinstance(node.distribution, LinearGaussian):
             assert values is not None
             total += _gaussian(network, node.distribution, parents, k, codes, values)
+        elif isinstance(node.distribution, Softmax):
+            assert values is not None
+            numeric = [p for p in parents if not network.nodes[p].is_discrete]
+            chosen = [p for p in parents if network.nodes[p].is_discrete]
+            logs = node.distribution.log_rows(codes[:, chosen], values[:, numeric])
+            total += logs[np.arange(len(codes)), codes[:, k]]
         else:
             assert node.distribution is not None
             total += node.distribution.log_prob(codes[:, [*parents, k]])

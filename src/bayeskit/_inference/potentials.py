@@ -16,7 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._graphs.distributions import SMALLEST, Discrete, LinearGaussian, Piece, place_of
+from bayeskit._graphs.distributions import SMALLEST, Discrete, LinearGaussian, Piece, Softmax, place_of
 from bayeskit._graphs.network import FactorGraph, Network
 from bayeskit.typing import Floats, Ints
 
@@ -123,7 +123,7 @@ class Potentials:
             left = MOST_LAID_OUT
             for k, node in enumerate(network.nodes):
                 assert node.distribution is not None
-                assert not isinstance(node.distribution, LinearGaussian)
+                assert not isinstance(node.distribution, (LinearGaussian, Softmax))
                 cells = math.prod(network.shape_of(node.name))
                 held = cells <= node.distribution.n_numbers  # already a list of cells
                 if cells <= min(LARGEST_LAID_OUT, left) or (held and cells <= LARGEST_TABLE):

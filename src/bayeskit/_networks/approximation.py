@@ -21,10 +21,11 @@ from bayeskit._inference.relevant import ancestral, relevant_factors, with_table
 from bayeskit._inference.sampling.estimate import Cells, Estimate
 from bayeskit._inference.sampling.gibbs import gibbs
 from bayeskit._inference.sampling.likelihood_weighting import (
-    likelihood_weighting,
     rejection,
     relative_weights,
+    weighted_cells,
     weighted_numbers,
+    weighted_shares,
 )
 from bayeskit._inference.sampling.numeric_estimate import NumericEstimate, WeightedSample
 from bayeskit._messages import Joined, Message
@@ -33,7 +34,7 @@ from bayeskit._networks.discrete_adapter import CachingNetwork
 from bayeskit._networks.evidence import Given
 from bayeskit._networks.sampling_adapter import SamplingAdapter, sampling_adapter_of
 from bayeskit._random_state import generator_of
-from bayeskit.errors import SettingError, SuspectResult, TooLarge, UsageError
+from bayeskit.errors import NotSupported, SettingError, SuspectResult, TooLarge, UsageError
 from bayeskit.typing import Floats, NamesLike, Seed
 
 # Half-chains that disagree by more than this cause a warning. (Vehtari and others, 2021, recommend 1.01,
@@ -180,7 +181,7 @@ def _exactly(
     names = tuple(adapter.variables[place].name for place in places)
     try:
         found = network.query(list(names), evidence, soft=soft, max_memory=limit)
-    except TooLarge:
+    except (TooLarge, NotSupported):
         return None
     if not adapter.is_numeric(places):
         return Estimate(found, "exact", np.zeros(found.values.shape))
@@ -206,6 +207,16 @@ def _check_method(
             "{name!r} is continuous, and method={method!r} answers for nodes with states only. Use "
             'method="likelihood weighting", or query, which is exact.',
             name=adapter.variables[numeric].name,
+            method=method,
+        )
+    if adapter.node_by_node is not None and not engine.answers_numbers:
+        network = adapter.node_by_node.network
+        name = network.softmax_nodes[0]
+        raise SettingError(
+            "{name!r} is discrete and {numeric!r}, its parent, is continuous; method={method!r} cannot draw it. Use "
+            'method="likelihood weighting".',
+            name=name,
+            numeric=network.numeric_parents(network[name])[0],
             method=method,
         )
     if not adapter.directed and engine.needs_parents:
@@ -277,31 +288,43 @@ class Engine:
 
 def _weighted(question: Question) -> Estimate | NumericEstimate:
     n, adapter = question.n_samples, question.adapter
-    if adapter.numeric is not None and adapter.is_numeric(question.places):
-        numbers, log_weights = weighted_numbers(
-            adapter.forward,
-            adapter.numeric_places(question.places),
-            question.evidence,
-            n,
-            question.rng,
-            adapter.numeric,
-            question.known,
-        )
-        weights, log_mean = relative_weights(log_weights)
-        worth = float(weights.sum() ** 2 / (weights**2).sum())
-        if not _warn_of_unseen(question, log_mean, worth):
-            _warn_of_few(worth, n, IMPROBABLE)
-        each = tuple(WeightedSample(column, weights) for column in numbers.T)
-        names = tuple(adapter.variables[place].name for place in question.places)
-        errors = tuple(one.standard_error for one in each)
-        return NumericEstimate(names, "likelihood weighting", each, errors, worth, n)
-    shares = likelihood_weighting(
-        adapter.forward, question.cells, question.evidence, n, question.rng, adapter.numeric, question.known
-    )
-    if not _warn_of_unseen(question, shares.log_mean, shares.worth):
-        _warn_of_few(shares.worth, n, IMPROBABLE)
-    factor = question.factor(shares.values)
-    return Estimate(factor, "likelihood weighting", shares.standard_error, shares.worth, n_samples=n)
+    is_numeric = adapter.is_numeric(question.places)
+    drawn, log_weights = _weighted_targets(question, is_numeric)
+    weights, log_mean = relative_weights(log_weights)
+    worth = float(weights.sum() ** 2 / (weights**2).sum())
+    if not _warn_of_unseen(question, log_mean, worth):
+        _warn_of_few(worth, n, IMPROBABLE)
+    if not is_numeric:
+        shares = weighted_shares(drawn.astype(np.int64), weights, question.cells)
+        factor = question.factor(shares.values)
+        return Estimate(factor, "likelihood weighting", shares.standard_error, shares.worth, n_samples=n)
+    each = tuple(WeightedSample(column, weights) for column in drawn.T)
+    names = tuple(adapter.variables[place].name for place in question.places)
+    errors = tuple(one.standard_error for one in each)
+    return NumericEstimate(names, "likelihood weighting", each, errors, worth, n)
+
+
+def _weighted_targets(question: Question, is_numeric: bool) -> tuple[Any, Floats]:
+    """Return the cell of each sample, or the values of continuous targets (samples × targets), and the log weights."""
+    n, adapter, rng, known = question.n_samples, question.adapter, question.rng, question.known
+    if adapter.node_by_node is None and (adapter.numeric is None or not is_numeric):
+        cells = question.cells
+        return weighted_cells(adapter.forward, cells, question.evidence, n, rng, adapter.numeric, known)
+    numeric = adapter.numeric_places(question.places) if is_numeric else []
+    if adapter.node_by_node is None:
+        assert adapter.numeric is not None
+        evidence = question.evidence
+        return weighted_numbers(adapter.forward, numeric, evidence, n, rng, adapter.numeric, known)
+    evidence, network = question.evidence, adapter.node_by_node
+    discrete = [*np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods]
+    targets = () if is_numeric else question.targets
+    wanted = network.needed([*targets, *discrete], [*numeric, *np.flatnonzero(~np.isnan(known))])
+    drawn = np.zeros((n, len(numeric))) if is_numeric else np.zeros(n)
+    log_weights = np.zeros(n)
+    for rows, codes, values, logs in network.chunks(n, rng, evidence, known, wanted):
+        drawn[rows] = values[:, numeric] if is_numeric else question.cells.of_rows(codes)
+        log_weights[rows] = logs
+    return drawn, log_weights
 
 
 def _rejected(question: Question) -> Estimate:
@@ -377,7 +400,7 @@ def _warn_of_unseen(question: Question, log_mean: float, worth: float) -> bool:
     Weights cannot tell: where no sample was drawn, there is none. So log P(evidence) is computed exactly, if that
     takes little memory, and compared with the mean weight.
     """
-    if question.evidence.is_empty or not np.isnan(question.known).all():
+    if question.evidence.is_empty or not np.isnan(question.known).all() or question.adapter.node_by_node:
         return False
     try:
         log_p = question.adapter.exact.log_probability(question.evidence, _CHECKED_WITHIN)

@@ -40,6 +40,7 @@ from bayeskit._networks.node_distributions import (
 )
 from bayeskit._networks.node_tables import CptLike
 from bayeskit._networks.queries import Queries
+from bayeskit._networks.softmax_nodes import softmax
 from bayeskit._schema import Label, Name, Variable, first_twice, state_code
 from bayeskit._visible import visible
 from bayeskit.errors import SettingError, UsageError
@@ -162,10 +163,12 @@ class BayesianNetwork(Fitting, Structure, Queries):
         return Factor(names, (self.states(other) for other in names), values)
 
     def distribution(self, name: Name) -> Distribution:
-        """Return the conditional distribution of a node: a Table, Deterministic, NoisyMax or LinearGaussian."""
+        """Return the distribution of a node: a Table, Deterministic, NoisyMax, LinearGaussian or Softmax."""
         found = self._network[name].distribution
         if found is None:
             way_out = "set_gaussian" if self.is_continuous(name) else "set_cpt"
+            if name in self._network.softmax_nodes:
+                way_out = "set_softmax"
             raise UsageError(
                 "{name!r} has no distribution yet. Call {way_out}({name!r}, ...) or fit.",
                 name=name,
@@ -300,6 +303,39 @@ class BayesianNetwork(Fitting, Structure, Queries):
         array([2.])
         """
         self._set(name, regression(self._network, name, intercept, coefficients, variance))
+
+    def set_softmax(
+        self,
+        name: Name,
+        intercept: float | Mapping[Any, Any],
+        coefficients: Mapping[Any, Any] | None = None,
+    ) -> None:
+        r"""Make a discrete node a softmax of its continuous parents; for two states, a logistic regression.
+
+        .. math:: P(y = k \mid d, x) = \frac{\exp(a_{dk} + b_{dk}^\top x)}{\sum_j \exp(a_{dj} + b_{dj}^\top x)}
+
+        Parameters
+        ----------
+        name : a discrete node with a continuous parent
+        intercept : number, {state: number}, or mapping from the states of the discrete parents
+            For two states, a number is the log odds of the second state against the first. Of {state: number}, a
+            state that is left out has 0. If the node has discrete parents, the mapping contains (intercept,
+            coefficients) for each configuration. Its keys are nested or tuples, as in ``set_cpt``.
+        coefficients : {continuous parent: number, or {state: number}}
+
+        Exact queries need the continuous parents observed, where the node matters at all; otherwise they raise
+        `NotSupported`. `sample`, `log_prob` of complete rows and ``approximate`` by likelihood weighting always work,
+        and `fit` learns the numbers.
+
+        Examples
+        --------
+        >>> network = BayesianNetwork({"buys": ["income"]}, {"buys": ["no", "yes"], "income": float})
+        >>> network.set_gaussian("income", 5.0, variance=4.0)
+        >>> network.set_softmax("buys", -3.0, {"income": 0.5})
+        >>> print(f"{network.query('buys', evidence={'income': 10.0})['yes']:.4f}")
+        0.8808
+        """
+        self._set(name, softmax(self._network, name, intercept, coefficients))
 
     def _set(self, name: Name, distribution: Distribution) -> None:
         network = self._network

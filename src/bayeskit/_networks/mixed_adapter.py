@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._graphs.distributions import LinearGaussian, uniform
+from bayeskit._graphs.dag import ancestors
+from bayeskit._graphs.distributions import LinearGaussian, Softmax, Table, uniform
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import Network, Node
 from bayeskit._inference.gaussian.hybrid import Hybrid
@@ -103,8 +105,40 @@ class MixedAdapter(QueryAdapter):
         super().__init__([node.variable for node in network.nodes])
         self._network = network
         self._sizes = np.array([variable.size for variable in self.variables], np.int64)
-        self.hybrid = Hybrid(network)
-        self.has_rules = self.hybrid.has_rules
+        # If discrete nodes depend on numbers, each query has its own engine.
+        self._hybrid = None if network.softmax_nodes else Hybrid(network)
+        self.has_rules = self._hybrid is not None and self._hybrid.has_rules
+
+    def hybrid(self, observed: HybridEvidence, targets: Iterable[int]) -> Hybrid:
+        """Return the engine for a query.
+
+        A softmax node is a table where its continuous parents are observed, and does not matter where neither it nor
+        a descendant is observed or asked for. Otherwise there is no exact answer.
+        """
+        if self._hybrid is not None:
+            return self._hybrid
+        network = self._network
+        seen = {p for p in range(len(self.variables)) if observed.codes[p] >= 0 or p in observed.likelihoods}
+        seen |= set(np.flatnonzero(~np.isnan(observed.values)).tolist()) | set(targets)
+        names = [network.nodes[p].name for p in sorted(seen)]
+        matters = {*names, *ancestors(network.dag, *names)}
+        nodes = []
+        for node in network.nodes:
+            if node.name not in network.softmax_nodes:
+                nodes.append(node)
+                continue
+            given = node.distribution
+            assert isinstance(given, Softmax)
+            numbers = observed.values[[network.dag.position[p] for p in network.numeric_parents(node)]]
+            if not np.isnan(numbers).any():
+                table = Table(given.table_at(numbers))
+            elif node.name not in matters:
+                table = uniform(given.intercept.shape)
+            else:
+                network.refuse_softmax("an exact answer")
+            parents = tuple(p for p in node.parents if network[p].is_discrete)
+            nodes.append(replace(node, parents=parents, distribution=table))
+        return Hybrid(replace(network, nodes=tuple(nodes)))
 
     def log_total(self, limit: float) -> float:
         """Return the log of the total without evidence."""
@@ -113,12 +147,14 @@ class MixedAdapter(QueryAdapter):
     def log_evidence(self, evidence: Given, soft: Given, limit: float) -> float:
         observed, log_scale = self._read(evidence, soft)
         return (
-            log_scale if log_scale == -math.inf else self.hybrid.log_probability(observed, limit) + log_scale
+            log_scale
+            if log_scale == -math.inf
+            else self.hybrid(observed, ()).log_probability(observed, limit) + log_scale
         )
 
     def posteriors(self, evidence: Given, soft: Given, limit: float) -> dict[Name, Any]:
         observed, log_scale = self._read(evidence, soft)
-        answers = self.hybrid.posteriors(observed, limit)
+        answers = self.hybrid(observed, range(len(self.variables))).posteriors(observed, limit)
         if answers.log_density + log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
         both: dict[int, Any] = {**answers.discrete, **answers.continuous}
@@ -130,18 +166,18 @@ class MixedAdapter(QueryAdapter):
         observed, log_scale = self._read(evidence, soft)
         variables = [self.variables[place] for place in places]
         if any(v.kind != "categorical" for v in variables):
-            mixture, log_density = self.hybrid.joint(places, observed, limit)
+            mixture, log_density = self.hybrid(observed, places).joint(places, observed, limit)
             if log_density + log_scale == -math.inf:
                 raise self.impossible(evidence, soft, limit)
             return mixture
-        values = self.hybrid.posterior(places, observed, limit)
+        values = self.hybrid(observed, places).posterior(places, observed, limit)
         if values is None or log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
         return Factor((v.name for v in variables), (v.states for v in variables), values)
 
     def mpe(self, evidence: Given, soft: Given, limit: float) -> MostProbable:
         observed, log_scale = self._read(evidence, soft)
-        best = self.hybrid.mpe(observed, limit)
+        best = self.hybrid(observed, range(len(self.variables))).mpe(observed, limit)
         log_p = best.log_density + log_scale
         if log_p == -math.inf:
             raise self.impossible(evidence, soft, limit)
@@ -158,7 +194,7 @@ class MixedAdapter(QueryAdapter):
             )
         observed, log_scale = self._read(evidence, soft)
         order = tuple(sorted(places))  # ties go by the order of the nodes, not of the targets
-        table, log_density = self.hybrid.joint(order, observed, limit)
+        table, log_density = self.hybrid(observed, places).joint(order, observed, limit)
         if log_density + log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
         assert isinstance(table, np.ndarray)
@@ -188,9 +224,8 @@ class MixedAdapter(QueryAdapter):
         if not whole.all():
             codes, values = self._cells(rows, [p for p in range(len(self.variables)) if p != target])
             for row in np.flatnonzero(~whole).tolist():
-                table, log_density = self.hybrid.joint(
-                    (target,), HybridEvidence.of_row(codes[row], values[row], self._sizes), limit
-                )
+                evidence = HybridEvidence.of_row(codes[row], values[row], self._sizes)
+                table, log_density = self.hybrid(evidence, (target,)).joint((target,), evidence, limit)
                 if log_density > -math.inf:
                     out[row] = np.asarray(table)
         return out
@@ -198,7 +233,7 @@ class MixedAdapter(QueryAdapter):
     def prior(self, target: int, limit: float) -> Floats:
         """Return P(target) without evidence."""
         nothing = HybridEvidence.nothing(len(self.variables))
-        return np.asarray(self.hybrid.joint((target,), nothing, limit)[0])
+        return np.asarray(self.hybrid(nothing, (target,)).joint((target,), nothing, limit)[0])
 
     def log_prob(self, rows: Rows, limit: float) -> Floats:
         """Return the log density of each row, with missing cells integrated out."""
@@ -210,7 +245,7 @@ class MixedAdapter(QueryAdapter):
         out[whole] = log_prob(self._network, codes[whole], values[whole])
         for row in np.flatnonzero(~whole).tolist():
             evidence = HybridEvidence.of_row(codes[row], values[row], self._sizes)
-            out[row] = self.hybrid.log_probability(evidence, limit)
+            out[row] = self.hybrid(evidence, ()).log_probability(evidence, limit)
         return out
 
     def _read(self, evidence: Given, soft: Given) -> tuple[HybridEvidence, float]:

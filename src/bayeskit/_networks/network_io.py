@@ -16,7 +16,7 @@ from bayeskit._networks.evidence import Given, Not, Reader
 from bayeskit._report.drawing.network_scene import network_html, network_scene
 from bayeskit._report.picture import Picture
 from bayeskit._schema import Name, state_code
-from bayeskit.errors import SuspectResult, TooLarge, UsageError
+from bayeskit.errors import NotSupported, SuspectResult, TooLarge, UsageError
 from bayeskit.typing import PathLike
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _beliefs(drawn: DrawableNetwork, evidence: Given, soft: Given) -> Mapping[An
         return None
     try:
         return drawn.posteriors(evidence, soft=soft)
-    except TooLarge as error:
+    except (TooLarge, NotSupported) as error:
         warnings.warn(
             SuspectResult(
                 "The network is drawn without bars (bars=False silences this warning). {error}",

@@ -354,7 +354,8 @@ def _free(network: Network, node: Node) -> int:
         return 0
     if isinstance(node.distribution, NoisyMax):
         return (size - 1) * (1 + sum(r - 1 for r in states.values()))
-    return (size - 1) * math.prod(states.values())
+    # Beside an intercept, a continuous parent has a coefficient for each state but the first.
+    return (size - 1) * math.prod(states.values()) * (1 + len(numeric))
 
 
 def to_networkx(network: Network) -> Any:

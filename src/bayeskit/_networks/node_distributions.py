@@ -15,6 +15,7 @@ from bayeskit._graphs.distributions import (
     Deterministic,
     LinearGaussian,
     NoisyMax,
+    Softmax,
     Table,
 )
 from bayeskit._graphs.factor import Factor
@@ -22,6 +23,7 @@ from bayeskit._graphs.network import Network, Node, discrete
 from bayeskit._messages import Joined, Message
 from bayeskit._networks.building import Axes, numbers
 from bayeskit._networks.node_tables import CptLike, checked_rows, table_values
+from bayeskit._networks.softmax_nodes import fitting_softmax
 from bayeskit._schema import Label, Name, Variable, state_code
 from bayeskit.errors import SettingError, UnseenState, UsageError
 from bayeskit.typing import Floats
@@ -44,8 +46,9 @@ def read_table(network: Network, name: Name, table: CptLike, normalize: bool | N
            [0.25, 0.75]])
     """
     node = network[name]
-    if isinstance(table, (Deterministic, NoisyMax, LinearGaussian)):
+    if isinstance(table, (Deterministic, NoisyMax, LinearGaussian, Softmax)):
         return replace(node, distribution=fitting(network, name, table))
+    _refuse_numeric_parents(network, node)
     if not node.is_discrete:
         raise SettingError(
             "{name!r} is continuous and has no table. Call set_gaussian({name!r}, ...).", name=name
@@ -61,7 +64,8 @@ def read_table(network: Network, name: Name, table: CptLike, normalize: bool | N
 def table_of(network: Network, name: Name) -> Floats:
     """Return a node's table, or raise an error that says why there is none."""
     node = network[name]
-    if isinstance(node.distribution, LinearGaussian) or not node.is_discrete:
+    _refuse_numeric_parents(network, node)
+    if isinstance(node.distribution, (LinearGaussian, Softmax)) or not node.is_discrete:
         raise SettingError("{name!r} is continuous and has no table. Call distribution({name!r}).", name=name)
     if node.distribution is None:
         raise UsageError("{name!r} has no table yet. Call set_cpt({name!r}, ...) or fit.", name=name)
@@ -385,8 +389,10 @@ def _number(name: Name, given: object, where: str) -> float:
     return float(number)
 
 
-def fitting(network: Network, name: Name, given: Deterministic | NoisyMax | LinearGaussian) -> Any:
+def fitting(network: Network, name: Name, given: Deterministic | NoisyMax | LinearGaussian | Softmax) -> Any:
     """Check that a distribution fits its node, and return it."""
+    if isinstance(given, Softmax):
+        return fitting_softmax(network, name, given)
     if isinstance(given, LinearGaussian):
         return _fitting_gaussian(network, name, given)
     axes = _axes(network, name)
@@ -474,7 +480,19 @@ def _discrete(network: Network, name: Name) -> Node:
         raise UsageError(
             "The states of {name!r} are not known yet. Call set_states({name!r}, [...]) first.", name=name
         )
+    _refuse_numeric_parents(network, node)
     return node
+
+
+def _refuse_numeric_parents(network: Network, node: Node) -> None:
+    numeric = network.numeric_parents(node) if node.is_discrete else ()
+    if numeric:
+        raise SettingError(
+            "{name!r} is discrete and {numeric!r}, its parent, is continuous: it has no table. Call "
+            "set_softmax({name!r}, ...).",
+            name=node.name,
+            numeric=numeric[0],
+        )
 
 
 def _axes(network: Network, name: Name) -> Axes:

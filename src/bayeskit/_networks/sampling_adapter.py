@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._graphs.distributions import uniform
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import FactorGraph, Network
 from bayeskit._inference.exact import Exact, allowed
 from bayeskit._inference.potentials import Contradiction, Evidence, Potentials
 from bayeskit._inference.sampling.forward import Forward, uniform_chunks
+from bayeskit._inference.sampling.node_by_node import NodeByNode
 from bayeskit._inference.sampling.numeric_nodes import Numeric, Part, discrete_part, parts_of
 from bayeskit._inference.sampling.posterior_network import posterior_network
 from bayeskit._networks.arguments import switch, whole_number
@@ -113,16 +116,29 @@ def _frame_of(columns: dict[Name, NDArray[Any]]) -> Any:
     return frame
 
 
+def _stand_in(network: Network) -> Network:
+    """Return the network with uniform tables in place of softmax nodes, given their discrete parents."""
+    bare = network.without_softmax()
+    for name in network.softmax_nodes:
+        bare = bare.with_node(replace(bare[name], distribution=uniform(bare.shape_of(name))))
+    return bare
+
+
 class SamplingAdapter(QueryAdapter):
     """Samples and estimates of a Bayesian network, with or without continuous nodes, or of a Markov network."""
+
+    node_by_node: NodeByNode | None = None
 
     def __init__(self, network: Network | FactorGraph) -> None:
         self.directed = isinstance(network, Network)
         if isinstance(network, Network):
             network.require_distributions()
             super().__init__([node.variable for node in network.nodes])
-            self.potentials = Potentials.of(discrete_part(network))
+            # Nodes that depend on numbers have no table: a uniform one stands in, and they are drawn node by node.
+            self.potentials = Potentials.of(discrete_part(_stand_in(network)))
             self.numeric = None if network.is_discrete else Numeric(network)
+            if self.numeric is not None and network.softmax_nodes:
+                self.node_by_node = NodeByNode(self.numeric)
         else:
             super().__init__(network.variables)
             self.potentials = Potentials.of(network)
@@ -191,6 +207,8 @@ class SamplingAdapter(QueryAdapter):
     ) -> tuple[Ints, Floats]:
         """Return codes (rows × discrete nodes) and values (rows × continuous nodes) given the evidence."""
         observed, known = self.read(evidence, soft, limit)
+        if self.node_by_node is not None:
+            return self._by_node(n, rng, observed, known)
         try:
             forward, parts = self._samplers(observed, known, limit)
         except Contradiction:
@@ -221,6 +239,19 @@ class SamplingAdapter(QueryAdapter):
             for k in (k for k in self.numeric.order if k not in inside):
                 self.numeric.draw(k, codes[rows], uniforms[:, width:], values[rows])
         return codes[:, : len(self.discrete)], values
+
+    def _by_node(
+        self, n: int, rng: np.random.Generator, observed: Evidence, known: Floats
+    ) -> tuple[Ints, Floats]:
+        """Return rows of a network with softmax nodes, without evidence: given any, rows cannot be drawn exactly."""
+        assert self.node_by_node is not None
+        if not observed.is_empty or not np.isnan(known).all():
+            self.node_by_node.network.refuse_softmax("a sample given evidence")
+        codes, values = np.zeros((n, len(self.discrete)), np.int64), np.zeros((n, len(self.continuous)))
+        everything = np.ones(len(self.node_by_node.order), bool)
+        for rows, drawn, numbers, _ in self.node_by_node.chunks(n, rng, observed, known, everything):
+            codes[rows], values[rows] = drawn, numbers
+        return codes, values
 
     def factor(self, places: tuple[int, ...], values: Floats) -> Factor:
         variables = [self.variables[place] for place in places]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit._fitting.networks.dynamic_em import DynamicProblem, Tables
-from bayeskit._graphs.distributions import Distribution, LinearGaussian, Table
+from bayeskit._graphs.distributions import Distribution, LinearGaussian, Softmax, Table
 from bayeskit._graphs.network import Network, Node, discrete
 from bayeskit._inference.two_slices import SliceRows, TwoSlices
 from bayeskit._messages import Joined
@@ -213,7 +213,7 @@ def _first_family(
 def _table(node: Node) -> Floats | None:
     if node.distribution is None:
         return None
-    assert not isinstance(node.distribution, LinearGaussian)
+    assert not isinstance(node.distribution, (LinearGaussian, Softmax))
     return np.asarray(node.distribution.table())
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._graphs.distributions import LinearGaussian, Table, row_sums, summing_to_one
+from bayeskit._graphs.distributions import LinearGaussian, Softmax, Table, row_sums, summing_to_one
 from bayeskit._graphs.network import Network, Node
 from bayeskit._messages import Joined, Message, as_message
 from bayeskit._schema import Name, Variable, first_twice
@@ -254,7 +254,7 @@ def table_from(
 def table_of(node: Node) -> NDArray[np.float64]:
     """Return the table of a discrete node; the child's axis is the last."""
     assert node.distribution is not None
-    assert not isinstance(node.distribution, LinearGaussian)
+    assert not isinstance(node.distribution, (LinearGaussian, Softmax))
     return node.distribution.table()
 
 
@@ -312,9 +312,22 @@ def assembled(
             Message("two nodes are named {twice!r}. Rename one of them.", twice=twice), path=path
         )
     try:
-        return Network(nodes, name, dict(notes or {}))
+        network = Network(nodes, name, dict(notes or {}))
     except SettingError as error:
         raise ModelFormatError(error.message, path=path) from error
+    for child in network.softmax_nodes:
+        given = network[child].distribution
+        if given is not None and not isinstance(given, Softmax):
+            raise ModelFormatError(
+                Message(
+                    "{name!r} is discrete and {numeric!r}, its parent, is continuous. Turn the arc round, or cut the "
+                    "parent into intervals.",
+                    name=child,
+                    numeric=network.numeric_parents(network[child])[0],
+                ),
+                path=path,
+            )
+    return network
 
 
 def warn_of_pyagrum(format: str, path: object = None) -> None:

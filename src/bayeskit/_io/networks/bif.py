@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from bayeskit._graphs.distributions import LinearGaussian
+from bayeskit._graphs.distributions import LinearGaussian, Softmax
 from bayeskit._graphs.network import Network, Node
 from bayeskit._io.networks.assembly import DECLARED_LATE, Budget, assembled, require_discrete
 from bayeskit._io.networks.bif_rows import Declaration, Tables, nodes_of, read_probability, read_property
@@ -253,7 +253,7 @@ def _properties(notes: Mapping[str, str]) -> Iterator[str]:
 def _probability(
     node: Node, names: Mapping[Name, str], states: Mapping[Name, Mapping[Label, str]]
 ) -> Iterator[str]:
-    assert node.distribution is not None and not isinstance(node.distribution, LinearGaussian)
+    assert node.distribution is not None and not isinstance(node.distribution, (LinearGaussian, Softmax))
     values = node.distribution.table()
     given = f" | {', '.join(names[parent] for parent in node.parents)}" if node.parents else ""
     yield f"probability ( {names[node.name]}{given} ) {{"

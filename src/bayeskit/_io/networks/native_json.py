@@ -14,7 +14,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._graphs.distributions import Deterministic, Distribution, LinearGaussian, NoisyMax, Table
+from bayeskit._graphs.distributions import (
+    Deterministic,
+    Distribution,
+    LinearGaussian,
+    NoisyMax,
+    Softmax,
+    Table,
+)
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import FactorGraph, Network, Node, continuous, discrete
 from bayeskit._io.networks.assembly import Budget, checked_table, table_from
@@ -114,6 +121,12 @@ def distribution_plain(node: Node) -> dict[str, Any] | None:
     if isinstance(d, NoisyMax):
         noisy = {"kind": "noisy-max", "causes": [_rows(c) for c in d.causes], "leak": d.leak.tolist()}
         return noisy if d.rising else {**noisy, "rising": False}
+    if isinstance(d, Softmax):
+        return {
+            "kind": "softmax",
+            "intercepts": _rows(d.intercept),
+            "coefficients": _rows(d.coefficients.reshape(*d.intercept.shape[:-1], -1)),
+        }
     return {
         "kind": "linear-gaussian",
         "intercepts": d.intercept.ravel().tolist(),
@@ -158,7 +171,9 @@ def distribution_from(
             )
         )
     numeric = next((v for v in parents if v.kind != "categorical"), None)
-    if numeric is not None and kind != "linear-gaussian":
+    if numeric is None and kind == "softmax":
+        raise ModelFormatError(Message("{where} is a softmax, and no parent is continuous.", where=where))
+    if numeric is not None and kind not in ("linear-gaussian", "softmax"):
         raise ModelFormatError(
             Message(
                 "{name!r} is discrete and {name2!r}, its parent, is continuous.",
@@ -175,6 +190,8 @@ def distribution_from(
         return _noisy_max(plain, variable, parents, normalize, where, budget)
     if kind == "linear-gaussian":
         return _gaussian(plain, variable, parents, where, budget)
+    if kind == "softmax":
+        return _softmax(plain, variable, parents, where, budget)
     raise ModelFormatError(
         Message("{where} is of the kind {kind!r}, which this version does not know.", where=where, kind=kind)
     )
@@ -278,6 +295,22 @@ def _gaussian(
     return LinearGaussian(
         intercept.reshape(sizes), coefficients.reshape(*sizes, n_numeric), variance.reshape(sizes)
     )
+
+
+def _softmax(
+    plain: Mapping[str, Any], variable: Variable, parents: Sequence[Variable], where: str, budget: Budget
+) -> Softmax:
+    sizes = [parent.size for parent in parents if parent.kind == "categorical"]
+    n_numeric, size = len(parents) - len(sizes), variable.size
+    budget.take([*sizes, size, n_numeric + 1], variable.name)
+    intercept = _matrix(listed(plain, "intercepts", where), size, where)
+    coefficients = _matrix(listed(plain, "coefficients", where), size * n_numeric, where)
+    count = math.prod(sizes)
+    if not len(intercept) == len(coefficients) == count:
+        raise ModelFormatError(
+            Message("{where} needs {count} rows of intercepts and of coefficients.", where=where, count=count)
+        )
+    return Softmax(intercept.reshape(*sizes, size), coefficients.reshape(*sizes, size, n_numeric))
 
 
 def factor_from(item: Mapping[str, Any], known: Mapping[Name, Variable], budget: Budget) -> Factor:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bayeskit._graphs.distributions import Distribution, LinearGaussian, Table
+from bayeskit._graphs.distributions import Distribution, LinearGaussian, Softmax, Table
 from bayeskit._graphs.network import Network, Node, continuous, discrete
 from bayeskit._io.networks.assembly import DECLARED_LATE, Budget, assembled, checked_table, require_writable
 from bayeskit._io.networks.mangling import (
@@ -28,7 +28,7 @@ from bayeskit._io.networks.raw import decode
 from bayeskit._io.networks.tokens import Tokens, pattern, shown
 from bayeskit._messages import Message
 from bayeskit._schema import Name, Variable, first_twice
-from bayeskit.errors import ModelFormatError
+from bayeskit.errors import ModelFormatError, SettingError
 
 _TOKEN = pattern(r"\s|%[^\n]*+", "(){};=|", comment="%")
 _REFUSED = {"decision": "a decision node", "utility": "a utility node", "function": "a function node"}
@@ -409,6 +409,12 @@ def _potential(network: Network, node: Node, names: Mapping[Name, str]) -> Itera
 def _data(network: Network, node: Node, names: Mapping[Name, str]) -> str:
     distribution = node.distribution
     assert distribution is not None
+    if isinstance(distribution, Softmax):
+        raise SettingError(
+            "{name!r} is discrete and has a continuous parent, which Hugin NET cannot represent. Write the native "
+            "format, .json.",
+            name=node.name,
+        )
     if not isinstance(distribution, LinearGaussian):
         values = distribution.table()
         return _nested(list(map(repr, values.ravel().tolist())), values.shape)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayeskit._graphs import dag as graphs
 from bayeskit._graphs.dag import Cpdag, Dag
-from bayeskit._graphs.distributions import LinearGaussian, NoisyMax
+from bayeskit._graphs.distributions import LinearGaussian, NoisyMax, Softmax
 from bayeskit._graphs.network import Network, Node
 from bayeskit._schema import Label
 from bayeskit.errors import DataTypeError, SettingError
@@ -65,6 +65,23 @@ def _same_distribution(one: Network, other: Network, a: Node, b: Node) -> bool:
             np.array_equal(x.intercept, _turned(y.intercept, axes, codes))
             and np.array_equal(x.variance, _turned(y.variance, axes, codes))
             and np.array_equal(x.coefficients, turned[np.ix_(*codes, np.array(slopes, np.intp))])
+        )
+    if isinstance(a.distribution, Softmax) or isinstance(b.distribution, Softmax):
+        if not (isinstance(a.distribution, Softmax) and isinstance(b.distribution, Softmax)):
+            return False
+        places = [p for p in b.parents if p not in theirs]
+        slopes = [places.index(p) for p in a.parents if p not in chosen]
+        own, all_codes = [*axes, len(axes)], [*codes, _codes(a, b)]
+        # A softmax is kept relative to its first state, so it is turned before it is compared.
+        turned_softmax = Softmax(
+            _turned(b.distribution.intercept, own, all_codes),
+            b.distribution.coefficients.transpose([*own, len(own)])[
+                np.ix_(*all_codes, np.array(slopes, np.intp))
+            ],
+        )
+        return bool(
+            np.allclose(a.distribution.intercept, turned_softmax.intercept, rtol=1e-12, atol=1e-12)
+            and np.allclose(a.distribution.coefficients, turned_softmax.coefficients, rtol=1e-12, atol=1e-12)
         )
     if isinstance(a.distribution, NoisyMax) and isinstance(b.distribution, NoisyMax):
         mine, states = _from_none(a.distribution, a.variable.states)

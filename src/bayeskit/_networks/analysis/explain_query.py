@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._graphs.distributions import LinearGaussian
+from bayeskit._graphs.distributions import LinearGaussian, Softmax
 from bayeskit._graphs.network import FactorGraph, Network
 from bayeskit._networks.analysis.network_information import read_mapping, refuse_observed
 from bayeskit._networks.discrete_adapter import QueryAdapter
@@ -134,6 +134,12 @@ class _Observed:
         node = network[name]
         if isinstance(node.distribution, LinearGaussian):
             return self._density(network, name, node.distribution)
+        if isinstance(node.distribution, Softmax):
+            values = [self.numbers[p] for p in network.numeric_parents(node) if p in self.numbers]
+            if len(values) < len(network.numeric_parents(node)):
+                network.refuse_softmax("an explanation")
+            chosen = tuple(p for p in node.parents if network[p].is_discrete)
+            return self.table(name, (*chosen, name), node.distribution.table_at(np.array(values)))
         assert node.distribution is not None
         names = (*node.parents, name)
         if math.prod(network.shape_of(name)) <= max(LARGEST, node.distribution.n_numbers):

@@ -73,18 +73,19 @@ def _node(network: Network, node: Node, counted: NetworkCounts | None) -> dict[s
     above = [network[name].variable.size for name in node.parents if network[name].is_discrete]
     configurations = math.prod(above)
     size = node.variable.size if node.is_discrete else 1
+    numeric = len(node.parents) - len(above)
     fewest = few = None
     if counted is not None and node.is_discrete and configurations * size <= MOST_CELLS:
-        by_parents = counted.table(network, node.name).sum(axis=-1)
+        by_parents = counted.table(network.without_softmax(), node.name).sum(axis=-1)
         fewest, few = float(by_parents.min()), int((by_parents < FEW_ROWS).sum())
     return {
         "name": plain(node.name),
         "kind": "categorical" if node.is_discrete else "numeric",
         "states": plain(node.variable.states),
         "parents": [plain(name) for name in node.parents],
-        "cells": configurations * size
+        "cells": configurations * size * (1 + numeric)
         if node.is_discrete
-        else configurations * (2 + len(node.parents) - len(above)),
+        else configurations * (2 + numeric),
         "configurations": configurations,
         "fewest": fewest,
         "few": few,

@@ -12,6 +12,7 @@ import numpy as np
 from bayeskit._data.class_labels import as_weights
 from bayeskit._data.table import open_table
 from bayeskit._fitting.networks.network_counts import NetworkCounts, configurations, estimated
+from bayeskit._fitting.networks.softmax_fit import estimate_softmax
 from bayeskit._fitting.search.counted_columns import CountedColumns
 from bayeskit._fitting.search.node_columns import NodeColumns
 from bayeskit._graphs.network import Network, discrete
@@ -20,7 +21,15 @@ from bayeskit._networks.arguments import choice
 from bayeskit._networks.data_rows import columns_of
 from bayeskit._networks.fit.em_fitting import EmRecord, EmSettings, fit_by_em, read_hidden, read_known
 from bayeskit._schema import Name
-from bayeskit.errors import ColumnError, DataError, Incompatible, SettingError, TooLarge, UsageError
+from bayeskit.errors import (
+    ColumnError,
+    DataError,
+    Incompatible,
+    NotSupported,
+    SettingError,
+    TooLarge,
+    UsageError,
+)
 from bayeskit.priors import Laplace, Prior, as_prior, backs_off
 from bayeskit.typing import Floats, Seed, TableLike, WeightsLike
 
@@ -81,7 +90,9 @@ class Fitting:
             ``ess`` rows distributed as in that network.
         ess : the number of imaginary rows of a prior network
         variance : "mle" (RSS/n) or "unbiased" (RSS/(n − parameters))
-            For continuous nodes.
+            For continuous nodes. A discrete node with continuous parents is a softmax, fitted by penalised maximum
+            likelihood: every weight has a normal prior with standard deviation 10 per standard deviation of the
+            parent, which matters only where a number separates the states.
         sample_weight : one number per row
         n_init : the number of starts
             A few steps are made from each, and the best continues. This and all parameters below are for "em"
@@ -141,8 +152,24 @@ class Fitting:
         self, columns: NodeColumns, settings: dict[str, Any], sample_weight: WeightsLike | None
     ) -> Self:
         network = _with_states(self._network, columns)
-        self._learn(network, _counted(network, columns, sample_weight), settings)
+        bare = network.without_softmax()
+        self._learn(bare, _counted(bare, columns, sample_weight), settings)
+        if network.softmax_nodes:
+            weights = None if sample_weight is None else as_weights(sample_weight, columns.n_rows)
+            self._add_softmax(network, columns, weights)
         return self
+
+    def _add_softmax(self, network: Network, columns: NodeColumns, weights: Floats | None) -> None:
+        """Estimate the softmax nodes, which are no function of sums over rows; the others have been estimated."""
+        counts, settings = self._learned, self._prior
+        nodes = (
+            replace(node, distribution=estimate_softmax(network, node, columns, weights))
+            if node.name in network.softmax_nodes
+            else self._network[node.name]
+            for node in network.nodes
+        )
+        self._become(replace(network, nodes=tuple(nodes)))
+        self._learned, self._prior = counts, settings
 
     def _fit_counts(self, columns: CountedColumns, settings: dict[str, Any]) -> Self:
         _refuse_too_large(self._network)
@@ -153,6 +180,7 @@ class Fitting:
         self, data: TableLike, settings: dict[str, Any], sample_weight: WeightsLike | None, em: EmSettings
     ) -> Self:
         em.check()
+        self._refuse_batches("EM")
         if not self._network.nodes:
             raise DataError("The network has no nodes to fit.")
         columns = read_hidden(self._network, data)
@@ -166,6 +194,7 @@ class Fitting:
 
     def partial_fit(self, data: TableLike, *, sample_weight: WeightsLike | None = None) -> Self:
         """Update the network with more rows. The prior is that of `fit` ("bdeu" if `fit` was not called)."""
+        self._refuse_batches("partial_fit")
         if self._learned is None:
             return self.fit(data, sample_weight=sample_weight)
         before = self._fitted("partial_fit")
@@ -175,6 +204,7 @@ class Fitting:
 
     def forget(self, data: TableLike, *, sample_weight: WeightsLike | None = None) -> Self:
         """Remove training rows. The result equals a fit to the remaining rows."""
+        self._refuse_batches("forget")
         before = self._fitted("forget")
         counts = _counted(self._network, _columns_of(self._network, data), sample_weight)
         self._learn(self._network, before.subtract(counts), self._prior)
@@ -182,6 +212,7 @@ class Fitting:
 
     def merge(self, other: BayesianNetwork) -> Self:
         """Add the training rows of another network with the same graph."""
+        self._refuse_batches("merge")
         theirs = getattr(other, "_learned", None)
         if theirs is None:
             raise UsageError(
@@ -193,6 +224,16 @@ class Fitting:
             raise Incompatible("A {kind} is no Bayesian network.", kind=type(other).__name__)
         self._learn(self._network, self._fitted("merge").merge(theirs), self._prior)
         return self
+
+    def _refuse_batches(self, verb: str) -> None:
+        """Raise an error for what needs sums over rows, if some node is not estimated from any."""
+        for name in self._network.softmax_nodes[:1]:
+            raise NotSupported(
+                "{verb} needs sums over rows, and the softmax of {name!r} is not estimated from any. Call fit with all "
+                "rows together.",
+                verb=verb,
+                name=name,
+            )
 
     @property
     def n_rows_(self) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from bayeskit._display_table import DisplayTable, as_html, table_html
 from bayeskit._graphs.dag import Dag
 from bayeskit._graphs.diagram import Diagram
-from bayeskit._graphs.distributions import Deterministic, LinearGaussian, NoisyMax
+from bayeskit._graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Softmax
 from bayeskit._graphs.factor import Factor, factor_html
 from bayeskit._graphs.network import FactorGraph, Network, Node
 from bayeskit._markup import Html, join, plain, tag
@@ -432,6 +432,8 @@ def _body(network: Network, node: Node) -> Html:
         return tag("p", f"No table yet. States: {states}.")
     if isinstance(d, LinearGaussian):
         return _regression(network, node, d)
+    if isinstance(d, Softmax):
+        return _softmax(network, node, d)
     names = (*node.parents, node.name)
     kind = {Deterministic: "deterministic", NoisyMax: "noisy-MAX"}.get(type(d), "")
     n_cells = float(np.prod([float(size) for size in network.shape_of(node.name)]))
@@ -447,13 +449,31 @@ def _regression(network: Network, node: Node, d: LinearGaussian) -> Html:
     numeric = [p for p in node.parents if not network[p].is_discrete]
     rows = []
     for cell in np.ndindex(*d.intercept.shape):
-        terms = [f"{float(d.intercept[cell]):.6g}"]
-        for b, parent in zip(d.coefficients[cell].tolist(), numeric, strict=True):
-            terms.append(f"{'−' if b < 0 else '+'} {abs(b):.6g} · {parent}")
+        formula = _linear(float(d.intercept[cell]), d.coefficients[cell].tolist(), numeric)
         states = [network[p].variable.states[i] for p, i in zip(chosen, cell, strict=True)]
-        rows.append((*map(str, states), " ".join(terms), f"{float(d.variance[cell]):.6g}"))
+        rows.append((*map(str, states), formula, f"{float(d.variance[cell]):.6g}"))
     header = (*map(str, chosen), "mean", "variance")
     return table_html(DisplayTable("", header, tuple(rows), names=len(chosen)))
+
+
+def _softmax(network: Network, node: Node, d: Softmax) -> Html:
+    """Return a row for each configuration of the discrete parents and each state: its log odds against the first."""
+    chosen = [p for p in node.parents if network[p].is_discrete]
+    numeric = network.numeric_parents(node)
+    rows = []
+    for cell in np.ndindex(*d.intercept.shape):
+        states = [network[p].variable.states[i] for p, i in zip(chosen, cell[:-1], strict=True)]
+        formula = _linear(float(d.intercept[cell]), d.coefficients[cell].tolist(), numeric)
+        rows.append((*map(str, states), str(node.variable.states[cell[-1]]), formula))
+    header = (*map(str, chosen), str(node.name), "log odds")
+    return table_html(DisplayTable("", header, tuple(rows), names=len(chosen) + 1))
+
+
+def _linear(intercept: float, slopes: Sequence[float], parents: Sequence[Name]) -> str:
+    terms = [f"{intercept:.6g}"]
+    for b, parent in zip(slopes, parents, strict=True):
+        terms.append(f"{'−' if b < 0 else '+'} {abs(b):.6g} · {parent}")
+    return " ".join(terms)
 
 
 def field_html(field: FactorGraph) -> Html:
