@@ -97,6 +97,7 @@ _CHINESE = {
     "_data/suspect_columns.py",
     "datasets/_dataset.py",
     "_networks/examples.py",
+    "_networks/guided_stories.py",
     *(f"_report/textbook/{page}.py" for page in ("em_page", "lihang", "melon3", "melon8", "sheet", "spam")),
     *(
         f"_report/textbook/{page}.py"

@@ -31,7 +31,7 @@ from bayeskit._web.explorer import FILES, GOTTEN, PAGE, POLICY, POSTED, WORDS, E
 from bayeskit._web.json_server import Access, Limits
 from bayeskit.decision import decide
 from bayeskit.errors import UsageError
-from bayeskit.networks import Not, asia, melon, wet_grass
+from bayeskit.networks import Not, asia, melon, read_network, wet_grass
 from refusals import refuses
 
 TOKEN = "a-token-for-the-tests"
@@ -368,6 +368,57 @@ def test_an_action_of_least_risk() -> None:
         assert status == 200 and told["risks"] == pytest.approx((np.array(loss) @ posterior).tolist())
         assert (told["action"], told["risk"]) == (wanted.indices, pytest.approx(wanted.risk))
     assert told["action"] == 0
+
+
+def learned(kind: Any) -> Any:
+    rng = np.random.default_rng(0)
+    y = rng.choice(["ill", "well", "well"], 300).tolist()
+    x = {
+        name: [
+            str(rng.choice(["low", "high"], p=[share, 1 - share] if c == "ill" else [1 - share, share]))
+            for c in y
+        ]
+        for name, share in (("a", 0.9), ("b", 0.7), ("c", 0.6), ("d", 0.5))
+    }
+    return kind().fit(x, y)
+
+
+def alarm() -> Any:
+    return read_network(Path(__file__).parents[1] / "golden" / "networks" / "bif" / "alarm.bif.gz")
+
+
+@pytest.mark.parametrize(
+    "make", [asia, wet_grass, melon, alarm, lambda: learned(NaiveBayes), lambda: learned(TAN)]
+)
+def test_each_step_of_a_story_moves_what_it_says(make: Any) -> None:
+    explored = make()._explored()
+    story = explored.description()["story"]
+    assert len(story) == 3
+    held: dict[int, Any] = {}
+    for told, step in zip(story, explored._story, strict=True):
+        node, code = told["watch"]
+        before = explored.beliefs(list(held.values()))[node][code]
+        held[told["node"]] = {"node": told["node"], "state": told["state"]}
+        after = explored.beliefs(list(held.values()))[node][code]
+        assert (after > before) is step.rises and abs(after - before) >= 0.001, told
+        for lang in ("en", "zh"):
+            assert "{before}" in told["why"][lang] and "{after}" in told["why"][lang]
+            assert bool(re.search("[\u4e00-\u9fff]", told["why"][lang])) is (lang == "zh")
+            says_up, says_down = ("rises", "falls") if lang == "en" else ("升到", "降")
+            assert (says_down if step.rises else says_up) not in told["why"][lang], told["why"][lang]
+
+
+def test_the_story_of_alarm_comes_back_to_where_it_was() -> None:
+    network = alarm()
+    at_first = network.posteriors()["DISCONNECT"]
+    explained = network.posteriors({"PRESS": "ZERO", "VENTMACH": "ZERO"})["DISCONNECT"]
+    np.testing.assert_allclose(explained, at_first, atol=5e-4)  # as the text says, in the digits shown
+
+
+def test_a_network_without_a_story_has_none() -> None:
+    assert ask(explorer(mixed()), "/network")[1]["story"] == []
+    x = {"a": ["u", "v", "u", "v"], "b": ["u", "u", "v", "v"]}
+    assert NaiveBayes().fit(x, ["n", "y", "n", "y"])._explored().description()["story"] == []
 
 
 # -- what cannot be ------------------------------------------------------------------------

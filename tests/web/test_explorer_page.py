@@ -145,6 +145,43 @@ def test_the_story_of_the_chest_clinic(browser: Any) -> None:
         when_found(page, 0)
 
 
+def test_a_guided_tour_goes_on_with_each_click(browser: Any) -> None:
+    from playwright.sync_api import expect
+
+    with opened(browser, asia()) as page:
+        row(page, "dysp", "yes").click()
+        when_found(page, 1)
+        page.get_by_role("button", name="Story").click()
+        when_found(page, 0)
+        text = page.locator("#story-text")
+        expect(text).to_have_text("Step 1 of 3 Click yes of xray.")
+        expect(row(page, "xray", "yes")).to_have_class(re.compile("wanted"))
+        row(page, "smoke", "no").click()  # another click does not go on
+        when_found(page, 1)
+        expect(text).to_contain_text("Step 1 of 3")
+        page.keyboard.press("Control+z")
+        when_found(page, 0)
+        row(page, "xray", "yes").press("Enter")
+        expect(text).to_contain_text("raises lung = yes from 5.5% to 48.9%.")
+        expect(text).to_contain_text("Step 2 of 3 Click yes of asia.")
+        page.locator("#language").click()
+        expect(text).to_contain_text("lung = yes 从 5.5% 升到 48.9%")
+        page.locator("#language").click()
+        row(page, "asia", "yes").click()
+        expect(text).to_contain_text("falls from 48.9% to 37.1%")
+        row(page, "smoke", "yes").click()
+        expect(text).to_contain_text("That was the story.")
+        assert page.locator(".wanted").count() == 0
+        page.get_by_role("button", name="Begin again").click()
+        when_found(page, 0)
+        expect(text).to_have_text("Step 1 of 3 Click yes of xray.")
+        expect(page.locator("#story-close")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(page.locator("#story")).to_be_hidden()
+    with opened(browser, forest(5)) as page:
+        expect(page.get_by_role("button", name="Story")).to_have_count(0)
+
+
 def test_impossible_evidence_is_told_in_words_and_changes_nothing(browser: Any) -> None:
     with opened(browser, asia()) as page:
         row(page, "lung", "yes").click()
@@ -710,6 +747,13 @@ def test_every_screen_is_accessible(browser: Any, theme: str, width: int, locale
     with opened(browser, asia(), color_scheme=theme, locale=locale) as page:
         page.set_viewport_size({"width": width, "height": 844})
         assert violations(page) == []
+        row(page, "xray", "yes").click()
+        when_found(page, 1)
+        page.locator("#open-story").click()
+        page.wait_for_selector("#story strong")
+        assert violations(page) == []
+        page.locator("#story-close").click()
+        page.locator("#fit").click()  # the story has moved the canvas to its row
         row(page, "xray", "yes").click()
         when_found(page, 1)
         for name in ("next", "scenarios", "explanation", "sensitivity", "decide"):

@@ -352,6 +352,17 @@ export class Canvas {
     });
   }
 
+  /** Mark the row that is to be clicked, and bring it into the window when it is another one. */
+  point(node: number | null, state: number): void {
+    const row = node === null ? null : this.cards[node].rows[state].group;
+    if (row?.classList.contains("wanted")) return;
+    this.svg.querySelector(".wanted")?.classList.remove("wanted");
+    row?.classList.add("wanted");
+    if (node === null) return;
+    if (this.isFar) this.approach(node);
+    else this.reveal(node);
+  }
+
   private parts(node: number): SVGGElement[] {
     const { group, pill } = this.cards[node];
     return pill ? [group, pill.group] : [group];

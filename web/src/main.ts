@@ -3,6 +3,7 @@ import { Canvas } from "./canvas";
 import { askLikelihoods, askNumber, showLines, showPage } from "./dialogs";
 import { Refusal, Session, type Finding, type Findings, type Network, type Source } from "./model";
 import { Panels } from "./panels";
+import { Story } from "./story";
 import { Speaker } from "./words";
 
 const part = <T extends Element = HTMLElement>(id: string) => document.getElementById(id) as unknown as T;
@@ -48,9 +49,16 @@ export function begin(
     resized: () => canvas.resized(),
   });
 
+  const story = new Story(network, session, speaker, {
+    restore,
+    point: (node, state) => canvas.point(node, state),
+    resized: () => canvas.resized(),
+  });
+
   function show(): void {
     canvas.show(session);
     void panels.show();
+    story.show();
     changed(session.findings);
     button("undo").disabled = !session.canUndo;
     button("redo").disabled = !session.canRedo;
@@ -93,6 +101,7 @@ export function begin(
     const slow = window.setTimeout(() => canvas.stale(true), 150);
     try {
       await done;
+      story.follow();
       show();
       announce();
     } catch (error) {
@@ -297,6 +306,7 @@ export function begin(
   document.addEventListener("keydown", (event) => {
     const target = event.target as Element;
     if (event.key === "Escape" && target.closest("#panel")) panels.close();
+    if (event.key === "Escape" && target.closest("#story")) story.close();
     if (target.closest("input, select, dialog, #panel")) return;
     const control = event.ctrlKey || event.metaKey;
     const key = event.key.toLowerCase();

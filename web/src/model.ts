@@ -19,6 +19,8 @@ export interface Network {
   words: Record<string, Words>;
   /** What is there more if the network is that of a classifier. */
   classifier?: { target: number; nomogram: boolean };
+  /** Clicks to make; the state to watch; and why it moves, in each language. */
+  story?: { node: number; state: number; watch: [node: number, state: number]; why: Record<string, string> }[];
 }
 
 export type Finding =

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from bayeskit._classifiers.as_network import single_network
 from bayeskit._networks.evidence import Not
 from bayeskit._networks.exploring import ExploredNetwork, state_of
+from bayeskit._networks.guided_stories import learned_story
 from bayeskit._report.contributions import PRIOR
 from bayeskit._schema import Label, Name, Variable
 from bayeskit.errors import BayeskitError, SettingError
@@ -52,6 +54,8 @@ class ExploredClassifier(ExploredNetwork):
         own = schema.target.name
         node = getattr(model, "target_", self._variables[0].name) if own in self._columns else own
         self._class = self._variables[self._places[node]]
+        with suppress(BayeskitError):  # a network that is too large for it has no story
+            self._story = self._story or learned_story(self.network, self._class)
 
     def description(self) -> dict[str, Any]:
         found = super().description()

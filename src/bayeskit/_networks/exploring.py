@@ -13,6 +13,7 @@ from bayeskit._graphs.network import FactorGraph
 from bayeskit._inference.mixture_posterior import GaussianMixturePosterior
 from bayeskit._messages import Joined
 from bayeskit._networks.evidence import Not
+from bayeskit._networks.guided_stories import story_of, told
 from bayeskit._schema import Label, Name, Variable
 from bayeskit._visible import visible
 from bayeskit._web.served_model import json_kind
@@ -58,6 +59,7 @@ class ExploredNetwork:
         self._places: dict[Name, int] = {v.name: place for place, v in enumerate(self._variables)}
         # A network that is too large is refused here, before a browser opens.
         self._prior = self.beliefs([])
+        self._story = story_of(self._variables)
 
     def description(self) -> dict[str, Any]:
         """Return the nodes, the arcs and the priors."""
@@ -70,6 +72,15 @@ class ExploredNetwork:
             "nodes": [_described(variable) for variable in self._variables],
             "arcs": [[self._places[a], self._places[b]] for a, b in pairs],
             "beliefs": self._prior,
+            "story": [
+                {
+                    "node": self._places[step.node],
+                    "state": self._code(step.node, step.state),
+                    "watch": [self._places[step.watch[0]], self._code(*step.watch)],
+                    "why": told(step),
+                }
+                for step in self._story
+            ],
         }
 
     def published(self) -> dict[str, Any]:
