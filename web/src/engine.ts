@@ -24,8 +24,7 @@ interface Clique {
 
 type Tables = Float64Array[];
 
-export class Engine implements Source {
-  readonly why = null;
+export class Engine implements Omit<Source, "why"> {
   readonly publish = null;
   readonly sensitivity = null;
   readonly contributions = null;
@@ -211,6 +210,34 @@ export class Engine implements Source {
       if (this.collected(conflict, false).log > -Infinity) conflict.set(node, finding);
     }
     throw new Refusal("", [...conflict.keys()], findings);
+  }
+
+  /**
+   * Bayes' rule, one finding after the other: the prior of each state, and for each finding its probability given the
+   * state and the findings before it. A factor is NaN where these are impossible together.
+   */
+  steps(node: number, findings: Findings): { prior: number[]; factors: [node: number, factor: number[]][] } {
+    this.need(findings);
+    const states = Array.from({ length: this.sizes[node] }, (_, state) => state);
+    const known = new Map<number, Finding>();
+    const logs = (): number[] =>
+      states.map((state) => this.collected(new Map(known).set(node, { kind: "state", state }), false).log);
+    let before = logs();
+    const prior = this.need(known)[node];
+    const factors: [number, number[]][] = [];
+    for (const [other, finding] of findings) {
+      if (other === node) {
+        // Given the state, its own likelihood is a number of the finding.
+        const own = this.likelihoods(node, finding);
+        factors.push([node, states.map((state) => own[state])]);
+        continue;
+      }
+      known.set(other, finding);
+      const after = logs();
+      factors.push([other, states.map((state) => (before[state] === -Infinity ? NaN : Math.exp(after[state] - before[state])))]);
+      before = after;
+    }
+    return { prior, factors };
   }
 
   async posteriors(findings: Findings): Promise<Belief[]> {

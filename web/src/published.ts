@@ -1,7 +1,8 @@
 // A page that needs no server: the network and the engine are in it, and the findings are in its address.
 import { Engine, type Factor } from "./engine";
 import { begin, fail } from "./main";
-import type { Finding, Findings, Network } from "./model";
+import { Refusal, type Finding, type Findings, type Network, type Source } from "./model";
+import { Speaker } from "./words";
 
 interface Published extends Network {
   factors: Factor[];
@@ -49,6 +50,38 @@ function fragment(sizes: number[]): Findings {
   }
 }
 
+/** How wide a text is in a font of equal widths: Chinese signs take two places. */
+const wide = (text: string) => [...text].reduce((sum, sign) => sum + (sign.charCodeAt(0) > 0x2e80 ? 2 : 1), 0);
+const digits = (value: number) => (Number.isNaN(value) ? "–" : String(Number(value.toPrecision(6))));
+
+/** The arithmetic of a node: Bayes' rule, one finding after the other. */
+export function arithmetic(network: Network, engine: Engine, node: number, findings: Findings): string {
+  const speaker = new Speaker(network);
+  const { name, states } = network.nodes[node];
+  const held = findings.get(node);
+  if (held?.kind === "state") throw new Refusal(speaker.say("known", { node: name }), null, findings);
+  const { prior, factors } = engine.steps(node, findings);
+  const product = prior.map((p, state) =>
+    factors.reduce((left, [, factor]) => (left === 0 ? 0 : left * factor[state]), p),
+  );
+  const sum = product.reduce((a, b) => a + b, 0);
+  const rows: [string, string[]][] = [["", states!], [`P(${name})`, prior.map(digits)]];
+  for (const [other, factor] of factors) {
+    const told = speaker.told(other, findings.get(other)!);
+    rows.push([other === node ? `× ${told}` : `× P(${told} | …)`, factor.map(digits)]);
+  }
+  if (factors.length) {
+    rows.push([speaker.say("why_product"), product.map(digits)]);
+    rows.push([speaker.say("why_sum", { sum: digits(sum) }), product.map((p) => digits(p / sum))]);
+  }
+  const first = Math.max(...rows.map(([head]) => wide(head)));
+  const widths = states!.map((_, state) => Math.max(...rows.map(([, cells]) => wide(cells[state]))));
+  const lines = rows.map(([head, cells]) =>
+    [head + " ".repeat(first - wide(head)), ...cells.map((cell, state) => " ".repeat(widths[state] - wide(cell)) + cell)].join("  "),
+  );
+  return [...(factors.length ? [speaker.say("why_rule"), ""] : []), ...lines].join("\n");
+}
+
 async function open(): Promise<void> {
   const network = JSON.parse(document.getElementById("network")!.textContent!) as Published;
   const preferred = navigator.language.startsWith("zh") ? "zh" : "en";
@@ -57,7 +90,10 @@ async function open(): Promise<void> {
   const engine = new Engine(sizes, network.factors, network.order);
   network.beliefs = await engine.posteriors(new Map());
   const sent = fragment(sizes); // before the page writes its own
-  const page = begin(network, engine, (findings) => {
+  const source: Source = Object.assign(engine, {
+    why: async (node: number, findings: Findings) => arithmetic(network, engine, node, findings),
+  });
+  const page = begin(network, source, (findings) => {
     const now = written(findings);
     if (now !== location.hash) history.replaceState(null, "", now || location.pathname + location.search);
   });

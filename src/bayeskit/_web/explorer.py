@@ -143,6 +143,10 @@ WORDS = WordList(
         "explanation_probability": "Together: {percent}%",
         "state": "state",
         "alone": "alone",
+        "why_rule": "Bayes' rule, one finding after the other. Each factor is the probability of the finding given the "
+        "state and the findings above it.",
+        "why_product": "= product",
+        "why_sum": "÷ sum {sum}",
         "vary": "Vary",
         "vary_entries": "entries of the tables",
         "vary_findings": "what could be observed",
