@@ -728,7 +728,8 @@ def test_a_published_page_says_why(browser: Any, tmp_path: Path) -> None:
         when_found(page, 4)
         row(page, "lung", "yes").press("w")
         text = page.locator("#page-text").inner_text()
-        lines = {line.split("  ")[0].strip(): line.split()[-2:] for line in text.splitlines() if "  " in line}
+        found = re.findall(r"^ *(\S+) +(\S+)   (.+)$", text, re.MULTILINE)
+        lines = {name: (yes, no) for yes, no, name in found}
         page.get_by_role("dialog").get_by_role("button", name="Close").click()
         row(page, "xray", "yes").press("w")
         page.get_by_role("alert").filter(has_text="xray is observed").wait_for()

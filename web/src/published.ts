@@ -52,7 +52,7 @@ function fragment(sizes: number[]): Findings {
 
 /** How wide a text is in a font of equal widths: Chinese signs take two places. */
 const wide = (text: string) => [...text].reduce((sum, sign) => sum + (sign.charCodeAt(0) > 0x2e80 ? 2 : 1), 0);
-const digits = (value: number) => (Number.isNaN(value) ? "–" : String(Number(value.toPrecision(6))));
+const digits = (value: number) => (Number.isNaN(value) ? "-" : String(Number(value.toPrecision(6))));
 
 /** The arithmetic of a node: Bayes' rule, one finding after the other. */
 export function arithmetic(network: Network, engine: Engine, node: number, findings: Findings): string {
@@ -74,10 +74,10 @@ export function arithmetic(network: Network, engine: Engine, node: number, findi
     rows.push([speaker.say("why_product"), product.map(digits)]);
     rows.push([speaker.say("why_sum", { sum: digits(sum) }), product.map((p) => digits(p / sum))]);
   }
-  const first = Math.max(...rows.map(([head]) => wide(head)));
   const widths = states!.map((_, state) => Math.max(...rows.map(([, cells]) => wide(cells[state]))));
+  // The numbers come first: how wide signs such as × are depends on the font.
   const lines = rows.map(([head, cells]) =>
-    [head + " ".repeat(first - wide(head)), ...cells.map((cell, state) => " ".repeat(widths[state] - wide(cell)) + cell)].join("  "),
+    [...cells.map((cell, state) => " ".repeat(widths[state] - wide(cell)) + cell), ` ${head}`].join("  ").trimEnd(),
   );
   return [...(factors.length ? [speaker.say("why_rule"), ""] : []), ...lines].join("\n");
 }
