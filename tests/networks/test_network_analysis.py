@@ -361,6 +361,22 @@ def test_the_range_of_a_parameter_by_its_odds(seed):
                 assert (now if one is None else one.between(3.0)[k][1]) == pytest.approx(after, abs=1e-11)
 
 
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_what_is_certain_can_be_left_out(seed):
+    net, rng = random_net(seed, zeros=0.5)
+    target = net.nodes[int(rng.integers(5))]
+    evidence = some_evidence(net, rng, free=[target])
+    for state in net._network[target].variable.states:
+        every = net.parameter_sensitivity((target, state), evidence)
+        some = net.parameter_sensitivity((target, state), evidence, certain=False)
+        free = {(one.node, *one.given.items(), one.state): one for one in every if 0 < one.value < 1}
+        assert len(some) == len(free)
+        for one in some:
+            other = free[one.node, *one.given.items(), one.state]
+            numbers = [[x.alpha, x.beta, x.gamma, x.delta] for x in (one, other)]
+            assert numbers[0] == pytest.approx(numbers[1], abs=1e-12)
+
+
 def test_the_range_ends_in_limits():
     net = make({"ill": ([], [0.99, 0.01]), "test": (["ill"], [[1, 0], [0.1, 0.9]])})
     found = net.parameter_sensitivity(("ill", "yes"), {"test": "yes"}, ("ill", {}, "yes"))

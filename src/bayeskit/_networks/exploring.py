@@ -182,7 +182,8 @@ class ExploredNetwork:
         if ask is None:
             raise SettingError("This network has no tables of conditional probabilities to vary.")
         rows = []
-        for found in ask(target, evidence, soft=soft):
+        # A factor does not move the odds of what is certain.
+        for found in ask(target, evidence, soft=soft, certain=factor is None):
             states = self._variables[self._places[found.node]].states
             if len(states) == 2 and found.state == states[1]:
                 continue

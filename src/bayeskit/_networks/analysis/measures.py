@@ -260,6 +260,7 @@ def parameter_sensitivity(
     parameter: None = None,
     *,
     soft: Given = None,
+    certain: bool = True,
 ) -> list[ParameterSensitivity]: ...
 
 
@@ -292,6 +293,7 @@ def parameter_sensitivity(
     parameter: tuple[Any, Any, Any] | None = None,
     *,
     soft: Given = None,
+    certain: bool = True,
 ) -> ParameterSensitivity | list[ParameterSensitivity]:
     """Return P(target | evidence) as a function of one parameter of a table.
 
@@ -306,6 +308,9 @@ def parameter_sensitivity(
         parents. By default, all parameters that can affect the result, the most influential first.
     soft : {node: likelihoods}, optional
         Soft evidence.
+    certain : bool
+        Whether to list entries of 0 and 1. Without them, two passes serve all tables; with them, a table with zeros
+        needs two more.
 
     Examples
     --------
@@ -326,7 +331,7 @@ def parameter_sensitivity(
     if parameter is not None:
         node, place = read_cell(network, parameter)
         return Parameters(self, (name, state), known, weighed).of_cell(node, place)
-    parameters = Parameters(self, (name, state), known, weighed)
+    parameters = Parameters(self, (name, state), known, weighed, certain)
     every = [found for node in parameters.relevant() for found in parameters.of_node(node)]
     return sorted(every, key=lambda found: -abs(round(found.derivative, 12)))
 

@@ -180,11 +180,13 @@ class Parameters:
         target: Target,
         evidence: Mapping[Name, Any],
         soft: Mapping[Name, Any] | None = None,
+        certain: bool = True,
     ) -> None:
         self._queries = queries
         self._target = target
         self._evidence = dict(evidence)
         self._soft = dict(soft or {})
+        self._certain = certain  # whether entries of 0 and 1 are asked for
         # For the evidence alone, and with the target in it.
         self._cached: dict[bool, tuple[list[Floats] | None, float]] = {}
         self._log_evidence = queries.log_probability(self._evidence, soft=self._soft)
@@ -196,6 +198,8 @@ class Parameters:
         """Yield the dependence on each entry of a node's table."""
         coefficients = self._coefficients(node)
         for place in np.ndindex(*coefficients[0].shape):
+            if not self._certain and not 0.0 < coefficients[0][place] < 1.0:
+                continue
             yield self._at(node, place, coefficients)
 
     def of_cell(self, node: Node, place: tuple[int, ...]) -> ParameterSensitivity:
@@ -251,11 +255,13 @@ class Parameters:
         """
         network = self._queries._network
         table = table_of(network, node.name)
-        if network.is_discrete and table.all():
+        if network.is_discrete and (not self._certain or table.all()):
             margins, log = self._margins(evidence)
             if margins is not None:
                 joint = margins[network.dag.position[node.name]]
-                return np.asarray(joint * math.exp(log - self._log_evidence) / table)
+                # The slopes of zeros are needed only by entries of 0 and 1.
+                slopes = np.divide(joint, table, out=np.zeros_like(table), where=table > 0)
+                return np.asarray(slopes * math.exp(log - self._log_evidence))
         even = replace(node, distribution=uniform(network.shape_of(node.name)))
         queries = self._queries._of(network.with_node(even))
         log = queries.log_probability(evidence, soft=self._soft)
