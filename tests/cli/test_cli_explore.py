@@ -63,8 +63,10 @@ def test_an_example_a_file_a_model_and_a_table(tmp_path: Path) -> None:
     assert sorted(names(explored(str(file)))) == ["joe", "rain", "sprinkler", "wet"]
     model = tmp_path / "m.bayes"
     TAN().fit({"x": TABLE["x"], "z": TABLE["z"]}, TABLE["y"]).save(model)
-    assert names(explored(str(model))) == ["y", "x", "z"]
-    assert names(explored(write_table(tmp_path / "t.csv"), "--target", "y")) == ["y", "x", "z"]
+    saved = explored(str(model))
+    assert names(saved) == ["y", "x", "z"] and saved["classifier"] == {"target": 0, "nomogram": False}
+    learned = explored(write_table(tmp_path / "t.csv"), "--target", "y", "--model", "nb")
+    assert names(learned) == ["y", "x", "z"] and learned["classifier"] == {"target": 0, "nomogram": True}
 
 
 def test_what_is_not_one_network_is_refused(tmp_path: Path) -> None:
