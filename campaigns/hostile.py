@@ -103,6 +103,13 @@ def check_setting(make: Callable[[], Any], bad: dict[str, Any]) -> dict[str, int
             assert len(str(refusal)) > 20
             assert state(model.set_params(**good)) == before, f"{name} with {bad} changed the model"
             counts["refused"] += 1
+            continue
+        # Some settings are needed, and refused, only when the counts become probabilities.
+        try:
+            model.predict_proba(ROWS)
+        except BayeskitError as refusal:
+            assert len(str(refusal)) > 20
+            counts["refused"] += 1
         else:
             counts["answered"] += 1
     assert counts["refused"], f"{bad} was not refused"
