@@ -14,6 +14,7 @@ from scipy import integrate, optimize, stats
 from bayeskit import BayesianNetwork, read_network
 from bayeskit._fitting.networks.softmax_fit import PRIOR_SD, newton
 from bayeskit.errors import (
+    ImpossibleEvidence,
     ModelFormatError,
     NotSupported,
     SettingError,
@@ -90,6 +91,16 @@ def test_exact_answers_where_the_number_is_observed():
     assert network.log_probability(seen) == pytest.approx(np.log(weighted.sum()), abs=1e-12)
     assert network.mpe({"income": 7.0})["income"] == 7.0
     assert network.approximate("buys", {"income": 7.0}).method == "exact"
+
+
+def test_a_number_that_is_set_is_as_good_as_observed():
+    network = shop().do({"income": 7.0})
+    weighted = np.array([[0.4], [0.6]]) * [bought("f", 7.0), bought("m", 7.0)] * np.array([0.2, 0.5, 0.9])
+    found = network.posteriors({"happy": "y"})
+    np.testing.assert_allclose(found["sex"], weighted.sum(axis=1) / weighted.sum(), atol=1e-13)
+    np.testing.assert_allclose(found["buys"], weighted.sum(axis=0) / weighted.sum(), atol=1e-13)
+    with refuses(ImpossibleEvidence, "income"):
+        network.query("buys", {"income": 3.0})
 
 
 def test_a_softmax_that_nothing_depends_on_does_not_matter():

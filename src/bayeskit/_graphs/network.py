@@ -126,9 +126,9 @@ class Network:
         )
         return replace(self, nodes=tuple(nodes))
 
-    def refuse_softmax(self, what: str) -> None:
-        """Raise an error if a discrete node has a continuous parent: ``what`` cannot be done with it."""
-        for name in self.softmax_nodes[:1]:
+    def refuse_softmax(self, what: str, node: Name | None = None) -> None:
+        """Raise an error if this node, or any discrete node, has a continuous parent: ``what`` is not possible then."""
+        for name in self.softmax_nodes[:1] if node is None else [node]:
             raise NotSupported(
                 "{name!r} is discrete and {numeric!r}, its parent, is continuous: {what} has no closed form. Sample "
                 "with approximate(...), observe {numeric!r}, or cut it into intervals (Discretizer).",

@@ -98,6 +98,14 @@ def _alone(node: Node) -> Node:
     return Node(node.variable, (), LinearGaussian(np.zeros(()), nothing, np.ones(())))
 
 
+def _set_number(node: Node) -> float:
+    """Return the number that a node always has, or NaN."""
+    given = node.distribution
+    if isinstance(given, LinearGaussian) and not node.parents and not given.variance.any():
+        return float(given.intercept)
+    return math.nan
+
+
 class MixedAdapter(QueryAdapter):
     """Queries of a Bayesian network with continuous nodes."""
 
@@ -108,12 +116,14 @@ class MixedAdapter(QueryAdapter):
         # If discrete nodes depend on numbers, each query has its own engine.
         self._hybrid = None if network.softmax_nodes else Hybrid(network)
         self.has_rules = self._hybrid is not None and self._hybrid.has_rules
+        # The numbers of continuous nodes that are set, as by an intervention; NaN for all others.
+        self._set_numbers = np.array([_set_number(node) for node in network.nodes])
 
     def hybrid(self, observed: HybridEvidence, targets: Iterable[int]) -> Hybrid:
         """Return the engine for a query.
 
-        A softmax node is a table where its continuous parents are observed, and does not matter where neither it nor
-        a descendant is observed or asked for. Otherwise there is no exact answer.
+        A softmax node is a table where its continuous parents are observed or set, and does not matter where neither
+        it nor a descendant is observed or asked for. Otherwise there is no exact answer.
         """
         if self._hybrid is not None:
             return self._hybrid
@@ -122,6 +132,7 @@ class MixedAdapter(QueryAdapter):
         seen |= set(np.flatnonzero(~np.isnan(observed.values)).tolist()) | set(targets)
         names = [network.nodes[p].name for p in sorted(seen)]
         matters = {*names, *ancestors(network.dag, *names)}
+        known = np.where(np.isnan(observed.values), self._set_numbers, observed.values)
         nodes = []
         for node in network.nodes:
             if node.name not in network.softmax_nodes:
@@ -129,13 +140,13 @@ class MixedAdapter(QueryAdapter):
                 continue
             given = node.distribution
             assert isinstance(given, Softmax)
-            numbers = observed.values[[network.dag.position[p] for p in network.numeric_parents(node)]]
+            numbers = known[[network.dag.position[p] for p in network.numeric_parents(node)]]
             if not np.isnan(numbers).any():
                 table = Table(given.table_at(numbers))
             elif node.name not in matters:
                 table = uniform(given.intercept.shape)
             else:
-                network.refuse_softmax("an exact answer")
+                network.refuse_softmax("an exact answer", node.name)
             parents = tuple(p for p in node.parents if network[p].is_discrete)
             nodes.append(replace(node, parents=parents, distribution=table))
         return Hybrid(replace(network, nodes=tuple(nodes)))
