@@ -184,9 +184,10 @@ FORMATS: dict[str, tuple[Callable[[str, Rng], bool], int, int]] = {
     "model": (read_model, 1_000_000, 20),
     "statistics": (read_statistics, 1_000_000, 100),
     **{name: (read_text, 1_000_000 if name == "bif" else 200_000, 100) for name in text_fuzz.SEEDS},
-    **dict.fromkeys(xml_fuzz.FILES, (read_other, 200000, 100)),
-    **dict.fromkeys(("diagram bifxml", "diagram xdsl"), (read_diagram, 200000, 50)),
-    **dict.fromkeys(TABLES, (read_table, 200000, 10)),
+    **dict.fromkeys(xml_fuzz.FILES, (read_other, 200_000, 100)),
+    **dict.fromkeys(("diagram bifxml", "diagram xdsl"), (read_diagram, 200_000, 50)),
+    **dict.fromkeys(TABLES, (read_table, 200_000, 10)),
+    "costs": (read_costs, 200_000, 20),
 }
 NAMES = list(FORMATS)
 

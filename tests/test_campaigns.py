@@ -43,6 +43,16 @@ def test_a_few_seeds(imported: Any, name: str, seeds: list[int]) -> None:
         assert counts and all(n >= 0 for n in counts.values()) and set(counts) & set(campaign.promised)
 
 
+def test_every_kind_of_file_has_its_mutants(imported: Any) -> None:
+    script = imported("mutants")
+    assert {"model", "statistics", "bif", "csv", "costs"} <= set(script.CAMPAIGN.promised)
+    readers = {
+        reader for name, reader in vars(script).items() if name.startswith("read_") and callable(reader)
+    }
+    unused = readers - {reader for reader, _, _ in script.FORMATS.values()}
+    assert {reader.__name__ for reader in unused if reader.__module__ == script.__name__} == set()
+
+
 def test_each_script_has_a_session_a_line_and_a_question():
     contributing = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     listed = re.search(
