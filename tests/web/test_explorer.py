@@ -172,7 +172,7 @@ def customers(n: int = 200) -> tuple[dict[str, list[Any]], list[str]]:
             str(rng.choice(["month", "year", "two"], p=[0.7, 0.2, 0.1] if c == "leaves" else [0.3, 0.3, 0.4]))
             for c in y
         ],
-        "minutes": [float(rng.normal(3 if c == "leaves" else 2.5, 0.6 if c == "leaves" else 0.3)) for c in y],
+        "minutes": [float(rng.normal(2.7, 1.2 if c == "leaves" else 0.3)) for c in y],
         "plan": [str(rng.choice(["basic", "family"])) for c in y],
     }
     return x, y
@@ -196,15 +196,19 @@ def test_contributions_add_up_to_the_posterior_of_the_network(model: Any, n_clas
     target, nodes = told["classifier"]["target"], told["nodes"]
     assert nodes[target]["states"] == sorted(set(y))
     rng = np.random.default_rng(1)
-    for _ in range(12):
+    # Every state alone, so that each interval is read back as a number in it; then some rows.
+    others = [(k, node) for k, node in enumerate(nodes) if k != target]
+    cases = [[(k, code)] for k, node in others for code in range(len(node["states"] or [0]))]
+    cases += [
+        [(k, int(rng.integers(len(node["states"] or [0])))) for k, node in others if rng.random() < 0.6]
+        for _ in range(8)
+    ]
+    for case in cases:
         findings, row = [], dict.fromkeys(x)
-        for k, node in enumerate(nodes):
-            if k == target or rng.random() < 0.4:
-                continue
-            code = int(rng.integers(len(node["states"]))) if node["states"] else 0
-            number = float(rng.normal(2.7, 0.5))
-            findings.append({"node": k, "state": code} if node["states"] else {"node": k, "value": number})
-            row[node["name"]] = node["states"][code] if node["states"] else number
+        for k, code in case:
+            states, number = nodes[k]["states"], float(rng.normal(2.7, 0.5))
+            findings.append({"node": k, "state": code} if states else {"node": k, "value": number})
+            row[nodes[k]["name"]] = states[code] if states else number
         now = beliefs(app, findings)[target]
         for state in range(n_classes):
             found = ask(app, "/contributions", {"state": state, "findings": findings})[1]
