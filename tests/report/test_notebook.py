@@ -75,6 +75,12 @@ def network() -> Any:
     return made
 
 
+def evil_number() -> Any:
+    made = BayesianNetwork({EVIL: []}, states=float)
+    made.set_gaussian(EVIL, 1.0, variance=4.0)
+    return made
+
+
 def diagram() -> Any:
     table = [[1.0, 0.0], [-2.0, 3.0]]
     decision = EVIL[::-1]
@@ -247,6 +253,7 @@ OTHERS: Cases = {
     "hidden states": (lambda: HiddenMarkov(2, random_state=0).fit([["u", EVIL, "u", EVIL, EVIL]]), []),
     "path": (lambda: network().why_independent(EVIL, "wet").paths[0], []),
     "excluded": (lambda: Not(EVIL), []),
+    "numeric estimate": (lambda: evil_number().approximate(EVIL), []),
     "estimate": (
         lambda: network().approximate(EVIL, method="likelihood weighting", n_samples=50, random_state=0),
         [],

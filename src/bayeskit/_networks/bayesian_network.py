@@ -323,6 +323,8 @@ class BayesianNetwork(Fitting, Structure, Queries):
             coefficients) for each configuration. Its keys are nested or tuples, as in ``set_cpt``.
         coefficients : {continuous parent: number, or {state: number}}
 
+        Notes
+        -----
         Exact queries need the continuous parents observed, where the node matters at all; otherwise they raise
         `NotSupported`. `sample`, `log_prob` of complete rows and ``approximate`` by likelihood weighting always work,
         and `fit` learns the numbers.

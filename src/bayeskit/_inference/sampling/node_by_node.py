@@ -49,6 +49,12 @@ class NodeByNode:
                 found.append((False, self.numeric.place[name], None))
         return found
 
+    @cached_property
+    def _number_places(self) -> list[int]:
+        """The place of each numeric node in the order."""
+        at = {k: place for place, (is_discrete, k, _) in enumerate(self.order) if not is_discrete}
+        return [at[k] for k in range(len(at))]
+
     def _log_rows(self, node: Node) -> LogRows:
         cells = [self.numeric.discrete_place[p] for p in node.parents if p in self.numeric.discrete_place]
         numbers = [self.numeric.place[p] for p in node.parents if p in self.numeric.place]
@@ -88,14 +94,14 @@ class NodeByNode:
             rows = len(uniforms)
             codes = np.zeros((rows, len(self.numeric.discrete_place)), np.int64)
             values = np.zeros((rows, len(self.numeric.place)))
-            logs = np.zeros(rows)
+            logs, of_numbers = np.zeros(rows), uniforms[:, self._number_places]
             for place, (_, k, log_rows) in enumerate(self.order):
                 if not wanted[place]:
                     continue
                 if log_rows is not None:
                     self._draw_state(k, log_rows, uniforms[:, place], evidence, codes, values, logs)
                 elif np.isnan(known[k]):
-                    self.numeric.draw(k, codes, _column(uniforms[:, place], k, values.shape[1]), values)
+                    self.numeric.draw(k, codes, of_numbers, values)
                 else:
                     mean, variance = self.numeric.moments(k, codes, values)
                     value = float(known[k])
@@ -121,10 +127,3 @@ class NodeByNode:
             codes[:, k] = draw_rows(found, uniforms)
         if k in evidence.likelihoods:
             logs += logs_of(evidence.likelihoods[k])[codes[:, k]]
-
-
-def _column(uniforms: Floats, k: int, width: int) -> Floats:
-    """Return a matrix whose column k are these numbers."""
-    out = np.zeros((len(uniforms), width))
-    out[:, k] = uniforms
-    return out
