@@ -48,7 +48,7 @@ def newest(session: nox.Session) -> None:
 @nox.session(python=PYTHONS[0])
 def lint(session: nox.Session) -> None:
     """Run ruff, mypy, import-linter and codespell."""
-    session.install("-e", ".[dev]")
+    session.install("-e", ".[dev]", "codespell>=2.4")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")

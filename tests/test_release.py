@@ -40,7 +40,7 @@ def test_a_tag_must_name_the_version_and_have_a_section(monkeypatch, tmp_path):
         check_tag("v0.1.0")
 
 
-def test_hooks_use_the_versions_of_pyproject():
+def test_hooks_use_the_versions_of_pyproject_and_of_the_sessions():
     hooks = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
     pinned = [
         pin
@@ -48,6 +48,7 @@ def test_hooks_use_the_versions_of_pyproject():
         for pin in re.findall(r'"(.+?)"', line)
     ]
     declared = {*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["dev"]}
+    declared |= set(re.findall(r'"(codespell.+?)"\)', (ROOT / "noxfile.py").read_text("utf-8")))
     assert any(pin.startswith("ruff==") for pin in pinned)
     assert set(pinned) <= declared
 
