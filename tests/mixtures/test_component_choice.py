@@ -157,7 +157,7 @@ def test_a_model_with_a_collapsed_component_is_not_the_best():
     assert fallen and min(c.bic for c in fallen) < made.choice_.best.bic
     assert made.collapsed_ == () and not made.choice_.best.collapsed
     assert "collapsed" in str(made.choice_)
-    assert f"least for {made.n_components_} component" in made.choice_.chart().scene.title
+    assert f"lowest for {made.n_components_} component" in made.choice_.chart().scene.title
     mixed = LatentClass(range(1, 7), variance_floor=1e-9)
     quiet(mixed.fit, heaps())
     assert any(c.collapsed for c in mixed.choice_.candidates) and not mixed.choice_.best.collapsed
@@ -170,7 +170,7 @@ def test_the_chart_is_a_sound_picture_that_stands_alone(tmp_path):
     made = quiet(GaussianMixture(range(1, 4), covariance_type=TYPES, random_state=0).fit, three_clouds())
     picture = made.choice_.chart()
     root = ElementTree.fromstring(str(picture))
-    assert root.tag.endswith("svg") and f"least for {made.n_components_} components" in picture.scene.title
+    assert root.tag.endswith("svg") and f"lowest for {made.n_components_} components" in picture.scene.title
     text = str(picture)
     assert "href" not in text and "url(" not in text and "<script" not in text
     dots = [e for e in root.iter() if e.get("class", "").startswith("dot-")]
