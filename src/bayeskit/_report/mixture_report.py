@@ -330,7 +330,7 @@ def component_chart(
     Examples
     --------
     >>> component_chart([("full", 1, 30.0), ("full", 2, 20.0), ("diag", 1, 25.0)], "BIC")
-    <Picture: BIC by number of components: least for 2 components, full (20.00), 440 × 421 pixels>
+    <Picture: BIC by number of components: lowest for 2 components, full (20.00), 440 × 421 pixels>
     """
     words = chart_words(lang)
     points = [(kind, k, value) for kind, k, value in found if math.isfinite(value)]

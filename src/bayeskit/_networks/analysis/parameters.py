@@ -100,17 +100,13 @@ class ParameterSensitivity:
     def between(self, factor: float | None = 2.0) -> tuple[tuple[float, float], tuple[float, float]]:
         """Return (x, P) where the odds of x are divided by a factor, and where they are multiplied by it.
 
-        The odds treat x and 1 − x alike: the two entries of a row with two states have the same range [1]_. An
-        entry of 0 or 1 does not move.
+        The odds treat x and 1 − x alike: the two entries of a row with two states have the same range (Chan
+        and Darwiche, When do numbers really matter?, JAIR 17, 2002). An entry of 0 or 1 does not move.
 
         Parameters
         ----------
         factor : float above 1, or None
             None lets x go from 0 to 1. Where the evidence is impossible at an end, P is the limit there.
-
-        References
-        ----------
-        .. [1] Chan H., Darwiche A., When do numbers really matter?, JAIR 17 (2002) 265-287.
 
         Examples
         --------
