@@ -351,3 +351,15 @@ def _wanted(names: Sequence[Name], shape: Place) -> str:
     if not shape:
         return "one number"
     return f"an array of shape {shape} (the states of {', '.join(map(repr, names))})"
+
+
+def node_with_states(network: Network, name: Name) -> Node:
+    """Return a discrete node whose states are known, or raise an error with the way out."""
+    node = network[name]
+    if not node.is_discrete:
+        raise SettingError("{name!r} is continuous. Call set_gaussian({name!r}, ...).", name=name)
+    if not node.variable.size:
+        raise UsageError(
+            "The states of {name!r} are not known yet. Call set_states({name!r}, [...]) first.", name=name
+        )
+    return node

@@ -21,7 +21,7 @@ from bayeskit._graphs.distributions import (
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import Network, Node, discrete
 from bayeskit._messages import Joined, Message
-from bayeskit._networks.building import Axes, numbers
+from bayeskit._networks.building import Axes, node_with_states, numbers
 from bayeskit._networks.node_tables import CptLike, checked_rows, table_values
 from bayeskit._networks.softmax_nodes import fitting_softmax
 from bayeskit._schema import Label, Name, Variable, state_code
@@ -473,13 +473,7 @@ def _fitting_gaussian(network: Network, name: Name, given: LinearGaussian) -> Li
 
 
 def _discrete(network: Network, name: Name) -> Node:
-    node = network[name]
-    if not node.is_discrete:
-        raise SettingError("{name!r} is continuous. Call set_gaussian({name!r}, ...).", name=name)
-    if not node.variable.size:
-        raise UsageError(
-            "The states of {name!r} are not known yet. Call set_states({name!r}, [...]) first.", name=name
-        )
+    node = node_with_states(network, name)
     _refuse_numeric_parents(network, node)
     return node
 

@@ -12,9 +12,9 @@ from bayeskit._graphs.distributions import Softmax
 from bayeskit._graphs.network import Network, Node
 from bayeskit._messages import Joined
 from bayeskit._networks.arguments import is_number
-from bayeskit._networks.building import Axes
+from bayeskit._networks.building import Axes, node_with_states
 from bayeskit._schema import Name, Variable, state_code
-from bayeskit.errors import SettingError, UsageError
+from bayeskit.errors import SettingError
 from bayeskit.typing import Floats
 
 
@@ -70,13 +70,7 @@ def softmax(network: Network, name: Name, intercept: object, coefficients: objec
 
 def _softmax_node(network: Network, name: Name) -> Node:
     """Return a discrete node with states and a continuous parent, or raise an error that says what it is."""
-    node = network[name]
-    if not node.is_discrete:
-        raise SettingError("{name!r} is continuous. Call set_gaussian({name!r}, ...).", name=name)
-    if not node.variable.size:
-        raise UsageError(
-            "The states of {name!r} are not known yet. Call set_states({name!r}, [...]) first.", name=name
-        )
+    node = node_with_states(network, name)
     if not network.numeric_parents(node):
         raise SettingError("{name!r} has no continuous parent. Call set_cpt({name!r}, ...).", name=name)
     return node
