@@ -185,14 +185,44 @@ def _costs(records: list[dict[str, Any]]) -> list[str]:
     return [*seconds, f"{max(memory):.0f}" if memory else "–"]
 
 
-def set_table(kept: Kept, found: dict[tuple[str, str], dict[str, float]], models: list[str]) -> list[str]:
-    """Return the error of every model on every set, with the lowest of a row in bold."""
+def shared_table(
+    found: dict[tuple[str, str], dict[str, float]], sets: list[str], models: list[str]
+) -> list[str]:
+    """Return each yardstick beside AutoBayes, the forest and boosting, over the sets that all of them have."""
+    lines = []
+    for m in (m for m in YARDSTICKS if m in models):
+        beside = [name for name in ("AutoBayes", "RandomForest", "HistGradientBoosting", m) if name in models]
+        shared = [s for s in sets if all((s, name) in found for name in beside)]
+        if len(beside) == 1 or not shared:
+            continue
+        lines += [f"{m}: {len([s for s in sets if (s, m) in found])} sets finished. Means over the "]
+        lines[-1] += f"{len(shared)} that all of these have: {', '.join(shared)}."
+        lines += ["", row(["model", *SCORES.values(), "CPU s a fold", *_HEADS])]
+        lines += [row(["---", *["--:"] * (len(SCORES) + 3)])]
+        for name in beside:
+            cells = [name, *(f"{np.nanmean([found[s, name][x] for s in shared]):.4f}" for x in SCORES)]
+            cells.append(f"{np.mean([found[s, name]['cpu'] for s in shared]):.2f}")
+            for score in ("error", "log_loss"):
+                counts = wins(*([found[s, who][score] for s in shared] for who in (name, m)))
+                cells.append("" if name == m else "/".join(map(str, counts)))
+            lines.append(row(cells))
+        lines.append("")
+    return lines
+
+
+_HEADS = ("0-1 error against the yardstick", "log-loss against the yardstick")
+
+
+def set_table(
+    kept: Kept, found: dict[tuple[str, str], dict[str, float]], models: list[str], score: str
+) -> list[str]:
+    """Return a score of every model on every set, with the lowest of a row in bold."""
     notes = {(r["set"], r["model"]): r["note"] for r in kept.records if "note" in r}
     rows = {r["set"]: r["rows"] for r in kept.records if "rows" in r}
     lines = [row(["set", "rows", *(SHORT.get(m, m) for m in models)])]
     lines.append(row(["---", *["--:"] * (len(models) + 1)]))
     for s in sorted(rows):
-        errors = {m: round(found[s, m]["error"], 4) for m in models if (s, m) in found}
+        errors = {m: round(found[s, m][score], 4) for m in models if (s, m) in found}
         least = min(errors.values(), default=0.0)
         cells = [s, f"{rows[s]:,}"]
         for m in models:
@@ -213,11 +243,14 @@ def table(kept: Kept, asked: list[str] | None = None) -> str:
     found = means(kept.records)
     lines = [*heading(kept), ""]
     lines += ["## Over every set", "", *whole_table(kept, sorted(kinds), models), ""]
+    if beside := shared_table(found, sorted(kinds), models):
+        lines += ["## Yardsticks", "", *beside]
     for title, members in GROUPS.items():
         sets = sorted(s for s, kind in kinds.items() if kind in members)
         if sets:
             lines += [f"## Over {title}", "", *group_table(found, sets, models), ""]
-    lines += ["## 0-1 error of each set", "", *set_table(kept, found, models), ""]
+    for score in ("error", "log_loss"):
+        lines += [f"## {SCORES[score]} of each set", "", *set_table(kept, found, models, score), ""]
     return "\n".join(lines)
 
 

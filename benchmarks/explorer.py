@@ -2,13 +2,17 @@
 
 ``bayeskit explore`` in a process of its own, and Chromium, headless. A click is sent to a row, and its time ends when
 the frame with the new numbers has been drawn. Beside it stands the CPU time that the page's own thread takes for a
-click, with all frames of the moving bars: a busy machine does not change it. alarm and hailfinder come with the tests;
-andes and pigs are read from the folder that BAYESKIT_DATA names, if it is set. Needs Playwright and Chromium.
+click, with all frames of the moving bars: a busy machine does not change it. The layout is timed from the request to
+the worker to its answer. Then 50 requests a second are sent to the server for a minute. alarm and
+hailfinder come with the tests; andes and pigs are read from the folder that BAYESKIT_DATA names,
+if it is set. Needs Playwright and Chromium.
 """
 
 from __future__ import annotations
 
 import gzip
+import http.client
+import json
 import os
 import shutil
 import subprocess
@@ -18,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
@@ -79,6 +84,14 @@ def measure(report: Report, browser: Any, name: str, path: Path, n: int) -> None
         page.goto(address)
         page.wait_for_selector(".row", state="attached")
         report.claim(f"{name}: first load", 1e3 * (time.perf_counter() - start), " ms")
+        paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null")
+        if paint is not None:
+            at_most = 500 if name == "alarm" else None
+            report.claim(f"{name}: navigation → first paint", paint, " ms", at_most=at_most)
+        layout = page.evaluate("performance.getEntriesByName('layout')[0].duration")
+        report.claim(
+            f"{name}: layout in its worker", layout, " ms", at_most=1_000 if name == "andes" else None
+        )
         page.evaluate(CLICK, {"n": 3, "pause": 200})
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -97,6 +110,45 @@ def measure(report: Report, browser: Any, name: str, path: Path, n: int) -> None
         page.close()
 
 
+def resident(pid: int) -> float:
+    """Return the megabytes of memory that a process holds."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return float(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1e3
+
+
+def load(report: Report, path: Path, seconds: float) -> None:
+    """Send 50 requests a second, each when its time has come; the time of each, and the memory of the server."""
+    start = time.perf_counter()
+    words = [sys.executable, "-m", "bayeskit", "explore", str(path), "--no-browser"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        address = urlsplit(process.stdout.readline().strip())
+        report.claim("alarm: server ready, warm", time.perf_counter() - start, " s", at_most=1)
+        token = parse_qs(address.query)["token"][0]
+        connection = http.client.HTTPConnection(address.netloc)
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        times, memory = [], 0.0
+        begin = time.perf_counter()
+        for k in range(int(50 * seconds)):
+            time.sleep(max(0.0, begin + k / 50 - time.perf_counter()))
+            body = json.dumps({"findings": [{"node": k % 37, "state": 0}]})
+            sent = time.perf_counter()
+            connection.request("POST", "/posteriors", body, headers)
+            answer = connection.getresponse()
+            answer.read()
+            times.append(1e3 * (time.perf_counter() - sent))
+            assert answer.status in (200, 422)
+            if k == int(10 * seconds):
+                memory = resident(process.pid)
+        report.claim("alarm: 50 requests a second, p99", float(np.quantile(times, 0.99)), " ms", at_most=100)
+        grown = resident(process.pid) - memory
+        report.claim("alarm: 50 requests a second, growth of memory", grown, " MB", at_most=5)
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
 def main() -> None:
     given = options(QUESTION)
     from playwright.sync_api import sync_playwright
@@ -105,7 +157,7 @@ def main() -> None:
     page = ROOT / "src/bayeskit/_web/page"
     first = sum(
         len(gzip.compress((page / name).read_bytes()))
-        for name in ("explorer.html", "explorer.css", "explorer.js")
+        for name in ("explorer.html", "explorer.css", "explorer.js", "layout.js")
     )
     report.claim("first load beside the network, compressed", first / 1e3, " kB", at_most=60)
     n = max(5, int(N_CLICKS * given.scale))
@@ -120,6 +172,7 @@ def main() -> None:
                 continue
             measure(report, browser, name, found, n)
         browser.close()
+    load(report, FOLDERS[0] / "alarm.bif.gz", max(5.0, 60 * given.scale))
     report.finish()
 
 

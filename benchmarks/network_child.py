@@ -38,9 +38,14 @@ def turns(run: Callable[[], Any], most: int) -> tuple[Any, list[tuple[float, flo
 def ask_engine(gum: Any, given: dict[str, Any]) -> tuple[Any, Any]:
     """Compute rounds of evidence sets: the marginals of all unobserved nodes, or of the node given with each set."""
     network = gum.loadBN(given["path"])
-    engine = getattr(gum, given["engine"])(network)
-    if given["threads"]:
-        engine.setNumberOfThreads(given["threads"])
+
+    def made() -> Any:
+        engine = getattr(gum, given["engine"])(network)
+        if given["threads"]:
+            engine.setNumberOfThreads(given["threads"])
+        return engine
+
+    engine = made()
     names, states = given["names"], given["states"]
     kept_target = given.get("target")
     if kept_target:
@@ -59,7 +64,13 @@ def ask_engine(gum: Any, given: dict[str, Any]) -> tuple[Any, Any]:
         engine.makeInference()
         return [engine.posterior(target).toarray()]
 
-    ask = one if given["asks_one"] else every
+    def first(evidence: dict[str, str], target: str) -> list[Any]:
+        nonlocal engine
+        engine = made()
+        return ask_now(evidence, target)
+
+    ask_now = one if given["asks_one"] else every
+    ask = first if given.get("fresh") else ask_now
     order = {name: [network.variable(name).index(s) for s in states[name]] for name in names}
 
     def flat(evidence: dict[str, str], target: str, found: list[Any]) -> list[Any]:

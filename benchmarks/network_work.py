@@ -42,6 +42,7 @@ STAND_INS = {
     "barley": (48, 12, 3, 3),
     "link": (724, 4, 2, 6),
     "munin1": (186, 7, 2, 3),
+    "diabetes": (413, 12, 2, 4),
 }
 
 Asked = tuple[dict[str, str], str]

@@ -39,10 +39,11 @@ def collections(scale: float) -> Iterator[tuple[str, Texts]]:
     """Give the name of each collection, and the texts and classes to learn and to judge."""
     rng = np.random.default_rng(0)
     if not DATA.is_dir():
-        news = datasets.load_dataset("news")
+        bundled = datasets.load_dataset("docstrings")
+        texts, labels = bundled.columns["text"], bundled.y
         yield (
-            "news (bundled)",
-            (news.columns["text"][:800], news.y[:800], news.columns["text"][800:], news.y[800:]),
+            "docstrings (bundled)",
+            (texts[:800], labels[:800], texts[800:], labels[800:]),
         )
         return
     for name in SPLIT:

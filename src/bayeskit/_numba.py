@@ -25,6 +25,7 @@ from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, SupportsInt, cast
 
 from bayeskit._messages import Message
+from bayeskit._written_arguments import Places, every_argument, written_arguments
 
 # Nothing calls kernels from C, so a wrapper for that would be compiled for nothing: a tenth of all compiling.
 _OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
@@ -68,6 +69,7 @@ class DeferredKernel:
         self._plain = plain
         self._left: float | None = None
         self._is_cached = False
+        self._writes: Places | None = None
         _deferred[self] = self
 
     def __new__(cls, *arguments: object, **options: object) -> DeferredKernel:
@@ -110,6 +112,33 @@ class DeferredKernel:
                 self._plain = plain
         return self._plain
 
+    def writes(self) -> Places:
+        """Return which arguments the function writes, itself or through others that it calls."""
+        with _lock:
+            if self._writes is None:
+                if self._make is _intrinsic:
+                    self._writes = frozenset()
+                else:
+                    self._writes = every_argument(self.py_func)  # what a function says that calls itself
+                    self._writes = written_arguments(self.py_func, _writes)
+        return self._writes
+
+    def written_arrays(self, arguments: tuple[Any, ...]) -> list[Any]:
+        """List the arrays among the arguments that the function writes."""
+        import numpy as np
+
+        found = []
+        for number, field, depth in self.writes():
+            argument = arguments[number] if number < len(arguments) else None
+            if not isinstance(argument, tuple):
+                parts = [argument]
+            elif field is not None and hasattr(argument, field):
+                parts = [getattr(argument, field)]
+            else:  # an index may choose a part of the tuple
+                parts, depth = list(argument), 0
+            found += [a for a in parts if isinstance(a, np.ndarray) and a.ndim > depth and a.flags.writeable]
+        return list({id(array): array for array in found}.values())
+
     def _first(self, arguments: tuple[Any, ...]) -> Any:
         """Run in plain Python if that costs less than compiling, else compiled."""
         import numpy as np
@@ -139,8 +168,11 @@ class DeferredKernel:
             raise
         except Exception:
             # Too much work, or a whole number outgrew the narrow type in which NumPy, unlike Numba, keeps it.
+            # Finding out what is written takes a millisecond: small next to compiling, not to a small call.
+            written = {id(array) for array in self.written_arrays(arguments)}
             for array, values in before:
-                array[...] = values
+                if id(array) in written:
+                    array[...] = values
             return self.made()(*arguments)
         finally:
             took = thread_time() - begin
@@ -160,6 +192,12 @@ class DeferredKernel:
                 return _python_numbers(self.plain()(*map(_quick, arguments)))
         finally:
             vars(_meter).update(outer)
+
+
+def _writes(function: Any) -> Places | None:
+    """Return what a function that a kernel calls writes, if it is a kernel."""
+    known = _deferred.get(function) if callable(function) else None
+    return None if known is None else known.writes()
 
 
 # All deferred functions, by themselves and by what Numba made of them.
@@ -205,7 +243,7 @@ _this_thread = _ThisThread()
 def share_arrays() -> None:
     """Compile every kernel that this thread calls: other threads write to the arrays it is given.
 
-    A plain run that is given up restores its arrays whole, and would erase what the others have written by then.
+    A plain run that is given up restores whole arrays, and would erase what the others have written by then.
     """
     _this_thread.shares_arrays = True
 

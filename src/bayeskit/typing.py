@@ -30,9 +30,15 @@ Codes: TypeAlias = NDArray[np.integer]
 Array: TypeAlias = NDArray[np.generic]
 
 PathLike: TypeAlias = str | os.PathLike[str]
-# Rows: an array, rows of cells, a frame, a sparse matrix; some methods also accept files or batches.
+# Rows: an array, rows of cells, rows by name, a frame, a sparse matrix; some methods also accept files or batches.
 # The keys of a mapping are Any, because Mapping is invariant in its keys: a dict of strings is not a mapping of names.
-TableLike: TypeAlias = ArrayLike | Frame | Sequence[Sequence[object]] | Mapping[Any, Collection[object]]
+TableLike: TypeAlias = (
+    ArrayLike
+    | Frame
+    | Sequence[Sequence[object]]
+    | Sequence[Mapping[Any, object]]
+    | Mapping[Any, Collection[object]]
+)
 RowSource: TypeAlias = TableLike | PathLike | Iterable[object]
 # One row: its cells in order, or by the names of columns.
 RowLike: TypeAlias = ArrayLike | Frame | Sequence[object] | Mapping[Any, object]

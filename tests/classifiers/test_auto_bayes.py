@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import AutoBayes, CountForest, LogLinearBayes, SelectiveKDB, load
+from bayeskit._classifiers.auto_bayes import EFFORTS
 from bayeskit._data.columns import factorize_array
 from bayeskit._data.frames import factorize_series
 from bayeskit._statistics.tree_counts import trees_of
@@ -90,6 +91,24 @@ def test_the_answers_behind_the_weights_are_not_those_of_memory() -> None:
     model = AutoBayes().fit(X, y)
     assert model.loo_score_ > 0.66
     assert all(standing.log_loss > 0.66 for standing in model.leaderboard_)
+
+
+@pytest.mark.parametrize("k", [2, 6])
+def test_the_score_of_few_rows_is_that_of_fresh_ones(k: int) -> None:
+    """Eight tables of 40 to 60 rows, with classes of a few rows each: the mean of their scores is not hopeful."""
+    scores, fresh = [], []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        y = np.concatenate(
+            [np.arange(k), rng.choice(k, 2_000, p=0.6 ** np.arange(k) / sum(0.6 ** np.arange(k)))]
+        )
+        X = rng.normal(size=(len(y), 4)) + y[:, None] * [0.9, 0.4, 0.0, 0.0]
+        n = 40 if k == 2 else 60
+        model = AutoBayes("fast").fit(X[:n], y[:n])
+        scores.append(model.loo_score_)
+        fresh.append(-np.log(model.predict_proba(X[n:])[np.arange(len(y) - n), y[n:]]).mean())
+    gap = np.array(scores) - fresh
+    assert abs(gap.mean()) < 2.5 * gap.std() / np.sqrt(8) + 0.01
 
 
 def test_the_leaderboard_tells_what_each_member_does() -> None:
@@ -349,8 +368,10 @@ def odd_tables() -> dict[str, tuple[Any, Any]]:
             rng.normal(size=(40, 2)),
             np.array([0] * 30 + [1] * 4 + [2] * 3 + [3] * 3),
         ),
+        "a row for each class": (rng.normal(size=(30, 3)), np.arange(30)),
         "a hundred classes": (rng.normal(size=(300, 3)) + many[:, None], many),
         "a column without values": (np.column_stack([ten, np.full(10, np.nan)]), np.arange(10) % 2),
+        "columns without values": (np.full((10, 2), np.nan), np.arange(10) % 2),
         "constant columns": (np.ones((10, 3)), np.arange(10) % 2),
         "one value for each class": (np.repeat([[0.0], [1.0]], 5, axis=0), np.repeat([0, 1], 5)),
         "one class": (ten, np.zeros(10, dtype=int)),
@@ -379,6 +400,9 @@ def test_five_hundred_columns_are_selected_from() -> None:
     model = AutoBayes("fast").fit(X, y)
     assert model.score(X, y) > 0.9
     assert model.members_["loglinear"].notes_
+    assert list(model.weights_) == ["loglinear", "trees"]
+    said = " ".join(model.notes_)
+    assert "300 of 500 attributes" in said and "lda, qda" in said and "500 columns" in said
 
 
 def test_no_distribution_of_rows(melons: Any) -> None:
@@ -432,6 +456,16 @@ def test_of_many_rows_a_sample_chooses_and_all_are_counted(n: int, monkeypatch: 
     n_trees = trees_of(model.held_["members"]["trees"]["trees"]).n_trees
     assert parts["trees"].counts.sum() == n * n_trees
     assert len(parts["row_sample"].weight) <= most[1]
+
+
+def test_rows_too_many_for_matrices_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = mixed(60)
+    fast = EFFORTS["fast"]._replace(products=100.0)
+    monkeypatch.setitem(EFFORTS, "fast", fast)
+    model = AutoBayes("fast").fit(X, y)
+    assert list(model.weights_) == ["loglinear", "trees"]
+    assert [note for note in model.notes_ if "lda" in note and "60 rows" in note]
+    assert not [note for note in AutoBayes("fast", members=["trees"]).fit(X, y).notes_ if "lda" in note]
 
 
 def test_a_small_table_needs_no_notes() -> None:

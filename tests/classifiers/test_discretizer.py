@@ -6,6 +6,7 @@ import inspect
 import pickle
 import warnings
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -18,7 +19,8 @@ from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from bayeskit import CategoricalNB, Discretizer, NaiveBayes
+from bayeskit import Batches, CategoricalNB, Discretizer, NaiveBayes
+from bayeskit._fitting import choose_cuts
 from bayeskit.errors import ColumnError, DataError, InfiniteValue, SettingError
 from refusals import refuses
 
@@ -222,3 +224,101 @@ def test_copies():
 def test_what_is_refused(call, error, said):
     with refuses(error, *said):
         call()
+
+
+# -- sources that are not in memory ----------------------------------------------------------------
+
+
+def table_of(n: int = 400) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, n)
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=n) + 2 * y, "k": rng.integers(0, 9, n), "a": rng.choice(["u", "v"], n)}
+    )
+    frame.loc[::7, "x"] = np.nan
+    return frame.assign(w=rng.integers(0, 3, n), y=np.where(y, "yes", "no"))
+
+
+def in_two_files(frame, folder):
+    frame[:250].to_csv(folder / "p0.csv", index=False)
+    frame[250:].to_csv(folder / "p1.csv", index=False)
+    return str(folder / "p*.csv")
+
+
+def on_dask(frame, folder):
+    return pytest.importorskip("dask.dataframe", reason="pip install 'bayeskit[dask]'").from_pandas(
+        frame, npartitions=3
+    )
+
+
+SOURCES = {
+    "files": in_two_files,
+    "batches": lambda frame, folder: Batches(lambda: [frame[:9], frame[9:]]),
+    "lazy frame": lambda frame, folder: pytest.importorskip("polars").from_pandas(frame).lazy(),
+    "relation": lambda frame, folder: duckdb.from_df(frame),
+    "dask": on_dask,
+}
+every_source = pytest.mark.parametrize("make", SOURCES.values(), ids=SOURCES)
+
+
+@every_source
+@pytest.mark.parametrize(
+    ("method", "weights"), [("mdl", "w"), ("frequency", None), ("width", "w"), ("proportional", None)]
+)
+def test_cut_points_of_any_source_are_those_of_its_rows(make, method, weights, tmp_path):
+    frame = table_of() if weights else table_of().drop(columns="w")
+    found = Discretizer(method).fit(make(frame, tmp_path), sample_weight=weights, target="y")
+    plain = frame.drop(columns=["y", "w"], errors="ignore")
+    wanted = Discretizer(method).fit(plain, frame["y"], None if weights is None else frame["w"])
+    assert found.columns_ == wanted.columns_ == ("x", "k") and found.chosen_from_ is None
+    for name, cuts in wanted.cut_points_.items():
+        np.testing.assert_allclose(found.cut_points_[name], cuts, rtol=1e-12)
+    parts = list(found.transform(make(frame, tmp_path)))
+    codes = np.concatenate([np.asarray(part["x"], dtype=float) for part in parts])
+    np.testing.assert_array_equal(codes, wanted.transform(plain)["x"].to_numpy())
+
+
+def test_a_sample_is_noted_and_the_range_is_that_of_all_rows(monkeypatch):
+    # Every second row is kept when there are more than a hundred.
+    monkeypatch.setattr(choose_cuts, "MOST_ROWS", 100)
+    x = np.r_[np.arange(400.0), 1e6, 3.0]
+    batches = Batches(lambda: [{"x": part} for part in np.array_split(x, 5)])
+    cutter = Discretizer("width", n_bins=2).fit(batches)
+    assert cutter.cut_points_["x"].tolist() == [5e5]
+    assert cutter.chosen_from_ == {"rows": 51, "of": 402}
+    assert abs(len(Discretizer("proportional").fit(batches).cut_points_["x"]) - 19) <= 1
+
+
+def test_batches_keep_their_labels():
+    batches = Batches(
+        lambda: [([[1.0], [2.0], [4.0]], ["a", "a", "b"]), ([[3.0], [5.0], [6.0]], ["a", "b", "b"])]
+    )
+    cutter = Discretizer().fit(batches)
+    assert cutter.cut_points_["x0"].tolist() == [3.5]
+    assert [(X.tolist(), y) for X, y in cutter.transform(batches)] == [
+        ([[0], [0], [1]], ["a", "a", "b"]),
+        ([[0], [1], [1]], ["a", "b", "b"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "names"),
+    [
+        (lambda folder: Batches(list), DataError, [0]),
+        (lambda folder: Batches(lambda: [{"x": [1.0, np.inf]}]), InfiniteValue, ["x"]),
+        (lambda folder: str(folder / "none.csv"), DataError, ["none.csv"]),
+    ],
+    ids=["no batch", "infinity", "no file"],
+)
+@pytest.mark.parametrize("method", ["frequency", "width"])
+def test_sources_that_cannot_be_cut(make, error, names, method, tmp_path):
+    with refuses(error, *names):
+        Discretizer(method).fit(make(tmp_path))
+
+
+def test_the_class_of_a_file_must_be_named(tmp_path):
+    path = in_two_files(table_of(), tmp_path)
+    with refuses(DataError, "target="):
+        Discretizer().fit(path)
+    with refuses(ColumnError, "z"):
+        Discretizer().fit(path, target="z")

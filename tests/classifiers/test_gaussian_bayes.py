@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from bayeskit import Batches, GaussianBayes, load
+from bayeskit._conditionals.covariance import GaussianClasses
 from bayeskit._data.source import Source
 from bayeskit._fitting.leave_one_out import LeaveOneOut, by_refit, encode_learned
 from bayeskit.errors import Incompatible, InfiniteValue, NotSupported, SettingError, UsageError
@@ -97,6 +98,52 @@ def test_leave_one_out_equals_refits_under_the_same_coding(missing):
         left_out.scores(chunk, w), by_refit(fitted.statistics, left_out.spec, chunk, w), strict=True
     ):
         np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("how", [{}, {"ridge": (0.05, 0.001)}, {"shrinkage": "ledoit-wolf"}])
+def test_a_row_without_which_a_column_is_constant_or_a_class_empty_is_left_out_exactly(how):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(30, 4)), np.arange(30) % 3
+    x[:, 1], x[7, 1] = 5.0, 5.5  # one row has another value
+    x[:, 2], x[9, 2] = 1e6, -3.0
+    y[11] = 3  # a class of one row
+    w = rng.choice([0.5, 1.0, 2.0], 30)
+    model = GaussianBayes("shared", **how).fit(x, y, w)
+    fitted = model._fitted
+    (rows,) = Source(x, y, w)
+    chunk = encode_learned(fitted, fitted.schema, rows).chunk(0, 30)
+    left_out = LeaveOneOut(fitted.statistics, fitted.spec)
+    (classes,) = fitted.model().conditionals
+    anew = classes._left_out.log_prob(x[:, classes.varying], y, w)[1]
+    assert set(np.flatnonzero(anew)) >= ({7, 9, 11} if "shrinkage" in how else {11})
+    for found, wanted in zip(
+        left_out.scores(chunk, w), by_refit(fitted.statistics, left_out.spec, chunk, w), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("covariance", ["shared", "full"])
+@pytest.mark.parametrize("how", [{}, {"predictive": "student"}, {"ridge": 0.0, "shrinkage": 0.2}])
+def test_states_that_one_row_has_are_left_out_exactly_without_a_new_estimate(covariance, how, monkeypatch):
+    rng = np.random.default_rng(3)
+    n = 60
+    X = pd.DataFrame(
+        {"a": rng.choice(["p", "q", "r"], n), "b": rng.choice(["u", "v"], n), "x": rng.normal(size=n)}
+    )
+    X.loc[[3, 8, 21], "a"] = ["only", "single", "alone"]
+    X.loc[[8, 30], "b"] = ["once", "rare"]  # row 8 takes two columns with it
+    X["z"] = np.where(np.arange(n) == 40, 2.5, 1.5)
+    y, w = np.arange(n) % 2, rng.choice([0.5, 1.0, 2.0], n)
+    settings = {"categorical_features": "from_dtype", "ridge": (0.05, 0.001), **how}
+    model = GaussianBayes(covariance, **settings).fit(X, y, w)
+    fitted = model._fitted
+    (rows,) = Source(X, y, w)
+    chunk = encode_learned(fitted, fitted.schema, rows).chunk(0, n)
+    left_out = LeaveOneOut(fitted.statistics, fitted.spec)
+    wanted = by_refit(fitted.statistics, left_out.spec, chunk, w)
+    monkeypatch.delattr(GaussianClasses, "_without")
+    for one, other in zip(left_out.scores(chunk, w), wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
 def test_batches_forgetting_and_merging_are_exact_under_the_same_coding(tmp_path):

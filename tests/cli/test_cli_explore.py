@@ -16,7 +16,7 @@ import pytest
 
 from bayeskit import AODE, TAN
 from bayeskit.networks import wet_grass
-from cli_run import refused
+from cli_run import refused, run
 
 for package in ("uvicorn", "httptools"):
     pytest.importorskip(package, reason='explore needs uvicorn and httptools: pip install "bayeskit[web]"')
@@ -80,3 +80,11 @@ def test_what_is_not_one_network_is_refused(tmp_path: Path) -> None:
     refused("explore", file, "--target", "rain", names=[file, "--target"])
     refused("explore", "asia", "--target", "lung", names=["asia", "--target"])
     refused("explore", table, "--target", "y", "--model", "aode", names=["aode", "tan"])
+
+
+def test_commands_of_networks_take_the_examples_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("network", "query", "asia", "dysp", "--json")
+    assert result.exit_code == 0 and "0.43597" in result.output
+    (tmp_path / "asia").write_text("not a network")
+    assert run("network", "query", "asia", "dysp").exit_code == 2  # a file of that name comes first

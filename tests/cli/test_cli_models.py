@@ -405,12 +405,13 @@ from bayeskit._cli.start import main
 try:
     main()
 finally:
-    print(*(name for name in ("sklearn", "numba", "pandas", "pyarrow") if name in sys.modules), file=sys.stderr)
+    heavy = ("sklearn", "scipy", "numba", "pandas", "pyarrow")
+    print(*(name for name in heavy if name in sys.modules), file=sys.stderr)
 """
 
 
-@pytest.mark.parametrize("name", ["nb", "aode"])
-def test_a_saved_model_answers_a_few_rows_without_scikit_learn_or_numba(
+@pytest.mark.parametrize("name", ["nb", "tan", "aode"])
+def test_a_saved_model_answers_a_few_rows_without_heavy_libraries(
     name: str, melon: Path, tmp_path: Path
 ) -> None:
     """The process belongs to the command, so its classifiers have light bases; a few rows need no compiled kernel."""

@@ -41,6 +41,27 @@ def test_query_answers_the_textbook_question(grass: Path) -> None:
     assert "0.7353" in done("network", "query", grass, "rain", "--given", "wet=yes", "--lang", "zh")
 
 
+def test_query_after_an_intervention(grass: Path) -> None:
+    """Setting wet says nothing of its causes; a distribution is the mixture of its states."""
+    network = wet_grass()
+    told = json.loads(done("network", "query", grass, "--do", "wet=yes", "--json"))
+    assert told["do"] == ["wet=yes"] and ["wet"] not in [answer["nodes"] for answer in told["answers"]]
+    found = probability(done("network", "query", grass, "rain", "--do", "wet=yes", "--json"))
+    assert found == pytest.approx(network.query("rain")["yes"])
+    wet = {
+        state: network.do({"sprinkler": state}).query("wet", evidence={"joe": "yes"})["yes"]
+        for state in ("yes", "no")
+    }
+    mixed = done(
+        "network", "query", grass, "wet", "--given", "joe=yes", "--do", "sprinkler=yes:0.3,no:0.7", "--json"
+    )
+    assert probability(mixed) == pytest.approx(0.3 * wet["yes"] + 0.7 * wet["no"])
+    assert "do(wet=yes)" in done("network", "query", grass, "rain", "--do", "wet=yes")
+    for wrong in ("wet!=yes", "wet=yes:a", "wet=yes:0.3,no:0.3", "wet=maybe", "nobody=yes"):
+        assert refused("network", "query", grass, "rain", "--do", wrong)
+    assert refused("network", "query", grass, "rain", "--do", "wet=yes", "--do", "wet=no")
+
+
 def test_independence_comes_with_its_reason(grass: Path) -> None:
     told = json.loads(done("network", "independent", grass, "joe", "sprinkler", "--given", "wet", "--json"))
     assert told["independent"] is False

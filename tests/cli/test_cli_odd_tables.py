@@ -26,6 +26,7 @@ LATER = {
     "predict": lambda data, folder: ("predict", folder / "m.bayes", data, "-o", folder / "p.csv"),
     "explain": lambda data, folder: ("explain", folder / "m.bayes", data, "--row", "1"),
     "update": lambda data, folder: ("update", folder / "m.bayes", data, "-o", folder / "m2.bayes"),
+    "forget": lambda data, folder: ("forget", folder / "m2.bayes", data, "-o", folder / "m3.bayes"),
 }
 MARKED = [pytest.param(name, marks=[pytest.mark.slow] if t.slow else []) for name, t in TABLES.items()]
 
@@ -38,6 +39,8 @@ def check(command: str, odd: OddTable, arguments: tuple[object, ...]) -> None:
     told = result.output
     # A network has no class, of which a column could be a copy; then it is told that one tells the other.
     expected = [*map(repr, odd.left_out), *odd.noted] if command != "compare" else [*odd.left_out, *odd.noted]
+    if command == "compare":
+        expected += odd.warned
     if command == "network learn" and "99.5%" in expected:
         expected.remove("99.5%")
     lacking = [text for text in expected if text not in told]
@@ -59,6 +62,10 @@ def test_every_command_on_every_table(name: str, tmp_path: Path) -> None:
         assert result.exit_code == 0, (command, result.output)
         told = [repr(column) for column in odd.left_out] + [m for m in odd.noted if m in ("'NA'", "'leak'")]
         assert not [text for text in told if text not in result.output], (command, result.output)
+    page = run("inspect", tmp_path / "m.bayes").output
+    assert all(column in page for column in odd.left_out), page
+    # The share of rows that the reader has counted, not one of information.
+    assert ("99.5% of the training rows" in page) == ("99.5%" in odd.noted), page
     model = bayeskit.load(tmp_path / "m.bayes")
     assert set(model.reading_.left_out) == set(odd.left_out)
     assert not {*model.feature_names_in_} & {*odd.left_out}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +37,7 @@ from bayeskit import (
     learn_network,
 )
 from bayeskit._counting import backend as backends
+from bayeskit._counting import duckdb_backend
 from bayeskit._counting.backend import Threads, backend_of
 from bayeskit._counting.backend_protocol import Backend
 from bayeskit._counting.duckdb_backend import DuckDB
@@ -57,6 +59,7 @@ from bayeskit.errors import (
 from bayeskit.extending import Reading
 from bayeskit.statistics import CellTable, Pattern, Plan, Schema, Statistics, Variable
 from refusals import refuses, warns_of
+from spark_session import WITHOUT_SPARK, spark_session
 
 # -- rows, in the form that each backend takes -----------------------------------------------------
 
@@ -124,6 +127,19 @@ def as_dask(rows: Rows) -> Any:
     parts = [whole[:cut], whole[:0], whole[cut:]]
     with dask.config.set({"dataframe.convert-string": False}):
         return dd.from_delayed([dask.delayed(part) for part in parts], meta=whole[:0], verify_meta=False)
+
+
+def as_spark(rows: Rows) -> Any:
+    """Three partitions, of which one or more have no rows."""
+    import pyarrow as pa
+
+    kinds = {"text": pa.string(), "whole": pa.int64(), "bool": pa.bool_(), "float": pa.float64()}
+    columns = {
+        f"c{j}": pa.array([row[j] for row in rows.rows], kinds[kind])
+        for j, kind in enumerate(rows.types.values())
+    }
+    whole = spark_session().createDataFrame(pa.table(columns))
+    return whole.repartition(2).union(whole.limit(0).coalesce(1)).toDF(*rows.types)
 
 
 # -- a backend of dictionaries ---------------------------------------------------------------------
@@ -207,10 +223,16 @@ BACKENDS = {
     "duckdb": (DuckDB(), as_relation),
     "dictionaries": (Dictionaries(), as_records),
     "dask": (next(b for b in backends.BACKENDS if getattr(b, "cluster", "") == "dask"), as_dask),
+    "spark": (next(b for b in backends.BACKENDS if getattr(b, "cluster", "") == "spark"), as_spark),
 }
 if_dask = pytest.mark.skipif(WITHOUT_DASK, reason="Dask is not installed: pip install 'bayeskit[dask]'")
-MARKS = {"dask": [if_dask]}
+if_spark = (pytest.mark.spark, pytest.mark.skipif(bool(WITHOUT_SPARK), reason=WITHOUT_SPARK))
+MARKS = {"dask": [if_dask], "spark": if_spark}
 every = pytest.mark.parametrize("name", [pytest.param(n, marks=MARKS.get(n, ())) for n in BACKENDS])
+# Where a question costs little, it is asked of many tables.
+quick = pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=MARKS.get(n, ())) for n in BACKENDS if n != "spark"]
+)
 CLASS = Variable("class", "categorical")
 ALL = Reading("all")
 
@@ -288,14 +310,14 @@ def tables(draw, min_rows=1):
     return Rows(types, rows, "weight" if weighted else None)
 
 
-@every
+@quick
 @settings(max_examples=60, deadline=None)
 @given(rows=tables())
 def test_the_schema_and_the_counts_are_those_of_the_kernels(name, rows):
     same(counted(name, rows), counted("threads", rows))
 
 
-@every
+@quick
 @settings(max_examples=25, deadline=None)
 @given(rows=tables(min_rows=2), cut=st.integers(1, 11))
 def test_schemas_and_counts_of_pieces_make_the_whole(name, rows, cut):
@@ -308,6 +330,14 @@ def test_schemas_and_counts_of_pieces_make_the_whole(name, rows, cut):
     union = pieces[0].schema.union(pieces[1].schema)
     assert [v.states for v in union.attributes] == [v.states for v in whole.schema.attributes]
     same(pieces[0] + pieces[1], whole)
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(bool(WITHOUT_SPARK), reason=WITHOUT_SPARK)
+@settings(max_examples=3, deadline=None)
+@given(rows=tables(min_rows=4))
+def test_spark_counts_a_few_tables_as_the_kernels_do(rows):
+    same(counted("spark", rows), counted("threads", rows))
 
 
 COLOURS = Rows(
@@ -513,9 +543,10 @@ def test_without_a_target_all_rows_are_of_one_class(name):
 
 # -- the door --------------------------------------------------------------------------------------
 
-elsewhere = pytest.mark.parametrize("name", ["duckdb", "dictionaries", pytest.param("dask", marks=if_dask)])
-# A backend that can draw a sample of rows refuses no choice.
-without_rows = pytest.mark.parametrize("name", ["duckdb", "dictionaries"])
+elsewhere = pytest.mark.parametrize(
+    "name",
+    ["duckdb", "dictionaries", pytest.param("dask", marks=if_dask), pytest.param("spark", marks=if_spark)],
+)
 MODELS = [NaiveBayes(), TAN(), AODE(), KDB(k=2), AnDE(n=2), SPODE(super_parent="a"), CategoricalNB()]
 by_name = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 
@@ -580,8 +611,11 @@ def test_a_lazy_model_asks_for_what_a_row_needs(name, with_dictionaries):
     np.testing.assert_array_equal(lazy.statistics_.tables.counts, here.statistics_.tables.counts)
 
 
-@without_rows
-@pytest.mark.parametrize(
+# A backend that can draw a sample of rows refuses no choice.
+with_rows = pytest.mark.parametrize(
+    "name", ["duckdb", pytest.param("dask", marks=if_dask), pytest.param("spark", marks=if_spark)]
+)
+chosen_from_rows = pytest.mark.parametrize(
     ("model", "setting"),
     [
         (SPODE(), "select='loo'"),
@@ -598,14 +632,112 @@ def test_a_lazy_model_asks_for_what_a_row_needs(name, with_dictionaries):
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
-def test_what_must_be_chosen_from_rows_is_refused_by_its_setting(name, model, setting, with_dictionaries):
-    source = BACKENDS[name][1](random_rows(4, 12, False))
+
+
+@chosen_from_rows
+def test_what_must_be_chosen_from_rows_is_refused_by_its_setting(model, setting, with_dictionaries):
+    source = as_records(random_rows(4, 12, False))
     for verb in ("fit", "partial_fit"):
         with pytest.raises(NeedsRows) as caught:
             getattr(clone(model), verb)(source, target="class")
         assert setting in caught.value.setting and setting in str(caught.value)
     with pytest.raises((NeedsRows, UsageError)):
         clone(model).lazy(source, "class")
+
+
+def numbers_and_texts(n: int, seed: int = 11) -> Rows:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    rows = zip(
+        (rng.normal(size=n) + y).tolist(),
+        rng.normal(size=n).tolist(),
+        (rng.integers(0, 3, n) + y) % 3,
+        y,
+        strict=True,
+    )
+    types = {"u": "float", "v": "float", "a": "text", "class": "text"}
+    return Rows(types, [(u, v, "xyz"[k], "np"[c]) for u, v, k, c in rows])
+
+
+CHOOSING = [
+    SPODE(),
+    SelectiveKDB(),
+    WeightedNB(),
+    CountForest(n_trees=3),
+    LogLinearBayes(),
+    NaiveBayes(families="auto"),
+    NaiveBayes(numeric="kernel"),
+    TAN(calibration="isotonic"),
+    AODE(),
+]
+
+
+@with_rows
+@pytest.mark.parametrize("model", CHOOSING, ids=lambda model: type(model).__name__)
+def test_what_must_be_chosen_from_rows_is_chosen_where_rows_can_be_read(name, model):
+    if name == "spark":
+        pytest.skip(
+            "Spark keeps no order of rows; test_spark_backend.py compares what does not depend on it."
+        )
+    rows = numbers_and_texts(160)
+    here, there = (clone(model).fit(form(rows), target="class") for form in (as_mapping, BACKENDS[name][1]))
+    assert there.held_ == here.held_
+    question = {"u": [0.2, -1.0, float("nan")], "v": [0.0, 2.0, 1.0], "a": ["x", "z", None]}
+    np.testing.assert_allclose(there.predict_proba(question), here.predict_proba(question), rtol=1e-9)
+
+
+def test_sums_that_sql_does_not_take_are_taken_from_the_rows_of_a_relation():
+    rows = numbers_and_texts(80)
+    question = {"u": [0.2, -1.0], "v": [0.0, 2.0]}
+    for model in (GaussianBayes("shared"), GaussianBayes("shared", missing="mean"), GaussianBayes(clip=5.0)):
+        here, there = (
+            clone(model).fit(form(rows), target="class", exclude=["a"]) for form in (as_mapping, as_relation)
+        )
+        np.testing.assert_allclose(there.predict_proba(question), here.predict_proba(question), rtol=1e-9)
+    counts = Rows(
+        {"p": "whole", "q": "whole", "class": "text"}, [(j % 4, j % 3, "np"[j % 2]) for j in range(30)]
+    )
+    here, there = (MultinomialNB().fit(form(counts), target="class") for form in (as_mapping, as_relation))
+    np.testing.assert_array_equal(there.predict_proba([[1, 2]]), here.predict_proba([[1, 2]]))
+    there.forget(as_relation(counts.part(0, 9)), target="class")
+    here.forget(as_mapping(counts.part(0, 9)), target="class")
+    np.testing.assert_array_equal(there.predict_proba([[1, 2]]), here.predict_proba([[1, 2]]))
+
+
+def test_a_sample_of_a_relation_is_noted_and_drawn_alike(monkeypatch):
+    monkeypatch.setattr(duckdb_backend, "MOST_CHOSEN_FROM", 50)
+    rows = numbers_and_texts(300)
+    first, second = (TAN().fit(as_relation(rows), target="class") for _ in range(2))
+    assert first.held_ == second.held_ and first.held_["chosen_from"] == {"rows": 50, "of": 300, "seed": 0}
+    assert first.statistics_.total == 300.0
+    weighted = Rows(
+        {**rows.types, "w": "whole"}, [(*row, int(j < 40)) for j, row in enumerate(rows.rows)], "w"
+    )
+    held = TAN().fit(as_relation(weighted), target="class", sample_weight="w").held_
+    here = TAN().fit(as_mapping(weighted), target="class", sample_weight="w").held_
+    assert held == here and "chosen_from" not in held
+
+
+def test_rows_of_a_relation_are_read_without_pyarrow(monkeypatch):
+    rows = Rows(
+        {"u": "float", "k": "whole", "a": "text", "flag": "bool", "class": "text"},
+        [(j / 7, j % 3, "xy"[j % 2], j % 5 == 0, "np"[j % 3 > 0]) for j in range(60)],
+    )
+    relation = as_relation(rows).project("*, CAST(u AS DECIMAL(9, 4)) AS d, CAST(k AS HUGEINT) AS h")
+    wanted = TAN().fit(relation, target="class").held_
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert TAN().fit(relation, target="class").held_ == wanted
+
+
+def test_a_relation_without_rows_or_that_fails_is_refused_by_its_error():
+    rows = numbers_and_texts(5)
+    with refuses(DataError, 0):
+        TAN().fit(as_relation(rows.part(0, 0)), target="class")
+    failing = relation_of(
+        "SELECT CAST(x AS INTEGER) AS x, 1.5 AS u, 'n' AS class FROM (VALUES ('1'), ('q')) t(x)"
+    )
+    with refuses(DataError, "DuckDB"):
+        TAN().fit(failing, target="class")
 
 
 def test_numbers_can_be_cut_where_the_cuts_are_known():
@@ -619,13 +751,8 @@ def test_numbers_can_be_cut_where_the_cuts_are_known():
         for form in (as_mapping, as_relation)
     ]
     np.testing.assert_array_equal(*(model.predict_proba(question) for model in models))
-    with refuses(NeedsRows, "u") as caught:
-        TAN().fit(as_relation(rows), target="class")
-    assert caught.value.setting == 'numeric="mdl"'
-    with refuses(CannotCount, "u"):
-        NaiveBayes(numeric="kernel").fit(as_relation(rows), target="class")
-    with refuses(CannotCount, "DuckDB", "all columns", "relation.df()"):
-        MultinomialNB().fit(as_relation(rows), target="class", columns=["u"])
+    with refuses(CannotCount, "DuckDB", "u", "relation.df()"):
+        in_duckdb(as_relation(rows), Reading(), target="class", plan=Plan.naive, scatter=("u",))
     assert NaiveBayes().fit(as_relation(rows), target="class", exclude=["u"]).n_features_in_ == 1
 
 
@@ -639,6 +766,28 @@ def test_a_network_is_learned_where_the_rows_are(name, with_dictionaries):
     rows = Rows(dict.fromkeys(("a", "A", "select"), "text"), [tuple("xy"[c] for c in row) for row in cells])
     found, plain = learn_network(BACKENDS[name][1](rows)), learn_network(as_mapping(rows))
     assert found.cpdag() == plain.cpdag() and found.n_rows_ == 200.0
+
+
+@with_rows
+@pytest.mark.parametrize("how", [{}, {"discretize": 3}, {"sample_weight": "w"}], ids=str)
+def test_a_network_of_numbers_and_gaps_is_learned_from_the_rows_that_are_elsewhere(name, how):
+    rng = np.random.default_rng(9)
+    k = rng.integers(0, 3, 150)
+    rows = Rows(
+        {"u": "float", "k": "whole", "a": "text", "gaps": "text", "w": "whole"},
+        [
+            (
+                float(c + rng.normal()),
+                int(c),
+                "xyz"[c],
+                [None, "p", "q"][rng.integers(0, 3)],
+                int(rng.integers(0, 3)),
+            )
+            for c in k
+        ],
+    )
+    found, plain = learn_network(BACKENDS[name][1](rows), **how), learn_network(as_mapping(rows), **how)
+    assert found.cpdag() == plain.cpdag() and found.n_rows_ == plain.n_rows_
 
 
 def test_a_failed_count_leaves_a_model_as_it_was():
@@ -667,10 +816,13 @@ def relation_of(sql: str) -> Any:
     return DATABASE.sql(sql)
 
 
-def in_duckdb(relation: Any, reading: Reading = ALL, **source: Any) -> Statistics:
+def in_duckdb(
+    relation: Any, reading: Reading = ALL, plan: Any = Plan.pairs, scatter: Any = None, **source: Any
+) -> Statistics:
     opened_source = Source(relation, **{"target": "y", **source})
     schema = DuckDB().schema(opened_source, reading, Variable("y", "categorical"))
-    return DuckDB().count(opened_source, schema, Plan.pairs(schema))
+    more = {} if scatter is None else {"scatter": scatter}
+    return DuckDB().count(opened_source, schema, plan(schema, **more))
 
 
 def test_an_enum_declares_its_states():

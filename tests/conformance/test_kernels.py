@@ -33,10 +33,15 @@ from bayeskit import (
 from bayeskit import _numba as module
 from bayeskit._counting.count_grids import SLOT_BITS, fill_grid
 from bayeskit._fitting.search.search_network import distinct_rows
+from bayeskit._inference.clique_tree import make_tree, shape_tree
 from bayeskit._inference.kernels.fill import rescale
+from bayeskit._inference.potentials import Evidence
+from bayeskit._inference.triangulation import make_problem, triangulate
+from bayeskit._inference.two_pass import TwoPass, all_margins
 from bayeskit.errors import BayeskitError
 from bayeskit.networks import asia
 from both_ways import both_ways
+from engine_twin import window
 from network_twin import random_network
 
 RNG = np.random.default_rng(7)
@@ -65,7 +70,7 @@ def kernels() -> dict[str, Any]:
     for found in pkgutil.walk_packages(bayeskit.__path__, "bayeskit."):
         if not found.name.endswith("__main__"):
             importlib.import_module(found.name)
-    every = {one for one in module._deferred.values() if one.__module__.startswith("bayeskit.")}
+    every = {one for one in module._deferred.values() if (one.__module__ or "").startswith("bayeskit.")}
     return {f"{one.__module__}.{one.__qualname__}": one for one in every if one._make is module._compiled}
 
 
@@ -209,6 +214,10 @@ def corners() -> None:
         np.linspace(-9.0, 9.0, N)[:, None], 0, Y, np.ones(N), (1.0, 1.0), slots, ids, counts
     )  # more cells than there is room for
     rescale(np.array([1e-9, 0.0, 3.0]), 0, 3)
+    field, nothing = window(12, 4), Evidence.nothing(12)
+    problem = make_problem(field, nothing.codes, None)
+    tree = make_tree(shape_tree(problem, triangulate(problem), one_way=True))
+    all_margins(tree, TwoPass(tree.shape, 2**20), field, nothing)
     AODE(smoothing="witten-bell", categorical_features="all").fit(WORDS, Y).leave_one_out(WORDS, Y)
     codes = RNG.integers(0, 4, (N, 5))
     CategoricalNB().fit(codes, Y).predict(codes[:, ::-1])
@@ -228,14 +237,26 @@ def corners() -> None:
     GaussianBayes(predictive="student").fit(copied, Y).leave_one_out(copied, Y)
 
 
+# Together they call every kernel.
+WORK = (
+    classifiers,
+    sparse_rows,
+    streams,
+    unlabelled,
+    mixtures,
+    sequences,
+    network_questions,
+    searches,
+    corners,
+)
+
+
 @pytest.mark.skipif(np.__version__.startswith("1."), reason="NumPy 1 makes a float of uint64 + int")
 @pytest.mark.timeout(2400)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_every_kernel_gives_the_same_bits_both_ways(every):
     with both_ways(every=every) as ran:
-        for work in (
-            classifiers, sparse_rows, streams, unlabelled, mixtures, sequences, network_questions, searches, corners,
-        ):  # fmt: skip
+        for work in WORK:
             work()
     assert sorted(name for name, one in kernels().items() if one.py_func.__code__ not in ran) == []

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,36 +16,17 @@ from bayeskit import AODE, TAN, MultinomialNB, NaiveBayes
 from bayeskit.errors import ColumnError, DataError, DataTypeError, InfiniteValue, SettingError
 from cluster_tables import CASES, ReducedBytes, counted, mixed, same_statistics
 from refusals import refuses
+from spark_session import WITHOUT_SPARK, spark_session
 
-pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'bayeskit[spark]'")
-if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-    pytest.skip(
-        "Spark needs Java 17 or later: apt-get install openjdk-17-jre-headless", allow_module_level=True
-    )
+if WITHOUT_SPARK:
+    pytest.skip(WITHOUT_SPARK, allow_module_level=True)
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A Spark on two threads of this machine that tries a task four times."""
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    folder = str(tmp_path_factory.mktemp("spark"))
-    session = (
-        SparkSession.builder.master("local[2,4]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.local.dir", folder)
-        .config("spark.sql.warehouse.dir", folder)
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
+def spark() -> Any:
+    return spark_session()
 
 
 def in_parts(spark: Any, frame: pd.DataFrame, n: int = 3) -> Any:

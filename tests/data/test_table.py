@@ -32,6 +32,7 @@ def words_of(table, j):
         (tuple(map(tuple, ROWS)), False),
         (np.array(ROWS, dtype=object), False),
         (COLUMNS, True),
+        ([{"w": "b", "n": 1.5}, {"w": "a"}, {"n": 2.0, "w": None}], True),
         ({"w": np.array(WORDS, object), "n": np.array([1.5, np.nan, 2.0])}, True),
         (pd.DataFrame(COLUMNS), True),
         (pl.DataFrame(COLUMNS), True),
@@ -156,3 +157,31 @@ def test_a_file_in_place_of_rows_is_refused_with_what_the_object_asked_can_do():
     with refuses(DataTypeError, "rows.csv") as caught:
         wet_grass().predict_proba("rows.csv", "rain")
     assert unnamed(str(caught.value), "sink=", "target=") == ["sink=", "target="]
+
+
+def test_a_list_of_mappings_is_a_table_everywhere():
+    records = [{"w": "b", "n": 1.5}, {"w": "a"}, {"n": 2.0}, {"w": "b", "n": 0.5}]
+    labels = ["yes", "no", "no", "yes"]
+    with_class = [{**record, "class": label} for record, label in zip(records, labels, strict=True)]
+    expected = NaiveBayes().fit(pd.DataFrame(records), labels).predict_proba(pd.DataFrame(records))
+    for model in (NaiveBayes().fit(records, labels), NaiveBayes().fit(with_class, target="class")):
+        assert (model.predict_proba(records) == expected).all()
+
+
+def test_rows_of_two_forms_are_refused_by_their_number():
+    with refuses(DataTypeError, 1, [2, 3]):
+        open_table([{"a": 1}, [2, 3]])
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        ({"w": ["b"]}, ("n",)),
+        ({"w": ["b"], "n": [1.0], "z": [0]}, ("z",)),
+        ({"w": ["b"], "m": [1.0]}, ("n", "m")),
+    ],
+)
+def test_columns_that_are_not_those_of_training_are_named(columns, names):
+    model = NaiveBayes().fit(COLUMNS, ["yes", "no", "no"])
+    with refuses(ColumnError, *names):
+        model.predict(columns)

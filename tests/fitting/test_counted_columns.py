@@ -10,9 +10,10 @@ import pytest
 
 from bayeskit import learn_network
 from bayeskit._counting.backend import Threads
+from bayeskit._counting.duckdb_backend import DuckDB
 from bayeskit._data.source import Source
+from bayeskit._fitting.search.counted_columns import counted_columns
 from bayeskit.errors import (
-    CannotCount,
     DataError,
     DataTypeError,
     Incompatible,
@@ -104,11 +105,9 @@ def test_numbers_can_be_declared_or_cut():
     found, plain = learn_network(relation(rows), **how), learn_network(rows, **how)
     assert found.cpdag() == plain.cpdag() and found.n_rows_ == 400
     assert {frozenset(edge) for edge in found.arcs} >= {frozenset(("k", "u"))}
-    with refuses(CannotCount, "k"):
-        learn_network(relation(rows), discretize={"u": [0.5]})
-    with pytest.raises(NeedsRows) as caught:
-        learn_network(relation(rows), discretize={"u": 4})
-    assert "discretize=" in caught.value.setting
+    # What is not counted in place is read, and read as the rows in memory are.
+    for how in ({"discretize": {"u": [0.5]}}, {"discretize": {"u": 4}}, {}):
+        assert learn_network(relation(rows), **how).cpdag() == learn_network(rows, **how).cpdag()
 
 
 def test_a_network_that_was_counted_goes_on_learning():
@@ -119,11 +118,13 @@ def test_a_network_that_was_counted_goes_on_learning():
     np.testing.assert_array_equal(network.cpt("wet").values, learn_network(relation()).cpt("wet").values)
 
 
-def test_missing_cells_are_refused_by_name():
+def test_rows_of_a_relation_with_missing_cells_are_read():
     rows = ROWS.copy()
     rows.loc[7, "wet"] = None
+    found, plain = learn_network(relation(rows)), learn_network(rows)
+    assert found.cpdag() == plain.cpdag() and found.n_rows_ == plain.n_rows_
     with refuses(DataError, "wet", 1):
-        learn_network(relation(rows))
+        counted_columns(DuckDB(), relation(rows), None, None, None).canonical_order()
 
 
 def another_plan(schema, plan):
@@ -156,7 +157,11 @@ def other_states(schema, plan):
         ({"statistics": another_plan, "states": STATES}, Incompatible, ["statistics=", "plan"]),
         ({"statistics": other_states, "states": STATES}, UnseenState, ["wet", "maybe"]),
         ({"statistics": pieces(0, 1_500), "states": {**STATES, "wet": ["no"]}}, UnseenState, ["wet", "yes"]),
-        ({"data": relation, "method": "structural-em"}, NeedsRows, ["structural-em"]),
+        (
+            {"statistics": other_states, "states": STATES, "method": "structural-em"},
+            NeedsRows,
+            ["structural-em"],
+        ),
         ({"data": relation, "sample_weight": [1.0]}, DataTypeError, ["sample_weight"]),
     ],
 )

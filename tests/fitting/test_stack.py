@@ -9,7 +9,15 @@ from scipy.optimize import minimize
 
 from bayeskit._data.encoded import Chunk
 from bayeskit._fitting.leave_one_out import spread
-from bayeskit._fitting.stack import FLOOR, PENALTY, log_mix, stack_weights, tempered
+from bayeskit._fitting.stack import (
+    FLOOR,
+    PENALTY,
+    cross_fitted,
+    log_mix,
+    stack_weights,
+    temperature_of,
+    tempered,
+)
 
 
 def answers(rng, members, n, k):
@@ -75,6 +83,41 @@ def test_log_posteriors_have_a_floor_before_their_temperature():
     found = np.exp(tempered(np.array([[0.0, -np.inf], [np.log(0.8), np.log(0.2)]]), 2.0))
     np.testing.assert_allclose(found[0, 1] / found[0, 0], np.exp(FLOOR / 2))
     np.testing.assert_allclose(found[1], np.array([2.0, 1.0]) / 3.0)
+
+
+def scored(joint, target):
+    log_mix(joint, np.full(len(joint), 1e12))
+    return -joint[np.arange(len(target)), target].mean()
+
+
+def test_a_fold_is_scored_by_weights_and_temperatures_of_the_others():
+    rng = np.random.default_rng(0)
+    logs, target = answers(rng, 3, 60, 3)
+    fold, w = rng.integers(0, 4, 60), rng.choice([0.5, 1.0, 3.0], 60)
+    found = cross_fitted(logs, [True, False, True], target, w, fold)
+    for f in range(4):
+        out = fold != f
+        t = [temperature_of(logs[0][out], target[out], w[out]), 1.0]
+        t.append(temperature_of(logs[2][out], target[out], w[out]))
+        own = [tempered(a, b) for a, b in zip(logs, t, strict=True)]
+        weights = stack_weights([a[out] for a in own], target[out], w[out]).weights
+        wanted = sum(a * b for a, b in zip(weights, own, strict=True))
+        np.testing.assert_allclose(found[~out], wanted[~out], atol=1e-12)
+
+
+def test_weights_that_see_the_rows_are_hopeful_and_those_of_other_folds_are_not():
+    """Members who know nothing: whatever the weights gain on their own rows is chance, and lost on others."""
+    own, crossed = [], []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        logs = [tempered(rng.normal(size=(40, 2)) * 0.5, 1.0) for _ in range(4)]
+        target = rng.integers(0, 2, 40)
+        own.append(scored(stack_weights(logs, target, np.ones(40)).log_shares, target))
+        fold = np.arange(40) % 10
+        crossed.append(scored(cross_fitted(logs, [False] * 4, target, np.ones(40), fold), target))
+    # log 2 = 0.693 is all that can be known.
+    assert np.mean(own) < np.mean(crossed) - 0.01
+    assert np.mean(crossed) > np.log(2.0)
 
 
 def test_every_class_has_its_share_of_one_row_in_n_and_two():

@@ -473,3 +473,30 @@ def test_what_a_model_draws_it_gives_back():
     np.testing.assert_allclose(found.emissionprob_, true.emissionprob_, atol=0.02)
     assert true.bic(x) > -2 * true.score(x) and true.aic(x) < true.bic(x)
     assert "→ 3" in true.table() and "0.7000" in true._card()
+
+
+@pytest.mark.parametrize(
+    ("steps", "numbers"),
+    [
+        ([0.5, 1.5, 0.5, np.nan, 1.25], True),
+        ([-0.5, 1.0, 2.0, 3.0], True),
+        (np.arange(12.0).reshape(6, 2), True),
+        ([1, 2, 1, 1, 2], False),
+        ([1.0, 2.0, np.nan, 1.0], False),
+        ([True, False, True], False),
+        (["a", "b", None, "a"], False),
+    ],
+    ids=["fractions", "one fraction", "columns", "integers", "integers with a hole", "truth", "words"],
+)
+def test_what_is_emitted_follows_from_the_steps(steps, numbers, tmp_path):
+    model = HiddenMarkov(1, n_init=1).fit(steps)
+    assert (model._variable is None) == numbers
+    stated = HiddenMarkov(1, n_init=1, emission="gaussian" if numbers else "categorical").fit(steps)
+    assert model.score(steps) == stated.score(steps)
+    model.save(tmp_path / "model.bayes")
+    assert bayeskit.load(tmp_path / "model.bayes").score(steps) == model.score(steps)
+
+
+def test_declared_categories_may_be_numbers_with_fractions():
+    model = HiddenMarkov(1, n_init=1, categories=[0.5, 1.5]).fit([0.5, 1.5, 0.5])
+    assert model.emissionprob_.shape == (1, 2)

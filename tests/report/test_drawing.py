@@ -13,13 +13,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from bayeskit import BayesianNetwork
 from bayeskit._graphs.network import Network, Node, continuous, discrete
 from bayeskit._networks import network_io
 from bayeskit._networks.discrete_adapter import DerivedCache
 from bayeskit._report.drawing.network_scene import MOST_NODES, network_html
-from bayeskit.errors import SettingError, SuspectResult, TooLarge, UnseenState, UsageError
+from bayeskit.errors import BayeskitError, SettingError, SuspectResult, TooLarge, UnseenState, UsageError
 from bayeskit.explanations import Picture
-from bayeskit.networks import Deterministic, LinearGaussian, NoisyMax, Not, Table
+from bayeskit.networks import Deterministic, LinearGaussian, NoisyMax, Not, Table, asia
 from refusals import refuses, warns_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -215,3 +216,25 @@ def test_the_pictures_of_the_guide_are_what_their_script_draws():
         for lang, ending in script["LANGUAGES"].items():
             drawn = (folder / f"{name}{ending}.svg").read_text(encoding="utf-8")
             assert script["picture"](name, lang) == drawn
+
+
+def test_the_neighbourhood_of_a_node_is_drawn():
+    network = asia()
+    assert "8 nodes, 8 arcs" in network.plot(around="either", radius=3).scene.title
+    drawn = network.plot({"smoke": "yes", "xray": "yes"}, around=["xray"], radius=1)
+    assert "2 nodes, 1 arc" in drawn.scene.title
+    assert "smoke" not in str(drawn) and "either → xray" in str(drawn)
+    for wrong in ({"around": "nobody"}, {"around": "xray", "radius": -1}, {"around": "xray", "radius": 0.5}):
+        with pytest.raises(BayeskitError):
+            network.plot(**wrong)
+
+
+def test_a_picture_that_nobody_can_look_at_is_refused_with_a_neighbourhood():
+    """One parent of 400 children is 40,000 pixels wide."""
+    names = [f"child {k}" for k in range(400)]
+    network = BayesianNetwork({"top": [], **{name: ["top"] for name in names}}, states=["no", "yes"])
+    with refuses(SettingError, "child 0", 1, 2):
+        network.plot()
+    with refuses(SettingError, "radius", 1):
+        network.plot(around="top", radius=1)
+    assert network.plot(around="top", radius=0).scene.width < 1000

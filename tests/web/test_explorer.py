@@ -39,8 +39,8 @@ HOST = "127.0.0.1:8000"
 WEB = Path(__file__).parents[2] / "web"
 
 
-def explorer(network: Any, lang: str = "en", **limits: Any) -> Explorer:
-    return Explorer(ExploredNetwork(network), Access(TOKEN), Limits(**limits) if limits else None, lang=lang)
+def explorer(network: Any, lang: str = "en", limits: Limits | None = None, **settings: Any) -> Explorer:
+    return Explorer(ExploredNetwork(network), Access(TOKEN), limits, lang=lang, **settings)
 
 
 def ask(
@@ -236,6 +236,34 @@ def test_contributions_add_up_to_the_posterior_of_the_network(model: Any, n_clas
         )
 
 
+@pytest.mark.parametrize("kind", [NaiveBayes, TAN, KDB, BayesNetClassifier])
+def test_the_rows_behind_a_cell(kind: Any) -> None:
+    """Against the rows themselves, counted one by one."""
+    x, y = learned_table()
+    model = kind().fit(x, y)
+    app = Explorer(model._explored(), Access(TOKEN))
+    nodes = ask(app, "/network")[1]["nodes"]
+    columns = {**x, nodes[0]["name"]: y}
+    findings = [{"node": 1, "state": 0}]
+    for k, node in enumerate(nodes):
+        status, told, _ = ask(app, "/counts", {"node": k, "findings": findings})
+        assert status == 200 and told["total"] == len(y)
+        for row in told["rows"]:
+            given = {nodes[n]["name"]: nodes[n]["states"][s] for n, s in row["given"]}
+            right = [
+                sum(
+                    columns[node["name"]][i] == state and all(columns[c][i] == v for c, v in given.items())
+                    for i in range(len(y))
+                )
+                for state in node["states"]
+            ]
+            assert row["counts"] == right
+            assert sum(row["probabilities"]) == pytest.approx(1)
+            assert row["fits"] is (given.get(nodes[1]["name"]) in (None, nodes[1]["states"][0]))
+    assert ask(explorer(asia()), "/counts", {"node": 0, "findings": []})[0] == 422
+    assert ask(app, "/counts", {"node": 99, "findings": []})[0] == 422
+
+
 def test_what_a_value_rules_out_is_infinite() -> None:
     model = NaiveBayes(smoothing=0).fit({"x": ["a", "b", "b"]}, ["yes", "no", "no"])
     app = Explorer(model._explored(), Access(TOKEN))
@@ -374,7 +402,7 @@ def test_an_action_of_least_risk() -> None:
     assert told["action"] == 0
 
 
-def learned(kind: Any) -> Any:
+def learned_table() -> tuple[dict[str, list[str]], list[str]]:
     rng = np.random.default_rng(0)
     y = rng.choice(["ill", "well", "well"], 300).tolist()
     x = {
@@ -384,7 +412,11 @@ def learned(kind: Any) -> Any:
         ]
         for name, share in (("a", 0.9), ("b", 0.7), ("c", 0.6), ("d", 0.5))
     }
-    return kind().fit(x, y)
+    return x, y
+
+
+def learned(kind: Any) -> Any:
+    return kind().fit(*learned_table())
 
 
 def alarm() -> Any:

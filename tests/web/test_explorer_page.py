@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,100 +12,21 @@ import numpy as np
 import pytest
 
 from bayeskit import BayesianNetwork, NaiveBayes
-from bayeskit._web.explorer import Explorer
-from bayeskit._web.json_server import Access
-from bayeskit._web.server import address_of, listening, serve
 from bayeskit.errors import ImpossibleEvidence
 from bayeskit.networks import Not, asia, read_network, wet_grass
+from explorer_browser import (
+    AXE,
+    NETWORKS,
+    TOKEN,
+    is_right,
+    is_shown,
+    name_of,
+    opened,
+    row,
+    when_found,
+)
 
 pytestmark = pytest.mark.web
-TOKEN = "a-token-for-the-tests"
-NETWORKS = Path(__file__).parents[1] / "golden" / "networks" / "bif"
-AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
-
-
-@contextmanager
-def served(network: Any, lang: str = "en") -> Iterator[str]:
-    """Run the server in a thread, and give the address to open."""
-    opened, stop, ready = listening("127.0.0.1", 0), threading.Event(), threading.Event()
-    app = Explorer(network._explored(), Access(TOKEN), lang=lang)
-    thread = threading.Thread(target=serve, args=(app, opened, ready.set, stop))
-    thread.start()
-    try:
-        assert ready.wait(60)
-        yield f"{address_of(opened)}/?token={TOKEN}"
-    finally:
-        stop.set()
-        thread.join()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    for package in ("uvicorn", "httptools"):
-        pytest.importorskip(
-            package, reason='explore needs uvicorn and httptools: pip install "bayeskit[web]"'
-        )
-    api = pytest.importorskip(
-        "playwright.sync_api", reason="the page is tested with Playwright: pip install playwright"
-    )
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    with api.sync_playwright() as play:
-        try:
-            found = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        except api.Error as error:
-            pytest.skip(f"there is no Chromium (apt-get install chromium): {error.message.splitlines()[0]}")
-        yield found
-        found.close()
-
-
-@contextmanager
-def opened(browser: Any, network: Any, lang: str = "en", **how: Any) -> Iterator[Any]:
-    with served(network, lang) as address:
-        context = browser.new_context(viewport={"width": 1280, "height": 800}, **how)
-        page = context.new_page()
-        faults: list[str] = []
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on(
-            "console",
-            lambda told: (
-                faults.append(told.text) if told.type == "error" and "422" not in told.text else None
-            ),
-        )
-        page.goto(address)
-        page.wait_for_selector(".row", state="attached")
-        yield page
-        context.close()
-        assert faults == []
-
-
-def row(page: Any, node: str, state: str) -> Any:
-    return page.get_by_role("button", name=re.compile(f"^{re.escape(node)}[,，] ?{re.escape(state)}[,，]"))
-
-
-def name_of(page: Any, node: str, state: str) -> str:
-    return str(row(page, node, state).get_attribute("aria-label"))
-
-
-def is_shown(page: Any, wanted: dict[Any, Any], network: BayesianNetwork) -> None:
-    """All percentages are those of the engine, to what is shown of them."""
-    labels = page.locator(".row").evaluate_all("rows => rows.map(row => row.getAttribute('aria-label'))")
-    right = [p for name in network.nodes for p in wanted[name]]
-    for label, p in zip(labels, right, strict=True):
-        is_right(label, p)
-
-
-def is_right(label: str, p: float) -> None:
-    shown = re.search(r"([\d.]+\+?|<100)%", label)
-    assert shown is not None, label
-    number = {"0+": 0.0, "<100": 100.0}.get(shown[1])
-    assert abs((float(shown[1]) if number is None else number) - 100 * p) <= 0.05 + 1e-9, label
-
-
-def when_found(page: Any, n: int) -> None:
-    from playwright.sync_api import expect
-
-    # Not wait_for_function, which evaluates a text: the page's policy forbids it, as it should.
-    expect(page.locator("#chips li")).to_have_count(n)
 
 
 def test_every_state_clicked_shows_the_numbers_of_the_engine(browser: Any) -> None:
@@ -840,8 +759,16 @@ def test_every_screen_is_accessible(browser: Any, theme: str, width: int, locale
         page.locator("#fit").click()  # the story has moved the canvas to its row
         row(page, "xray", "yes").click()
         when_found(page, 1)
-        for name in ("next", "scenarios", "explanation", "sensitivity", "decide"):
+        for name in ("edit", "view", "next", "scenarios", "explanation", "sensitivity", "decide"):
             page.locator(f"#open-{name}").click()
+            if name == "edit":
+                page.locator("#edit-node").select_option(label="dysp")
+                page.locator("summary").click()
+                page.wait_for_selector("#noisy-or")
+            if name == "view":
+                page.wait_for_selector("#focus")
+                assert violations(page) == [], name
+                continue
             if name == "scenarios":
                 page.locator("#keep").click()
             if name == "sensitivity":
@@ -869,9 +796,9 @@ def test_every_screen_is_accessible(browser: Any, theme: str, width: int, locale
         page.set_viewport_size({"width": width, "height": 844})
         row(page, "contract", "month").press("Enter")
         when_found(page, 1)
-        for name in ("contributions", "nomogram"):
+        for name in ("contributions", "nomogram", "counts"):
             page.locator(f"#open-{name}").click()
-            page.wait_for_selector("#panel .verdict")
+            page.wait_for_selector("#panel .figures .best" if name == "counts" else "#panel .verdict")
             assert violations(page) == [], name
     with opened(browser, forest(120), color_scheme=theme, locale=locale) as page:
         assert violations(page) == []

@@ -1,7 +1,8 @@
 // The cards, the arcs, and the window onto them. Everything is SVG of our own, and every name is a text node. Networks
 // that are too large for the window are shown as pills, which turn into cards as one zooms in.
-import { arranged, type Arrangement, type Layouts } from "./layout";
+import type { Arrangement, Direction, Layouts, Request } from "./layers";
 import { percent, short, type Belief, type Finding, type Network, type Session } from "./model";
+import { around, joined, type Box, type KeptLayout } from "./placing";
 import type { Speaker } from "./words";
 
 const NS = "http://www.w3.org/2000/svg";
@@ -16,6 +17,9 @@ const BAR = { x: NARROW ? 62 : 90, width: NARROW ? 36 : 60, height: 12 };
 const PERCENT = NARROW ? 144 : 196;
 const CHANGE = WIDTH - (NARROW ? 4 : 8);
 const PILL = { width: NARROW ? 124 : 148, height: 36, bar: { y: 23, height: 6, inset: 8 } };
+const MARGIN = 16;
+// How far a key moves a card.
+const STEP = 16;
 const MOST_ZOOM = 3;
 const LEAST_ZOOM = 0.05;
 // On a small window the whole network may be too small to read: it starts at this size, and can be moved.
@@ -38,11 +42,17 @@ export interface Gestures {
   why: ((node: number) => void) | null;
   /** Give the states likelihoods that make one of them so probable. */
   pull(node: number, state: number, probability: number): void;
+  /** Draw an arc; null where the network cannot be edited. */
+  link: ((from: number, to: number) => void) | null;
+  /** A card was pressed while the network is edited. */
+  chosen(node: number): void;
 }
 
 interface Row {
   group: SVGGElement;
   bar: SVGRectElement | null;
+  /** The outline of what the bar would be without a finding. */
+  would: SVGRectElement | null;
   percent: SVGTextElement;
   change: SVGTextElement;
 }
@@ -89,7 +99,10 @@ function fitted(element: SVGTextElement, text: string, width: number, weight = "
 export class Canvas {
   readonly cards: Card[] = [];
   private world: SVGGElement;
-  private layouts: Layouts;
+  private layouts: Layouts = { near: { width: 200, height: 200, places: [], lines: [] }, far: null };
+  /** The cards and the pills that were moved by hand. */
+  private moved = { near: new Set<number>(), far: new Set<number>() };
+  private direction: Direction = "auto";
   private isFar = false;
   private view = { x: 0, y: 0, scale: 1 };
   private arcs: { line: SVGPathElement; ends: [number, number] }[] = [];
@@ -97,7 +110,13 @@ export class Canvas {
   private dragged = false;
   /** The bar that is being drawn to where it should be. */
   private pulled: { node: number; state: number; probability: number } | null = null;
+  /** The card that is being moved. */
+  private carried: number | null = null;
+  /** The arc that is being drawn. */
+  private drawn: { from: number; to: number | null; line: SVGPathElement } | null = null;
   private shown = { width: 0, height: 0 };
+  /** Whether the window shows the whole, and goes on doing so when it becomes larger or smaller. */
+  private isWhole = false;
   private session: Session | null = null;
 
   constructor(
@@ -112,27 +131,72 @@ export class Canvas {
     }, made("defs", {}, svg));
     made("path", { d: "M0 0 8 4 0 8z", class: "arrow" }, arrow);
     this.world = made("g", {}, svg);
-    const { nodes, arcs, directed } = network;
-    const heights = nodes.map((node) => TITLE + ROW * (node.states?.length ?? 1) + FOOT);
-    const { clientWidth, clientHeight } = svg;
-    // Pairs without a direction may form cycles; layers need an order.
-    const downwards = arcs.map(([a, b]): [number, number] => (directed || a < b ? [a, b] : [b, a]));
-    this.layouts = arranged(
-      heights, downwards, { width: clientWidth, height: clientHeight },
-      { card: WIDTH, beside: NARROW ? 12 : 24, between: NARROW ? 32 : 48, margin: 16 },
-      { card: PILL.width, height: PILL.height, beside: 12, between: 24, margin: 16 },
-    );
+    this.listen();
+    window.addEventListener("resize", () => this.resized());
+  }
+
+  /** What a layout of the network is asked with. */
+  request(direction: Direction): Request {
+    const { arcs, directed } = this.network;
+    return {
+      heights: this.heights(),
+      // Pairs without a direction may form cycles; layers need an order.
+      arcs: arcs.map(([a, b]): [number, number] => (directed || a < b ? [a, b] : [b, a])),
+      window: { width: this.svg.clientWidth, height: this.svg.clientHeight },
+      cards: { card: WIDTH, beside: NARROW ? 12 : 24, between: NARROW ? 32 : 48, margin: MARGIN },
+      pills: { card: PILL.width, height: PILL.height, beside: 12, between: 24, margin: MARGIN },
+      direction,
+    };
+  }
+
+  private heights(): number[] {
+    return this.network.nodes.map((node) => TITLE + ROW * (node.states?.length ?? 1) + FOOT);
+  }
+
+  /** Make all cards anew where a layout puts them, except for those that were moved by hand. */
+  lay(layouts: Layouts, kept: KeptLayout, view: "begin" | "stay" = "begin"): void {
+    this.layouts = layouts;
+    this.direction = kept.direction;
+    this.session = null;
+    this.cards.length = 0;
+    this.world.replaceChildren();
+    this.moved = { near: new Set(), far: new Set() };
+    for (const [places, given, moved] of [
+      [layouts.near.places, kept.cards, this.moved.near],
+      [layouts.far?.places ?? [], kept.pills, this.moved.far],
+    ] as const) {
+      for (const [node, x, y] of given) {
+        if (node >= places.length) continue;
+        places[node] = { x, y };
+        moved.add(node);
+      }
+    }
+    const { nodes, arcs, directed } = this.network;
     const lines = made("g", { "aria-hidden": "true" }, this.world);
-    for (const ends of arcs) {
+    this.arcs = arcs.map((ends) => {
       const line = made("path", { class: "arc" }, lines);
       if (directed) line.setAttribute("marker-end", "url(#arrow)");
-      this.arcs.push({ line, ends });
-    }
+      return { line, ends };
+    });
+    const heights = this.heights();
     nodes.forEach((_, node) => this.cards.push(this.card(node, heights[node])));
+    this.isFar = layouts.far !== null && (view === "begin" || this.isFar);
     this.spread();
-    this.listen();
-    this.begin();
-    window.addEventListener("resize", () => this.resized());
+    if (view === "begin") this.begin();
+    else this.place();
+  }
+
+  /** What was moved by hand. */
+  kept(): KeptLayout {
+    const listed = (places: { x: number; y: number }[], moved: Set<number>) =>
+      places.flatMap(({ x, y }, node): [number, number, number][] =>
+        moved.has(node) ? [[node, Math.round(x), Math.round(y)]] : [],
+      );
+    return {
+      direction: this.direction,
+      cards: listed(this.layouts.near.places, this.moved.near),
+      pills: listed(this.layouts.far?.places ?? [], this.moved.far),
+    };
   }
 
   private get layout(): Arrangement {
@@ -141,20 +205,62 @@ export class Canvas {
 
   /** Put cards or pills, and the arcs between them, where they belong. */
   private spread(): void {
-    const { places, lines } = this.layout;
+    const { places } = this.layout;
     this.svg.classList.toggle("far", this.isFar);
     this.cards.forEach(({ group, pill }, node) => {
       const { x, y } = places[node];
       ((this.isFar && pill?.group) || group).setAttribute("transform", `translate(${x} ${y})`);
     });
-    this.arcs.forEach(({ line }, arc) => line.setAttribute("d", lines[arc]));
+    this.arcs.forEach((_, arc) => this.connect(arc));
     if (this.session) this.show(this.session);
+  }
+
+  /** Draw an arc: as it was laid out, or straight to where a card was moved. */
+  private connect(arc: number): void {
+    const { line, ends } = this.arcs[arc];
+    const moved = this.isFar ? this.moved.far : this.moved.near;
+    const laid = ends.some((node) => moved.has(node)) ? undefined : this.layout.lines[arc];
+    line.setAttribute("d", laid ?? joined(this.extent(ends[0]), this.extent(ends[1])));
+  }
+
+  /** Move a card, or a pill, by so much of the drawing. */
+  shift(node: number, dx: number, dy: number): void {
+    const { places } = this.layout;
+    const { x, y } = places[node];
+    places[node] = { x: x + dx, y: y + dy };
+    (this.isFar ? this.moved.far : this.moved.near).add(node);
+    const { group, pill } = this.cards[node];
+    ((this.isFar && pill?.group) || group).setAttribute("transform", `translate(${x + dx} ${y + dy})`);
+    this.arcs.forEach(({ ends }, arc) => {
+      if (ends.includes(node)) this.connect(arc);
+    });
+  }
+
+  /** Move a card by a key. */
+  carry(node: number, key: string): void {
+    const by = key === "ArrowLeft" || key === "ArrowUp" ? -STEP : STEP;
+    const aside = key === "ArrowLeft" || key === "ArrowRight";
+    this.shift(node, aside ? by : 0, aside ? 0 : by);
+  }
+
+  /** Show these nodes and step back from all others; null shows all alike. */
+  single(nodes: ReadonlySet<number> | null): void {
+    this.cards.forEach((_, node) => {
+      for (const part of this.parts(node)) part.classList.toggle("aside", nodes !== null && !nodes.has(node));
+    });
+    for (const { line, ends } of this.arcs) {
+      line.classList.toggle("aside", nodes !== null && !ends.every((node) => nodes.has(node)));
+    }
+    if (nodes === null || nodes.size === 0) return;
+    this.isWhole = false;
+    this.frame([...nodes].map((node) => this.extent(node)));
   }
 
   private card(node: number, height: number): Card {
     const { name, states } = this.network.nodes[node];
     const { why } = this.gestures;
     const group = made("g", { class: "card", role: "group" }, this.world);
+    group.dataset.node = String(node);
     group.setAttribute("aria-label", name);
     made("rect", { class: "box", width: WIDTH, height, rx: 6 }, group);
     const title = made("text", { class: "title", x: LABEL.x, y: 21 }, group);
@@ -166,6 +272,7 @@ export class Canvas {
       this.tool(group, WIDTH - (states && why ? 56 : 30), "≈", () => this.gestures.weigh(node)),
       ...(states && why ? [this.tool(group, WIDTH - 30, "?", () => why(node))] : []),
     ];
+    if (this.gestures.link) this.handle(group, height);
     const near = (is: boolean) => () => this.lit(node, is);
     const pill = this.layouts.far ? this.pill(node) : null;
     for (const part of pill ? [group, pill.group] : [group]) {
@@ -209,6 +316,13 @@ export class Canvas {
     return group;
   }
 
+  /** Where an arc begins that is drawn to another card; only while the network is edited. */
+  private handle(parent: SVGGElement, height: number): void {
+    const group = made("g", { class: "handle", transform: `translate(${WIDTH / 2} ${height + 8})`, "aria-hidden": "true" }, parent);
+    made("circle", { r: 10 }, group);
+    made("path", { d: "M0 -5V5M-4 1 0 5 4 1" }, group);
+  }
+
   private row(parent: SVGGElement, node: number, state: string | null, place: number): Row {
     const group = made(
       "g", { class: "row", role: "button", tabindex: -1, transform: `translate(0 ${TITLE + ROW * place})` }, parent,
@@ -217,6 +331,7 @@ export class Canvas {
     group.dataset.state = String(place);
     made("rect", { class: "hit", x: 4, width: WIDTH - 8, height: ROW, rx: 4 }, group);
     let bar: SVGRectElement | null = null;
+    let would: SVGRectElement | null = null;
     if (state !== null) {
       // The label of the row says all that is written in it.
       fitted(made("text", { class: "label", x: LABEL.x, y: 16, "aria-hidden": "true" }, group), state, LABEL.width);
@@ -224,6 +339,7 @@ export class Canvas {
       const frame = { x: BAR.x, y: (ROW - BAR.height) / 2, height: BAR.height };
       made("rect", { class: "track", width: BAR.width, ...frame }, group);
       bar = made("rect", { class: "bar", width: 0, ...frame }, group);
+      would = made("rect", { class: "would", width: 0, ...frame }, group);
       const prior = (this.network.beliefs[node] as number[])[place];
       const at = BAR.x + BAR.width * prior;
       made("rect", { class: "grip", x: BAR.x - 4, width: BAR.width + 8, height: ROW }, group);
@@ -232,7 +348,7 @@ export class Canvas {
     const number = made("text", { class: "percent", x: PERCENT, y: 16, "aria-hidden": "true" }, group);
     const change = made("text", { class: "change", x: CHANGE, y: 16, "aria-hidden": "true" }, group);
     group.addEventListener("click", (event) => this.pressed(node, place, event.shiftKey));
-    return { group, bar, percent: number, change };
+    return { group, bar, would, percent: number, change };
   }
 
   pressed(node: number, state: number, shift: boolean): void {
@@ -244,6 +360,7 @@ export class Canvas {
   /** Show the numbers of a session, in cards or in pills: what cannot be seen is not drawn. */
   show(session: Session): void {
     this.session = session;
+    this.svg.classList.remove("preview");
     const { beliefs, before, findings } = session;
     this.cards.forEach((card, node) => {
       const finding = findings.get(node);
@@ -324,6 +441,30 @@ export class Canvas {
     );
   }
 
+  /** Show beside the numbers what they would be; null ends it. */
+  preview(beliefs: Belief[] | null): void {
+    this.svg.classList.toggle("preview", beliefs !== null);
+    if (beliefs === null) {
+      if (this.session) this.show(this.session);
+      return;
+    }
+    const now = this.session!.beliefs;
+    this.cards.forEach((card, node) => {
+      const [belief, current] = [beliefs[node], now[node]];
+      card.rows.forEach((row, state) => {
+        let told = "";
+        if (Array.isArray(belief)) {
+          const moves = Math.abs(belief[state] - (current as number[])[state]) >= LEAST_MOVE;
+          if (moves) told = `→${percent(belief, state)}`;
+          row.would!.setAttribute("width", String(moves ? BAR.width * belief[state] : 0));
+        } else if (Math.abs(belief.mean - (current as { mean: number }).mean) > 1e-9 * Math.abs(belief.mean)) {
+          told = `→${short(belief.mean)}`;
+        }
+        row.change.textContent = told;
+      });
+    });
+  }
+
   /** A state in words, with its number and where it came from. */
   label(node: number, state: number): string {
     const { beliefs, before } = this.session!;
@@ -388,7 +529,7 @@ export class Canvas {
     this.focus(node, 0);
   }
 
-  private extent(node: number): { x: number; y: number; width: number; height: number } {
+  private extent(node: number): Box {
     const { x, y } = this.layout.places[node];
     return this.isFar ? { x, y, width: PILL.width, height: PILL.height } : { x, y, width: WIDTH, height: this.cards[node].height };
   }
@@ -402,6 +543,7 @@ export class Canvas {
     const top = y * scale + this.view.y;
     const inside = left >= 0 && top >= 0 && left + width * scale <= clientWidth && top + height * scale <= clientHeight;
     if (inside && !centre) return;
+    this.isWhole = false;
     this.view.x = clientWidth / 2 - (x + width / 2) * scale;
     this.view.y = clientHeight / 2 - (y + height / 2) * scale;
     this.place();
@@ -420,30 +562,48 @@ export class Canvas {
   }
 
   fit(): void {
+    this.isWhole = true;
     const { clientWidth, clientHeight } = this.svg;
     if (this.layouts.far && !this.isFar) {
       this.isFar = true;
       this.spread();
     }
     const { width, height } = this.layout;
+    const moved = this.isFar ? this.moved.far : this.moved.near;
+    if (moved.size) {
+      this.frame(this.cards.map((_, node) => this.extent(node)));
+      return;
+    }
     const scale = Math.min(1.25, clientWidth / width, clientHeight / height);
     this.view = { scale, x: (clientWidth - width * scale) / 2, y: (clientHeight - height * scale) / 2 };
+    this.place();
+  }
+
+  /** Move and zoom until the window holds these. */
+  private frame(boxes: Box[]): void {
+    const { clientWidth, clientHeight } = this.svg;
+    const { x, y, width, height } = around(boxes, MARGIN);
+    const scale = Math.max(LEAST_ZOOM, Math.min(1.25, clientWidth / width, clientHeight / height));
+    this.view = { scale, x: clientWidth / 2 - (x + width / 2) * scale, y: clientHeight / 2 - (y + height / 2) * scale };
     this.place();
   }
 
   /** The window has become larger or smaller: what was in its middle stays there. */
   resized(): void {
     const { clientWidth, clientHeight } = this.svg;
+    const isWhole = this.isWhole && this.cards.length > 0;
     this.view.x += (clientWidth - this.shown.width) / 2;
     this.view.y += (clientHeight - this.shown.height) / 2;
     this.shown = { width: clientWidth, height: clientHeight };
-    this.place();
+    if (isWhole) this.fit();
+    else this.place();
   }
 
   private begin(): void {
     this.shown = { width: this.svg.clientWidth, height: this.svg.clientHeight };
     this.fit();
-    if (this.isFar || this.view.scale >= LEAST_AT_START) return;
+    if (this.isFar || this.view.scale >= LEAST_AT_START || this.cards.length === 0) return;
+    this.isWhole = false;
     // The upper middle, where there is a card: the roots of some networks lie far apart.
     const scale = LEAST_AT_START;
     this.view = { scale, x: (this.svg.clientWidth - this.layout.width * scale) / 2, y: 0 };
@@ -466,6 +626,7 @@ export class Canvas {
     const { x, y } = at ?? { x: clientWidth / 2, y: clientHeight / 2 };
     const scale = Math.min(MOST_ZOOM, Math.max(LEAST_ZOOM, this.view.scale * factor));
     const ratio = scale / this.view.scale;
+    this.isWhole = false;
     this.view = { scale, x: x - (x - this.view.x) * ratio, y: y - (y - this.view.y) * ratio };
     if (this.layouts.far && !this.isFar && scale < PILLS_BELOW) this.change(true, this.nearest({ x, y }), scale / PILL_RATIO);
     else if (this.isFar && scale * PILL_RATIO > CARDS_ABOVE) this.change(false, this.nearest({ x, y }), scale * PILL_RATIO);
@@ -484,11 +645,14 @@ export class Canvas {
       this.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0015)), this.inside(event));
     }, { passive: false });
     let timer = 0;
+    // What the pointer was pressed on; a quick one is elsewhere when it has moved far enough to be a drag.
+    let start: Element = svg;
     svg.addEventListener("pointerdown", (event) => {
       this.pointers.set(event.pointerId, this.inside(event));
       if (this.pointers.size === 1) this.dragged = false;
       clearTimeout(timer);
-      const row = (event.target as Element).closest<SVGGElement>(".row");
+      start = event.target as Element;
+      const row = start.closest<SVGGElement>(".row");
       if (event.pointerType === "touch" && row && this.pointers.size === 1) {
         timer = window.setTimeout(() => {
           this.dragged = true;
@@ -504,9 +668,14 @@ export class Canvas {
       clearTimeout(timer);
       if (!this.dragged) {
         // Along a bar it is pulled; in all other directions the canvas is moved.
-        const grip = (event.target as Element).closest(".grip")?.closest<SVGGElement>(".row");
+        const grip = start.closest(".grip")?.closest<SVGGElement>(".row");
+        const held = start.closest<SVGGElement>(".card, .pill");
         if (grip && Math.abs(to.x - from.x) > Math.abs(to.y - from.y)) {
           this.pulled = { node: Number(grip.dataset.node), state: Number(grip.dataset.state), probability: 0 };
+        } else if (start.closest(".handle")) {
+          this.drawn = { from: Number(held!.dataset.node), to: null, line: made("path", { class: "arc drawing", "marker-end": "url(#arrow)" }, this.world) };
+        } else if (held && !start.closest(".row, .tool")) {
+          this.carried = Number(held.dataset.node);
         }
         svg.setPointerCapture(event.pointerId);
       }
@@ -515,9 +684,19 @@ export class Canvas {
         this.pull(this.pulled, to.x);
         return;
       }
+      if (this.drawn) {
+        this.draw(this.drawn, to);
+        return;
+      }
+      if (this.carried !== null && this.pointers.size === 1) {
+        this.shift(this.carried, (to.x - from.x) / this.view.scale, (to.y - from.y) / this.view.scale);
+        this.pointers.set(event.pointerId, to);
+        return;
+      }
       svg.classList.add("moving");
       const other = [...this.pointers].find(([id]) => id !== event.pointerId)?.[1];
       if (other === undefined) {
+        this.isWhole = false;
         this.view.x += to.x - from.x;
         this.view.y += to.y - from.y;
         this.place();
@@ -535,6 +714,8 @@ export class Canvas {
         const pulled = this.pulled;
         this.pulled = null;
         if (pulled) this.gestures.pull(pulled.node, pulled.state, pulled.probability);
+        this.carried = null;
+        if (this.drawn) this.finish(this.drawn, end === "pointerup");
       });
     }
     svg.addEventListener("click", (event) => {
@@ -542,9 +723,49 @@ export class Canvas {
       this.dragged = false;
       event.stopPropagation();
     }, { capture: true });
+    svg.addEventListener("click", (event) => {
+      const card = (event.target as Element).closest<SVGGElement>(".card, .pill");
+      if (card) this.gestures.chosen(Number(card.dataset.node));
+    });
     svg.addEventListener("contextmenu", (event) => {
       if (this.pointers.size) event.preventDefault();
     });
+  }
+
+  /** Draw an arc to the pointer. A card that it cannot lead to, because a cycle would arise, is marked while one draws. */
+  private draw(drawn: NonNullable<Canvas["drawn"]>, at: { x: number; y: number }): void {
+    const x = (at.x - this.view.x) / this.view.scale;
+    const y = (at.y - this.view.y) / this.view.scale;
+    const over = this.cards.findIndex((_, node) => {
+      const box = this.extent(node);
+      return x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
+    });
+    drawn.to = over < 0 || over === drawn.from ? null : over;
+    const end = drawn.to === null ? { x, y, width: 0, height: 0 } : this.extent(drawn.to);
+    drawn.line.setAttribute("d", joined(this.extent(drawn.from), end));
+    const refused = drawn.to !== null && (this.leads(drawn.to, drawn.from) || this.has(drawn.from, drawn.to));
+    drawn.line.classList.toggle("refused", refused);
+    this.cards.forEach((_, node) => {
+      for (const part of this.parts(node)) part.classList.toggle("refused", refused && node === drawn.to);
+    });
+  }
+
+  private finish(drawn: NonNullable<Canvas["drawn"]>, isDone: boolean): void {
+    drawn.line.remove();
+    this.drawn = null;
+    for (const part of this.svg.querySelectorAll(".refused")) part.classList.remove("refused");
+    if (isDone && drawn.to !== null) this.gestures.link!(drawn.from, drawn.to);
+  }
+
+  private has(from: number, to: number): boolean {
+    return this.network.arcs.some(([a, b]) => a === from && b === to);
+  }
+
+  /** Whether arcs lead from one node to another. */
+  private leads(from: number, to: number): boolean {
+    const seen = new Set([from]);
+    for (const node of seen) for (const [a, b] of this.network.arcs) if (a === node) seen.add(b);
+    return seen.has(to);
   }
 
   /** Draw a bar to the pointer; its number says what is meant. */
@@ -594,7 +815,7 @@ export class Canvas {
     copy.setAttribute("height", String(clientHeight));
     copy.removeAttribute("id");
     for (const part of copy.querySelectorAll("[tabindex]")) part.removeAttribute("tabindex");
-    for (const part of copy.querySelectorAll(this.isFar ? ".card" : ".pill")) part.remove();
+    for (const part of copy.querySelectorAll(this.isFar ? ".card, .handle" : ".pill, .handle")) part.remove();
     const style = document.createElementNS(NS, "style");
     const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules].map((rule) => rule.cssText));
     style.textContent = rules.filter((rule) => !rule.includes("#canvas")).join("\n");

@@ -37,6 +37,32 @@ export class Classifier {
     return { fields, instead: [...fields, made("p", desk.say("class_known", { node: name }))] };
   }
 
+  // -- the rows behind a table
+
+  async counts(): Promise<Node[]> {
+    const { desk } = this;
+    const { session, network } = desk;
+    const chosen = desk.targetChooser();
+    const found = await session.source.counts!(desk.target, session.findings, session.lang);
+    const { states } = network.nodes[desk.target];
+    const given = found.rows[0]?.given.map(([node]) => network.nodes[node].name) ?? [];
+    const rows = found.rows.map(({ given, counts, probabilities, fits }) => {
+      const sum = counts.reduce((a, b) => a + b, 0);
+      const cells = [
+        ...given.map(([node, state]) => made("td", network.nodes[node].states![state])),
+        ...counts.map((n, k) => made("td", desk.say("counts_cell", { n: short(n), percent: `${(100 * probabilities[k]).toFixed(1)}%` }), "number")),
+        made("td", short(sum), "number"),
+      ];
+      return made("tr", "", fits && session.findings.size ? "best" : "", ...cells);
+    });
+    const scroll = made("div", "", "scroll", table([...given, ...states!, desk.say("counts_sum")], rows, given.length));
+    scroll.tabIndex = 0;
+    scroll.setAttribute("role", "region");
+    scroll.setAttribute("aria-label", desk.say("table_of", { node: network.nodes[desk.target].name }));
+    const more = found.n > found.rows.length ? [made("p", desk.say("counts_more", { shown: found.rows.length, n: found.n }), "quiet")] : [];
+    return [chosen, made("p", desk.say("counts_hint"), "quiet"), scroll, ...more, made("p", desk.say("counts_total", { n: short(found.total) }), "quiet")];
+  }
+
   // -- contributions
 
   async contributions(): Promise<Node[]> {

@@ -24,9 +24,10 @@ interface Clique {
 
 type Tables = Float64Array[];
 
-export class Engine implements Omit<Source, "why"> {
+export class Engine implements Omit<Source, "why" | "worker" | "keepLayout" | "editing"> {
   readonly publish = null;
   readonly sensitivity = null;
+  readonly counts = null;
   readonly contributions = null;
   readonly nomogram = null;
   private cliques: Clique[] = [];

@@ -1,66 +1,23 @@
-// Where the cards lie. Small networks are laid out by dagre, which leads long arcs around the cards. Its layers grow
-// as wide as they like, though: pigs, with 441 nodes, is 57,000 px wide. Where that would be too small to read, layers
-// hold only as many cards as suit the window, and long arcs pass behind the cards. Where even these are too small, the
-// whole is shown as pills, in the same layers.
+// Where the cards lie. This runs in a worker, so that the page can be used meanwhile. Small networks are laid out by
+// dagre, which leads long arcs around the cards; all others in layers of bounded width.
 import { graphlib, layout } from "@dagrejs/dagre";
-
-export interface Place {
-  x: number;
-  y: number;
-}
-
-export interface Arrangement {
-  width: number;
-  height: number;
-  /** The upper left corner of each card. */
-  places: Place[];
-  /** The path of each arc. */
-  lines: string[];
-}
-
-export interface Spacing {
-  card: number;
-  beside: number;
-  between: number;
-  margin: number;
-}
-
-export interface Layouts {
-  near: Arrangement;
-  /** Of pills; null where the window shows all cards at a size that can be read. */
-  far: Arrangement | null;
-}
-
-type Arc = readonly [number, number];
-interface Size {
-  width: number;
-  height: number;
-}
+import { layers, LEAST, shown, type Arc, type Arrangement, type Layouts, type Place, type Request, type Size, type Spacing } from "./layers";
 
 // Above this, dagre takes a second and more.
 const MOST_ROUTED = 60;
-// Where the window shows a drawing smaller than this, it cannot be read.
-const LEAST = 0.4;
-const SWEEPS = 24;
 
-const shown = (size: Size, window: Size) => Math.min(1, window.width / size.width, window.height / size.height);
-
-/** Lay cards of given heights out in layers, each below its parents; and pills, where the cards would be too small. */
-export function arranged(
-  heights: number[], arcs: readonly Arc[], window: Size, cards: Spacing, pills: Spacing & { height: number },
-): Layouts {
+/** Lay cards of given heights out, each below its parents or to the right of them. */
+function arranged(request: Request): Layouts {
+  if (request.heights.length === 0) return { near: { width: 200, height: 200, places: [], lines: [] }, far: null };
+  const { heights, arcs, window, cards, direction } = request;
   if (heights.length <= MOST_ROUTED) {
-    const candidates = ["TB", "LR"].map((direction) => routed(heights, arcs, direction, cards));
-    const [down, right] = candidates.map((each) => shown(each, window));
-    const [near, zoom] = right > down * 1.2 ? [candidates[1], right] : [candidates[0], down];
-    if (zoom >= LEAST) return { near, far: null };
+    const ways = direction === "auto" ? ["TB", "LR"] : [direction === "down" ? "TB" : "LR"];
+    const candidates = ways.map((way) => routed(heights, arcs, way, cards));
+    const [first, second] = candidates.map((each) => shown(each, window));
+    const [near, zoom] = second > first * 1.2 ? [candidates[1], second] : [candidates[0], first];
+    if (zoom >= LEAST || direction !== "auto") return { near, far: null };
   }
-  const graph = neighbours(heights.length, arcs);
-  const near = packed(heights, arcs, cards, graph, bounded(heights, graph, window, cards));
-  if (shown(near, window) >= LEAST) return { near, far: null };
-  const low = heights.map(() => pills.height);
-  const layers = bounded(low, graph, window, pills);
-  return { near: packed(heights, arcs, cards, graph, layers), far: packed(low, arcs, pills, graph, layers) };
+  return layers(request);
 }
 
 function routed(heights: number[], arcs: readonly Arc[], rankdir: string, spacing: Spacing): Arrangement {
@@ -92,142 +49,4 @@ function curve(points: Place[]): string {
   return rest.length === 1 ? `${d}L${last.x} ${last.y}` : d;
 }
 
-const width = (layers: number[][]) => Math.max(1, ...layers.map((layer) => layer.length));
-
-function extent(layers: number[][], heights: number[], { card, beside, between, margin }: Spacing): Size {
-  const tall = layers.reduce((sum, layer) => sum + Math.max(...layer.map((node) => heights[node])) + between, -between);
-  return { width: width(layers) * (card + beside) - beside + 2 * margin, height: tall + 2 * margin };
-}
-
-/** Layers of bounded width: the bound that shows the whole largest; of several, the widest, where arcs have most room. */
-function bounded(heights: number[], graph: Neighbours, window: Size, spacing: Spacing): number[][] {
-  const tried: { layers: number[][]; zoom: number }[] = [];
-  for (let most = 1; most <= heights.length; most++) {
-    const layers = layered(graph, most);
-    const size = extent(layers, heights, spacing);
-    tried.push({ layers, zoom: Math.min(window.width / size.width, window.height / size.height) });
-    if (width(layers) < most) break;
-  }
-  const best = Math.max(...tried.map(({ zoom }) => zoom));
-  return tried.findLast(({ zoom }) => zoom >= 0.97 * best)!.layers;
-}
-
-function packed(
-  heights: number[], arcs: readonly Arc[], spacing: Spacing, graph: Neighbours, layers: number[][],
-): Arrangement {
-  const lefts = ordered(layers, graph, width(layers), spacing.card + spacing.beside);
-  const places: Place[] = [];
-  let y = spacing.margin;
-  for (const layer of layers) {
-    for (const node of layer) places[node] = { x: spacing.margin + lefts[node], y };
-    y += Math.max(...layer.map((node) => heights[node])) + spacing.between;
-  }
-  const lines = arcs.map(([a, b]) => {
-    const [from, to] = places[a].y <= places[b].y ? [a, b] : [b, a];
-    const start = { x: places[from].x + spacing.card / 2, y: places[from].y + heights[from] };
-    const end = { x: places[to].x + spacing.card / 2, y: places[to].y };
-    const pull = Math.max(spacing.between / 2, (end.y - start.y) * 0.4);
-    const [first, last, by] = from === a ? [start, end, pull] : [end, start, -pull];
-    return `M${first.x} ${first.y}C${first.x} ${first.y + by} ${last.x} ${last.y - by} ${last.x} ${last.y}`;
-  });
-  return { ...extent(layers, heights, spacing), places, lines };
-}
-
-interface Neighbours {
-  parents: number[][];
-  children: number[][];
-  /** The longest way down from each node. */
-  depth: number[];
-}
-
-function neighbours(n: number, arcs: readonly Arc[]): Neighbours {
-  const parents: number[][] = Array.from({ length: n }, () => []);
-  const children: number[][] = Array.from({ length: n }, () => []);
-  for (const [from, to] of arcs) {
-    children[from].push(to);
-    parents[to].push(from);
-  }
-  const depth: number[] = new Array(n).fill(0);
-  const waiting = children.map((list) => list.length);
-  const ready = waiting.flatMap((count, node) => (count ? [] : [node]));
-  while (ready.length) {
-    const node = ready.pop()!;
-    for (const parent of parents[node]) {
-      depth[parent] = Math.max(depth[parent], depth[node] + 1);
-      if (--waiting[parent] === 0) ready.push(parent);
-    }
-  }
-  return { parents, children, depth };
-}
-
-/** Layers of at most so many nodes, the ones with the longest way down first (Coffman and Graham). */
-function layered({ parents, children, depth }: Neighbours, most: number): number[][] {
-  const layers: number[][] = [];
-  const at: number[] = [];
-  const waiting = parents.map((list) => list.length);
-  let ready = waiting.flatMap((count, node) => (count ? [] : [node]));
-  while (ready.length) {
-    ready.sort((a, b) => depth[b] - depth[a] || parents[b].length - parents[a].length || a - b);
-    const layer = ready.slice(0, most);
-    ready = ready.slice(most);
-    for (const node of layer) {
-      at[node] = layers.length;
-      for (const child of children[node]) if (--waiting[child] === 0) ready.push(child);
-    }
-    layers.push(layer);
-  }
-  // A node goes down to its children where there is room: arcs become shorter.
-  for (let level = layers.length - 1; level >= 0; level--) {
-    for (const node of [...layers[level]]) {
-      if (children[node].length <= parents[node].length) continue;
-      let lowest = Math.min(...children[node].map((child) => at[child])) - 1;
-      while (lowest > level && layers[lowest].length >= most) lowest--;
-      if (lowest <= level || layers[level].length === 1) continue;
-      layers[level].splice(layers[level].indexOf(node), 1);
-      layers[lowest].push(node);
-      at[node] = lowest;
-    }
-  }
-  return layers;
-}
-
-/** Order each layer, and move its cards to where their neighbours are; the left edge of each. */
-function ordered(layers: number[][], { parents, children }: Neighbours, most: number, pitch: number): number[] {
-  const x: number[] = [];
-  const near = parents.map((list, node) => [...list, ...children[node]]);
-  for (const layer of layers) layer.forEach((node, place) => (x[node] = (place + (most - layer.length) / 2) * pitch));
-  const length = () => near.reduce((sum, list, node) => sum + list.reduce((part, other) => part + Math.abs(x[node] - x[other]), 0), 0);
-  let best = { length: length(), x: [...x] };
-  for (let sweep = 0; sweep < SWEEPS; sweep++) {
-    for (const layer of sweep % 2 ? [...layers].reverse() : layers) {
-      const wanted = new Map(layer.map((node) => {
-        const around = near[node];
-        return [node, around.length ? around.reduce((sum, other) => sum + x[other], 0) / around.length : x[node]];
-      }));
-      layer.sort((a, b) => wanted.get(a)! - wanted.get(b)!);
-      apart(layer.map((node) => wanted.get(node)!), pitch, (most - 1) * pitch).forEach((at, place) => (x[layer[place]] = at));
-    }
-    const now = length();
-    if (now < best.length) best = { length: now, x: [...x] };
-  }
-  return best.x;
-}
-
-/** The positions nearest to those wanted (least squares), a pitch apart: the pooling of adjacent violators. */
-function apart(wanted: number[], pitch: number, last: number): number[] {
-  const blocks: { sum: number; n: number }[] = [];
-  wanted.forEach((at, place) => {
-    blocks.push({ sum: at - place * pitch, n: 1 });
-    while (blocks.length > 1) {
-      const [above, below] = [blocks[blocks.length - 2], blocks[blocks.length - 1]];
-      if (above.sum / above.n <= below.sum / below.n) break;
-      above.sum += below.sum;
-      above.n += below.n;
-      blocks.pop();
-    }
-  });
-  const room = last - (wanted.length - 1) * pitch;
-  return blocks
-    .flatMap(({ sum, n }) => new Array<number>(n).fill(Math.min(room, Math.max(0, sum / n))))
-    .map((at, place) => at + place * pitch);
-}
+addEventListener("message", ({ data }: MessageEvent<Request>) => postMessage(arranged(data)));

@@ -1,8 +1,12 @@
 // What the user does, and what the page does then.
+import { arranged } from "./arrange";
 import { Canvas } from "./canvas";
+import type { NetworkDocument } from "./document";
 import { askLikelihoods, askNumber, showLines, showPage } from "./dialogs";
-import { Refusal, Session, type Finding, type Findings, type Network, type Source } from "./model";
+import { Refusal, Session, Silence, type Finding, type Findings, type Network, type Source } from "./model";
+import type { Direction } from "./layers";
 import { Panels } from "./panels";
+import type { KeptLayout } from "./placing";
 import { Story } from "./story";
 import { Speaker } from "./words";
 
@@ -28,9 +32,9 @@ const kept = {
 };
 
 /** Show a network whose numbers come from a source; the findings are told whenever they change. */
-export function begin(
+export async function begin(
   network: Network, source: Source, changed: (findings: Findings) => void = () => undefined,
-): { restore(findings: Findings): Promise<void> } {
+): Promise<{ restore(findings: Findings): Promise<void> }> {
   const theme = kept.get("theme");
   if (theme) document.documentElement.dataset.theme = theme;
   const chosen = kept.get("lang");
@@ -39,7 +43,17 @@ export function begin(
   const speaker = new Speaker(network);
   const canvas = new Canvas(part<SVGSVGElement>("canvas"), network, speaker, {
     observe, exclude, weigh, pull, why: source.why && why,
+    link: network.edits && source.editing ? (from, to) => void panels.editor.link(from, to) : null,
+    chosen: (node) => {
+      if (!panels.isEditing) return;
+      panels.editor.choose(node);
+      void panels.show();
+    },
   });
+  /** Lay the cards out in the worker, except for those that were moved. */
+  async function lay(kept: KeptLayout, view: "begin" | "stay" = "begin"): Promise<void> {
+    canvas.lay(await arranged(canvas.request(kept.direction), source.worker), kept, view);
+  }
 
   const panels = new Panels(network, session, speaker, {
     goTo: (node) => canvas.open(node),
@@ -47,7 +61,66 @@ export function begin(
     set,
     told: refused,
     resized: () => canvas.resized(),
+    view: {
+      direction: () => canvas.kept().direction,
+      lay: async (direction: Direction) => {
+        await lay({ direction, cards: [], pills: [] });
+        show();
+      },
+      keep: network.keeps_layout && source.keepLayout ? keepLayout : null,
+      single: (nodes) => canvas.single(nodes),
+      svg: () => download(canvas.picture(), "image/svg+xml", "svg"),
+      png,
+    },
+    editor: {
+      document: () => documentNow(),
+      edit: (how, findings) =>
+        doing(
+          session.edit(async () => ({
+            version: await source.editing!.build(how(await documentNow()), session.lang),
+            findings: findings(session.findings),
+          })),
+        ),
+      write: async (format) => {
+        try {
+          const { name, text } = await source.editing!.write(await documentNow(), format, session.lang);
+          download(text, "application/octet-stream", name.split(".").slice(1).join("."));
+        } catch (error) {
+          refused(error);
+        }
+      },
+      told: (text) => tell(text),
+    },
   });
+
+  /** The network of now as a document; it is fetched once for each version. */
+  async function documentNow(): Promise<NetworkDocument> {
+    const { version } = session;
+    version.document ??= await source.editing!.document(session.lang);
+    return version.document;
+  }
+
+  /** Show the version of now, if it is another one: cards that were moved stay where they are, by their names. */
+  let shown = session.version;
+  async function adopt(): Promise<void> {
+    const { version } = session;
+    if (version === shown) return;
+    const { direction, cards, pills } = canvas.kept();
+    const old = shown.nodes.map(({ name }) => version.nodes.findIndex((node) => node.name === name));
+    const still = (places: KeptLayout["cards"]) =>
+      places.flatMap(([node, x, y]): KeptLayout["cards"] => (old[node] < 0 ? [] : [[old[node], x, y]]));
+    const view = version.nodes.length === shown.nodes.length ? "stay" : "begin";
+    shown = version;
+    Object.assign(network, { name: version.name, nodes: version.nodes, arcs: version.arcs, beliefs: version.beliefs });
+    // What was told of the network as it was opened is not true of another.
+    network.story = network.classifier = undefined;
+    network.command = "";
+    part("open-story").hidden = part("open-contributions").hidden = part("open-nomogram").hidden = true;
+    part("open-counts").hidden = true;
+    await lay({ direction, cards: still(cards), pills: still(pills) }, view);
+    panels.renew();
+    part("name").textContent = network.name || speaker.say("network");
+  }
 
   const story = new Story(network, session, speaker, {
     restore,
@@ -55,7 +128,9 @@ export function begin(
     resized: () => canvas.resized(),
   });
 
+  let hovered = 0;
   function show(): void {
+    hovered += 1;
     canvas.show(session);
     void panels.show();
     story.show();
@@ -74,6 +149,9 @@ export function begin(
         chip.title = told;
         chip.setAttribute("aria-label", speaker.say("remove", { finding: told }));
         chip.addEventListener("click", () => set(node, null));
+        for (const [kind, is] of [["pointerenter", true], ["focus", true], ["pointerleave", false], ["blur", false]] as const) {
+          chip.addEventListener(kind, () => void without(is ? node : null));
+        }
         const item = document.createElement("li");
         item.append(chip);
         return item;
@@ -101,6 +179,7 @@ export function begin(
     const slow = window.setTimeout(() => canvas.stale(true), 150);
     try {
       await done;
+      await adopt();
       story.follow();
       show();
       announce();
@@ -110,6 +189,23 @@ export function begin(
     } finally {
       clearTimeout(slow);
       canvas.stale(false);
+    }
+  }
+
+  /** Show what would move without a finding; null ends it. */
+  async function without(node: number | null): Promise<void> {
+    const turn = ++hovered;
+    if (node === null) {
+      canvas.preview(null);
+      return;
+    }
+    const others = new Map(session.findings);
+    others.delete(node);
+    try {
+      const beliefs = others.size ? await source.posteriors(others, session.lang) : session.prior;
+      if (turn === hovered && session.findings.has(node)) canvas.preview(beliefs);
+    } catch {
+      // It is only a hint: the click itself says what is wrong.
     }
   }
 
@@ -129,7 +225,8 @@ export function begin(
   }
 
   function refused(error: unknown): void {
-    if (!(error instanceof Refusal)) tell(speaker.say("silent"));
+    if (error instanceof Silence) tell(speaker.say("silent"));
+    else if (!(error instanceof Refusal)) tell((error as Error).message);
     else if (error.conflict === null) tell(error.message);
     else {
       const told = error.conflict.map((node) => speaker.told(node, error.findings.get(node)!));
@@ -226,7 +323,7 @@ export function begin(
   }
 
   function help(): Promise<void> {
-    const keys = ["observe", "not", "weigh", "why", "retract", "move", "undo", "zoom", "find"];
+    const keys = ["observe", "not", "weigh", "why", "retract", "move", "carry", "hover", "undo", "zoom", "find"];
     const used = keys.filter((key) => key !== "why" || source.why);
     return showLines(speaker.say("help"), [...used.map((key) => speaker.say(`key_${key}`)), speaker.say("legend")]);
   }
@@ -286,7 +383,7 @@ export function begin(
     speak();
     find();
   });
-  function download(text: string, kind: string, suffix: string): void {
+  function download(text: string | Blob, kind: string, suffix: string): void {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text], { type: kind }));
     link.download = `${(network.name || "network").replace(/[^\p{L}\p{N}_-]+/gu, "_")}.${suffix}`;
@@ -294,6 +391,27 @@ export function begin(
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
   button("save").addEventListener("click", () => download(canvas.picture(), "image/svg+xml", "svg"));
+
+  /** What is on the screen as a picture of pixels, two for each of the page. */
+  async function png(): Promise<void> {
+    const picture = new Image();
+    picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(canvas.picture())}`;
+    await picture.decode();
+    const drawn = document.createElement("canvas");
+    [drawn.width, drawn.height] = [2 * picture.width, 2 * picture.height];
+    drawn.getContext("2d")!.drawImage(picture, 0, 0, drawn.width, drawn.height);
+    drawn.toBlob((blob) => blob && download(blob, "image/png", "png"), "image/png");
+  }
+
+  async function keepLayout(): Promise<void> {
+    try {
+      await source.keepLayout!(canvas.kept(), session.lang);
+    } catch (error) {
+      refused(error);
+      throw error;
+    }
+  }
+
   button("publish").hidden = source.publish === null;
   button("publish").addEventListener("click", async () => {
     try {
@@ -312,7 +430,7 @@ export function begin(
     const key = event.key.toLowerCase();
     if (control && key === "z") void (event.shiftKey ? redo() : undo());
     else if (control && key === "y") void redo();
-    else if (control || event.altKey) return;
+    else if (control || (event.altKey && !event.key.startsWith("Arrow"))) return;
     else if (event.key === "/") field.focus();
     else if (event.key === "+" || event.key === "=") canvas.zoom(1.25);
     else if (event.key === "-") canvas.zoom(0.8);
@@ -334,6 +452,7 @@ export function begin(
       if (session.findings.has(node)) void set(node, null);
     } else if (key.toLowerCase() === "l") void weigh(node);
     else if (key.toLowerCase() === "w") void (source.why && network.nodes[node].states && why(node));
+    else if (event.altKey && key.startsWith("Arrow")) canvas.carry(node, key);
     else if (key === "ArrowDown" && state < last) canvas.focus(node, state + 1);
     else if (key === "ArrowUp" && state > 0) canvas.focus(node, state - 1);
     else if (key.startsWith("Arrow")) {
@@ -358,7 +477,9 @@ export function begin(
     return true;
   }
 
+  await lay(network.layout ?? { direction: "auto", cards: [], pills: [] });
   speak();
+  if (network.nodes.length === 0 && network.edits) panels.toggle("edit");
   return { restore };
 }
 

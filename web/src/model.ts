@@ -1,5 +1,8 @@
 // What is known: the network, the findings, what was found before, and the numbers of the server.
 
+import type { NetworkDocument } from "./document";
+import type { KeptLayout } from "./placing";
+
 export type Belief = number[] | { mean: number; sd: number };
 
 export interface NodeInfo {
@@ -12,15 +15,44 @@ export type Words = Record<string, string>;
 export interface Network {
   name: string;
   directed: boolean;
+  /** Whether the network can be edited, and in which formats it can be written. */
+  edits?: boolean;
+  formats?: string[];
   nodes: NodeInfo[];
   arcs: [number, number][];
   beliefs: Belief[];
   lang: string;
   words: Record<string, Words>;
+  /** What was kept of the layout; and whether it can be kept. */
+  layout?: KeptLayout | null;
+  keeps_layout?: boolean;
+  /** What was opened, as the command line names it. */
+  command?: string;
   /** What is there more if the network is that of a classifier. */
   classifier?: { target: number; nomogram: boolean };
   /** Clicks to make; the state to watch; and why it moves, in each language. */
   story?: { node: number; state: number; watch: [node: number, state: number]; why: Record<string, string> }[];
+}
+
+/** A network as it stands after an edit: what is shown, and by which name the server knows it. */
+export interface Version {
+  id: string | null;
+  name: string;
+  nodes: NodeInfo[];
+  arcs: [number, number][];
+  beliefs: Belief[];
+  document: NetworkDocument | null;
+}
+
+/** What the server does for those who edit. */
+export interface Editing {
+  /** Ask about this version from now on. */
+  use(id: string | null): void;
+  document(lang: string): Promise<NetworkDocument>;
+  build(document: NetworkDocument, lang: string): Promise<Version>;
+  write(document: NetworkDocument, format: string, lang: string): Promise<{ name: string; text: string }>;
+  columns(text: string, lang: string): Promise<string[]>;
+  learn(text: string, required: [number, number][], forbidden: [number, number][], lang: string): Promise<NetworkDocument>;
 }
 
 export type Finding =
@@ -34,6 +66,7 @@ export type Findings = ReadonlyMap<number, Finding>;
 interface Snapshot {
   findings: Findings;
   beliefs: Belief[];
+  version: Version;
 }
 
 /** An answer that is an error: its words, and the nodes whose findings cannot all be true. */
@@ -110,8 +143,19 @@ export interface Nomogram {
   exact: boolean;
 }
 
+/** The training rows behind a table of a classifier. */
+export interface Counts {
+  rows: { given: [node: number, state: number][]; counts: number[]; probabilities: number[]; fits: boolean }[];
+  n: number;
+  total: number;
+}
+
 /** Who computes: the server, or the engine in a published page. What it cannot do is null. */
 export interface Source {
+  /** The file of the worker that lays out; null: it comes with the page. */
+  worker: string | null;
+  keepLayout: ((layout: KeptLayout, lang: string) => Promise<void>) | null;
+  editing: Editing | null;
   posteriors(findings: Findings, lang: string): Promise<Belief[]>;
   next(target: number, costs: [number, number][], findings: Findings, lang: string): Promise<Questions>;
   explanation(findings: Findings, lang: string): Promise<Explanation>;
@@ -122,72 +166,15 @@ export interface Source {
     | null;
   contributions: ((state: number, findings: Findings, lang: string) => Promise<Contributions>) | null;
   nomogram: ((state: number, findings: Findings, lang: string) => Promise<Nomogram>) | null;
+  /** Null where nobody has counted. */
+  counts: ((node: number, findings: Findings, lang: string) => Promise<Counts>) | null;
   /** The network as a page that needs no server. */
   publish: (() => Promise<string>) | null;
   why: ((node: number, findings: Findings, lang: string) => Promise<string>) | null;
 }
 
-async function asked(path: string, lang: string, findings: Findings, more: object = {}): Promise<any> {
-  const listed = [...findings].map(([node, finding]) => {
-    if (finding.kind === "state") return { node, state: finding.state };
-    if (finding.kind === "not") return { node, not: finding.states };
-    if (finding.kind === "likelihood") return { node, likelihood: finding.numbers };
-    return { node, value: finding.value };
-  });
-  let answer: Response;
-  let content: any;
-  try {
-    answer = await fetch(path, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", "Accept-Language": lang },
-      body: JSON.stringify({ ...more, findings: listed }),
-    });
-    content = await answer.json();
-  } catch {
-    throw new Silence();
-  }
-  if (!answer.ok) throw new Refusal(content.message, content.conflict ?? null, findings);
-  return content;
-}
-
-/** The server of `bayeskit explore`. */
-export const server: Source = {
-  posteriors: async (findings, lang) => (await asked("posteriors", lang, findings)).beliefs,
-  next: (target, costs, findings, lang) => asked("next", lang, findings, { target, costs }),
-  explanation: (findings, lang) => asked("explanation", lang, findings),
-  decide: (node, loss, reject, findings, lang) => asked("decide", lang, findings, { node, loss, reject }),
-  sensitivity: async (node, state, factor, findings, lang) =>
-    (await asked("sensitivity", lang, findings, { node, state, factor })).rows,
-  contributions: async (state, findings, lang) => {
-    const found = await asked("contributions", lang, findings, { state });
-    // JSON has no infinity; it comes as text.
-    const number = (value: number | string | null) => (value === null ? NaN : value === "inf" ? Infinity : value === "-inf" ? -Infinity : value);
-    return { ...found, rows: found.rows.map((row: any) => ({ ...row, value: number(row.value) })), log_odds: number(found.log_odds) };
-  },
-  nomogram: (state, findings, lang) => asked("nomogram", lang, findings, { state }),
-  publish: async () => {
-    let answer: Response;
-    try {
-      answer = await fetch("published");
-    } catch {
-      throw new Silence();
-    }
-    if (!answer.ok) throw new Refusal((await answer.json()).message, null, new Map());
-    return answer.text();
-  },
-  why: async (node, findings, lang) => (await asked("why", lang, findings, { node })).text,
-};
-
-export async function loaded(): Promise<Network> {
-  const answer = await fetch("network");
-  const content = await answer.json();
-  if (!answer.ok) throw new Error(content.message);
-  return content;
-}
-
 /** The findings now and before; what is asked is answered in the order of the clicks. */
 export class Session {
-  readonly prior: Belief[];
   lang: string;
   /** The numbers that were shown before the last change. */
   before: Belief[] | null = null;
@@ -196,9 +183,17 @@ export class Session {
   private last: Promise<void> = Promise.resolve();
 
   constructor(network: Network, readonly source: Source) {
-    this.prior = network.beliefs;
     this.lang = network.lang;
-    this.history = [{ findings: new Map(), beliefs: network.beliefs }];
+    const { name, nodes, arcs, beliefs } = network;
+    this.history = [{ findings: new Map(), beliefs, version: { id: null, name, nodes, arcs, beliefs, document: null } }];
+  }
+
+  get prior(): Belief[] {
+    return this.version.beliefs;
+  }
+
+  get version(): Version {
+    return this.history[this.at].version;
   }
 
   get findings(): Findings {
@@ -224,19 +219,45 @@ export class Session {
       how(findings);
       const beliefs = findings.size ? await this.source.posteriors(findings, this.lang) : this.prior;
       this.before = this.beliefs;
-      this.history.length = this.at + 1;
-      this.history.push({ findings, beliefs });
-      this.at += 1;
+      this.push({ findings, beliefs, version: this.version });
     });
     this.last = done.catch(() => undefined);
     return done;
   }
 
+  /** Make another network the one that is shown; findings that are impossible in it are dropped. */
+  edit(made: () => Promise<{ version: Version; findings: Findings }>): Promise<void> {
+    const done = this.last.then(async () => {
+      const { version, findings: wanted } = await made();
+      this.source.editing!.use(version.id);
+      let [findings, beliefs]: [Findings, Belief[]] = [new Map(), version.beliefs];
+      try {
+        if (wanted.size) [findings, beliefs] = [wanted, await this.source.posteriors(wanted, this.lang)];
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+      }
+      this.before = null;
+      this.push({ findings, beliefs, version });
+    });
+    this.last = done.catch(() => this.source.editing?.use(this.version.id));
+    return done;
+  }
+
+  private push(snapshot: Snapshot): void {
+    this.history.length = this.at + 1;
+    this.history.push(snapshot);
+    this.at += 1;
+  }
+
   step(by: 1 | -1): Promise<void> {
     this.last = this.last.then(() => {
       if (this.history[this.at + by] === undefined) return;
+      const was = this.version;
       this.before = this.beliefs;
       this.at += by;
+      if (this.version === was) return;
+      this.before = null;
+      this.source.editing?.use(this.version.id);
     });
     return this.last;
   }

@@ -1,10 +1,12 @@
 // The panel beside the canvas: which question is open, and what all questions share.
 import { Classifier } from "./classifier";
 import { Decide } from "./decide";
+import { Editor, type EditGestures } from "./edit";
 import { button, chooser, part } from "./elements";
 import type { Finding, Findings, Network, Session } from "./model";
 import { Questions } from "./questions";
 import { Sensitivity } from "./sensitivity";
+import { View, type ViewGestures } from "./view";
 import type { Speaker } from "./words";
 
 export interface PanelGestures {
@@ -13,9 +15,11 @@ export interface PanelGestures {
   set(node: number, finding: Finding | null): Promise<void>;
   told(error: unknown): void;
   resized(): void;
+  view: ViewGestures;
+  editor: EditGestures;
 }
 
-const KINDS = ["next", "scenarios", "explanation", "sensitivity", "decide", "contributions", "nomogram"] as const;
+const KINDS = ["edit", "view", "next", "scenarios", "explanation", "sensitivity", "decide", "contributions", "nomogram", "counts"] as const;
 type Kind = (typeof KINDS)[number];
 
 /** What a question is asked with: the network, the findings, the node that one wants to know, and the words. */
@@ -30,11 +34,17 @@ export class Desk {
     /** Show the open question anew. */
     readonly again: () => void,
   ) {
+    this.target = this.first();
+  }
+
+  /** The node that is asked about at first. */
+  first(): number {
+    const { network } = this;
     // The last node in the order of the file is usually an effect; a root is more often what one wants to know.
     const roots = new Set(network.nodes.keys());
     for (const [, to] of network.arcs) roots.delete(to);
     const states = (node: number) => network.nodes[node].states !== null;
-    this.target = network.classifier?.target ?? [...roots].find(states) ?? network.nodes.findIndex((node) => node.states);
+    return network.classifier?.target ?? [...roots].find(states) ?? Math.max(0, network.nodes.findIndex((node) => node.states));
   }
 
   say(key: string, values: Record<string, string | number> = {}): string {
@@ -49,6 +59,11 @@ export class Desk {
     return this.gestures.set;
   }
 
+  /** Say what went wrong. */
+  told(error: unknown): void {
+    this.gestures.told(error);
+  }
+
   goTo(node: number): void {
     this.gestures.goTo(node);
   }
@@ -57,11 +72,12 @@ export class Desk {
     return button(this.network.nodes[node].name, () => this.goTo(node), "link");
   }
 
-  targetChooser(): HTMLLabelElement {
+  /** Choose the node that the questions are about; for some of them it may be continuous. */
+  targetChooser(any = false): HTMLLabelElement {
     const options = this.network.nodes.flatMap(({ name, states }, node): [string, string][] =>
-      states === null ? [] : [[String(node), name]],
+      states === null && !any ? [] : [[String(node), name]],
     );
-    return chooser("target", this.say("target"), options, String(this.target), (value) => {
+    return chooser("target", this.say(any ? "node_title" : "target"), options, String(this.target), (value) => {
       this.target = Number(value);
       this.again();
     });
@@ -81,8 +97,11 @@ export class Desk {
 
 export class Panels {
   private open: Kind | null = null;
-  private readonly desk: Desk;
+  readonly desk: Desk;
+  private readonly view: View;
+  readonly editor: Editor;
   private readonly shown: Record<Kind, () => Node[] | Promise<Node[]>>;
+  private readonly questions: Questions;
   /** Grows with each showing, so that an answer that comes late is not shown. */
   private turn = 0;
 
@@ -93,11 +112,15 @@ export class Panels {
     private gestures: PanelGestures,
   ) {
     this.desk = new Desk(network, session, speaker, gestures, () => void this.show());
-    const questions = new Questions(this.desk);
+    const questions = (this.questions = new Questions(this.desk));
     const sensitivity = new Sensitivity(this.desk);
     const decide = new Decide(this.desk);
     const classifier = new Classifier(this.desk);
+    this.view = new View(this.desk, gestures.view);
+    this.editor = new Editor(this.desk, gestures.editor);
     this.shown = {
+      edit: () => this.editor.panel(),
+      view: () => this.view.panel(),
       next: () => questions.next(),
       scenarios: () => questions.compared(),
       explanation: () => questions.explained(),
@@ -105,15 +128,31 @@ export class Panels {
       decide: () => decide.risks(),
       contributions: () => classifier.contributions(),
       nomogram: () => classifier.nomogram(),
+      counts: () => classifier.counts(),
     };
     for (const kind of KINDS) part(`open-${kind}`).addEventListener("click", () => this.toggle(kind));
     const rows = network.classifier;
     part("open-contributions").hidden = !rows || session.source.contributions === null;
     part("open-nomogram").hidden = !rows?.nomogram || session.source.nomogram === null;
+    part("open-counts").hidden = !rows || session.source.counts === null;
+    part("open-edit").hidden = !network.edits || session.source.editing === null;
     part("panel-close").addEventListener("click", () => this.close());
   }
 
-  private toggle(kind: Kind): void {
+  /** Whether the network is being edited. */
+  get isEditing(): boolean {
+    return this.open === "edit";
+  }
+
+  /** The nodes are others. */
+  renew(): void {
+    this.view.renew();
+    this.questions.renew();
+    this.desk.target = Math.min(this.desk.target, Math.max(0, this.desk.network.nodes.length - 1));
+    if (!this.desk.network.nodes[this.desk.target]?.states) this.desk.target = this.desk.first();
+  }
+
+  toggle(kind: Kind): void {
     this.open = this.open === kind ? null : kind;
     this.changed();
     if (this.open) part("panel-close").focus();
@@ -128,6 +167,7 @@ export class Panels {
 
   private changed(): void {
     part("panel").hidden = this.open === null;
+    document.body.classList.toggle("editing", this.isEditing);
     for (const kind of KINDS) part(`open-${kind}`).setAttribute("aria-expanded", String(kind === this.open));
     this.gestures.resized();
     part("panel-body").replaceChildren();
@@ -137,6 +177,7 @@ export class Panels {
   /** Show what is open, for the findings of now. */
   async show(): Promise<void> {
     const kind = this.open;
+    if (this.view.isFocused) this.view.follow();
     if (kind === null) return;
     const turn = ++this.turn;
     part("panel-title").textContent = this.speaker.say(kind);

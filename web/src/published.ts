@@ -91,9 +91,12 @@ async function open(): Promise<void> {
   network.beliefs = await engine.posteriors(new Map());
   const sent = fragment(sizes); // before the page writes its own
   const source: Source = Object.assign(engine, {
+    worker: null,
+    keepLayout: null,
+    editing: null,
     why: async (node: number, findings: Findings) => arithmetic(network, engine, node, findings),
   });
-  const page = begin(network, source, (findings) => {
+  const page = await begin(network, source, (findings) => {
     const now = written(findings);
     if (now !== location.hash) history.replaceState(null, "", now || location.pathname + location.search);
   });

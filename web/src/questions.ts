@@ -83,6 +83,12 @@ export class Questions {
     ];
   }
 
+  /** The nodes are others: what was kept speaks of those before. */
+  renew(): void {
+    this.scenarios.length = 0;
+    this.costs.clear();
+  }
+
   // -- scenarios
 
   compared(): Node[] {

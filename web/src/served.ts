@@ -1,6 +1,52 @@
-// The page of `bayeskit explore`.
+// The page of `bayeskit explore`; or the same page in the frame of a notebook, whose widget stands for the server.
 import { begin, fail } from "./main";
-import { loaded, server } from "./model";
+import { Refusal, Silence, type Network } from "./model";
+import { findingsOf, listed, serving, type SentFinding, type Transport } from "./serving";
 
-history.replaceState(null, "", location.pathname); // the token is not to be copied with the address
-loaded().then((network) => begin(network, server)).catch(fail);
+/** What the widget of a notebook gives to the page in its frame. */
+export interface Host {
+  network: Network;
+  /** The script of the worker that lays out. */
+  layout: string;
+  send: Transport;
+  changed(findings: SentFinding[]): void;
+  ready(restore: (findings: SentFinding[]) => void): void;
+}
+
+const fetched: Transport = async (path, lang, body) => {
+  const answer = await fetch(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "Accept-Language": lang },
+    body: JSON.stringify(body),
+  });
+  return { ok: answer.ok, content: await answer.json() };
+};
+
+async function published(): Promise<string> {
+  let answer: Response;
+  try {
+    answer = await fetch("published");
+  } catch {
+    throw new Silence();
+  }
+  if (!answer.ok) throw new Refusal((await answer.json()).message, null, new Map());
+  return answer.text();
+}
+
+async function served(): Promise<void> {
+  history.replaceState(null, "", location.pathname); // the token is not to be copied with the address
+  const answer = await fetch("network");
+  const network = await answer.json();
+  if (!answer.ok) throw new Error(network.message);
+  await begin(network, serving(fetched, { worker: "layout.js", publish: published, keeps: network.keeps_layout, edits: network.edits }));
+}
+
+async function framed({ network, layout, send, changed, ready }: Host): Promise<void> {
+  const worker = URL.createObjectURL(new Blob([layout], { type: "text/javascript" }));
+  const source = serving(send, { worker, publish: null, keeps: false, edits: false });
+  const page = await begin(network, source, (findings) => changed(listed(findings)));
+  ready((findings) => void page.restore(findingsOf(findings)));
+}
+
+const host = (window.frameElement as (Element & { bayeskit?: Host }) | null)?.bayeskit;
+(host ? framed(host) : served()).catch(fail);

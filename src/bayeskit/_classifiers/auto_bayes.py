@@ -20,16 +20,23 @@ from bayeskit._data.encode import Unseen
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
-from bayeskit._fitting.calibration import Temperature
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.forest import MOST_ROWS, joined
 from bayeskit._fitting.grow_trees import LEAST_TREES
 from bayeskit._fitting.leave_one_out import SCORINGS, learned_chunks, mean_loss
-from bayeskit._fitting.log_linear import FEW_TO_JUDGE
+from bayeskit._fitting.log_linear import FEW_TO_JUDGE, folds_of
 from bayeskit._fitting.long_runs import Deadline
 from bayeskit._fitting.model import ModelSpec, RowChoice, plan_for
-from bayeskit._fitting.naive import TablesOnly
-from bayeskit._fitting.stack import Member, Stack, log_mix, stack_weights, tempered
+from bayeskit._fitting.sampled_rows import TablesOnly
+from bayeskit._fitting.stack import (
+    Member,
+    Stack,
+    cross_fitted,
+    log_mix,
+    stack_weights,
+    temperature_of,
+    tempered,
+)
 from bayeskit._io.trial import check_held, held_choice, is_loss, is_number
 from bayeskit._messages import Joined
 from bayeskit._random_state import generator_of, seed_of
@@ -40,6 +47,8 @@ from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, Fl
 
 # Numbers that the answers of one member may be, on which the weights are chosen, and their rows at most.
 _MOST_ANSWERS, _MOST_JUDGED = 1_000_000, 2**14
+# Folds that score the stack where rows are few: weights and temperatures of the others answer for each.
+_SCORED_BY = 10
 
 
 class Effort(NamedTuple):
@@ -100,7 +109,7 @@ def _log_linear(given: MemberSettings) -> CountClassifier:
 
 
 def _trees(given: MemberSettings) -> CountClassifier:
-    n_trees = int(given.effort.tree_rows / max(given.n_rows, 1.0))
+    n_trees = int(given.effort.tree_rows / min(max(given.n_rows, 1.0), MOST_ROWS))
     return CountForest(n_trees=min(max(n_trees, LEAST_TREES), given.effort.n_trees), **given.of_tables)
 
 
@@ -125,10 +134,22 @@ MOST_COLUMNS = 400
 
 def suitable(schema: Schema, n_rows: float, products: float) -> tuple[str, ...]:
     """Return the members that suit a table: matrices are for hundreds of columns, one for each class for numbers."""
-    width = len(schema.numeric) + sum(v.size for v in schema.categorical)
-    fits = 0 < width <= MOST_COLUMNS and width * width * max(n_rows, schema.n_classes) <= products
-    left = {"lda": not fits, "qda": not fits or bool(schema.categorical)}
-    return tuple(name for name in MEMBERS if not left.get(name, False))
+    width = _width(schema)
+    fits = width <= MOST_COLUMNS and width * width * max(n_rows, schema.n_classes) <= products
+    matrices = _matrices_for(schema) if fits else ()
+    return tuple(name for name in MEMBERS if name in matrices or name not in ("lda", "qda"))
+
+
+def _width(schema: Schema) -> int:
+    """Return the columns of Gaussian members: numbers, and the states of categories."""
+    return len(schema.numeric) + sum(v.size for v in schema.categorical)
+
+
+def _matrices_for(schema: Schema) -> tuple[str, ...]:
+    """Return the Gaussian members that suit the kinds of the columns, however many there are."""
+    if not _width(schema):
+        return ()
+    return ("lda",) if schema.categorical else ("lda", "qda")
 
 
 class MemberStanding(NamedTuple):
@@ -198,7 +219,8 @@ class AutoBayes(CountClassifier):
     leaderboard_ : list of (name, weight, log_loss, error, rmse), the lowest log-loss first
         How each member does by itself.
     loo_score_ : float
-        The log-loss of the stack on the same rows. With many classes of a few rows each it is still hopeful.
+        The log-loss of the stack on the same rows. Below 1,500 rows, weights and temperatures are fitted again
+        without each tenth of the rows, so that no row has a say in what it is scored with.
     members_ : dict from member to the fitted classifier
     stopped_early_ : tuple of the members that the time limit left out
     notes_ : list of what was chosen from some of the rows or columns; tables are counted from all rows
@@ -307,6 +329,12 @@ class AutoBayes(CountClassifier):
         """What was chosen from some of the rows or columns only. All tables are counted from all rows."""
         total, members = self.statistics_.total, self.members_
         found: list[str] = []
+        width = _width(self.schema_)
+        too_many = [name for name in _matrices_for(self.schema_) if name not in members]
+        if self.members is None and too_many and not self.stopped_early_:
+            found.append(
+                f"no covariances ({', '.join(too_many)}): {width} columns of {total:,.0f} rows are too many"
+            )
         if "trees" in members and total > MOST_ROWS:
             found.append(f"splits of trees from at most {MOST_ROWS} rows")
         for member in members.values():
@@ -433,17 +461,22 @@ class AutoBayes(CountClassifier):
         if factors is not None:
             weights = weights * factors[target]
         answers, temperatures, scores = [], {}, {}
-        made = self._made_members(seed_of(self.random_state))
+        honest: list[Floats] = []
+        made = list(self._made_members(seed_of(self.random_state)))
+        is_tempered = [member._is_tempered for _, member in made]
         for (name, member), own in zip(made, spec.form.members, strict=True):
             member._is_over = self._is_over
-            logs = member._honest_log_posteriors(statistics, own.spec, rows, some)
-            t = Temperature.fitted(logs, target, weights).t if member._is_tempered else 1.0
+            honest.append(member._honest_log_posteriors(statistics, own.spec, rows, some))
             # Six digits: the order of the rows must not tell in the last.
+            t = temperature_of(honest[-1], target, weights) if member._is_tempered else 1.0
             temperatures[name] = round(t, 6)
-            answers.append(tempered(logs, temperatures[name]))
+            answers.append(tempered(honest[-1], temperatures[name]))
             scores[name] = tuple(mean_loss(answers[-1], target, weights, each) for each in SCORINGS[:3])
         found = stack_weights(answers, target, weights)
         joint = found.log_shares
+        if statistics.total < FEW_TO_JUDGE:
+            fold = folds_of(part, statistics.schema, _SCORED_BY)
+            joint = cross_fitted(honest, is_tempered, target, weights, fold)
         log_mix(joint, np.full(len(joint), max(statistics.total - 1.0, 0.0)))
         return {
             "weights": dict(zip(scores, found.weights.round(6).tolist(), strict=True)),

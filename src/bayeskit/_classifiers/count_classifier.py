@@ -555,19 +555,20 @@ class CountClassifier(BaseClassifier):
         rows, codes = sample_rows(model, named, n_samples, generator_of(random_state), given_class)
         return rows, self._labels(model.schema)[codes]
 
-    def explore(self, *, lang: str = "en", port: int = 0, open_browser: bool = True) -> None:
+    def explore(self, *, lang: str = "en", port: int = 0, open_browser: bool = True) -> Any:
         """Open the model in the browser as the network that it is: click a value, and every bar moves.
 
-        Ctrl-C ends it. A model that is not a single network, such as AODE, raises a UsageError.
+        Ctrl-C ends it. In a notebook with anywidget it returns a widget.
+        A model that is not a single network, such as AODE, raises a UsageError.
 
         Parameters
         ----------
         lang, port, open_browser
             As in :meth:`bayeskit.BayesianNetwork.explore`.
         """
-        from bayeskit._web.explorer import open_explorer
+        from bayeskit._web.widget import open_here
 
-        open_explorer(self._explored(), lang=lang, port=port, open_browser=open_browser)
+        return open_here(self._explored(), lang=lang, port=port, open_browser=open_browser)
 
     def _explored(self, name: str = "") -> ExploredClassifier:
         """Return what the explorer asks; ``name`` is shown instead of the kind of the model."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -13,10 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayeskit._classifiers.input_checks import one_of
 from bayeskit._classifiers.notebook import html_repr, mimebundle
+from bayeskit._counting.backend import backend_of
 from bayeskit._data.class_labels import as_labels, as_weights, encode_labels
 from bayeskit._data.encode import match_columns
 from bayeskit._data.reading import interval_labels
+from bayeskit._data.source import Batches, Rows, Source
 from bayeskit._data.table import Table, open_dense
+from bayeskit._fitting.choose_cuts import NumberSample, add_numbers
 from bayeskit._fitting.cut_points import (
     check_bins,
     frequency_cut_points,
@@ -26,9 +29,11 @@ from bayeskit._fitting.cut_points import (
 )
 from bayeskit._messages import Joined
 from bayeskit._schema import Kind, Name, Schema, Variable
-from bayeskit.errors import ColumnError, DataError
-from bayeskit.typing import Floats, LabelsLike, TableLike, WeightsLike
+from bayeskit.errors import ColumnError, DataError, NeedsRows
+from bayeskit.typing import Floats, LabelsLike, RowSource, WeightsLike
 
+# The class of rows whose classes do not matter.
+_EVERYTHING = Variable("y", "categorical", ("everything",), n_declared=1, closed=True)
 _METHODS = ("mdl", "frequency", "width", "proportional")
 
 
@@ -54,6 +59,9 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         interval and carries no information.
     columns_ : tuple
         The columns that are discretized. The others are unchanged.
+    chosen_from_ : None, or {"rows": n, "of": N}
+        The number of rows that the cut points were chosen from, where these were not all: about a million evenly
+        spaced ones of a file, 131,072 drawn at random of a frame on a cluster or in DuckDB.
     n_features_in_, feature_names_in_
 
     Notes
@@ -87,40 +95,95 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.columns = columns
 
     def fit(
-        self, X: TableLike, y: LabelsLike | None = None, sample_weight: WeightsLike | None = None
+        self,
+        X: RowSource,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        *,
+        target: Name | None = None,
     ) -> Self:
         """Find the cut points of each numeric column.
 
         Parameters
         ----------
-        X : array, frame or mapping of columns, n rows
-            NaN and null are missing and ignored. Infinity is an error.
+        X : any source of rows: array, frame or mapping of columns, paths of files, `Batches`, a lazy frame, Dask, \
+Spark, a DuckDB relation
+            NaN and null are missing and ignored. Infinity is an error. Of rows that are not in memory, a sample is
+            used if there are many (``chosen_from_``).
         y : array of shape (n,)
             Class labels, used only by ``method="mdl"``.
-        sample_weight : array of shape (n,), optional
+        sample_weight : array of shape (n,), or the name of a column, optional
             A row of weight 2 counts as two rows, one of weight 0 as none.
+        target : name, optional
+            The column with the classes, in place of y. It is not discretized.
         """
         one_of("method", self.method, _METHODS)
         one_of("output", self.output, ("codes", "intervals"))
         check_bins(self.n_bins)
-        table = open_dense(X, type(self).__name__)
+        source = Source(X, y, sample_weight, target, has_class=self.method == "mdl" or target is not None)
+        if not source.in_memory:
+            return self._fit_pieces(source)
+        table = open_dense(source.data, type(self).__name__)
+        if target is not None or isinstance(sample_weight, str):
+            (rows,) = source
+            table, y, sample_weight = rows.table, rows.y, rows.weights
         if self.method == "mdl" and y is None:
             raise DataError(
                 'Discretizer(method="mdl") requires y to be passed, but the target y is None. Pass the classes, '
                 'or choose method="frequency", "width" or "proportional", which need none.'
             )
         weights = as_weights(sample_weight, table.n_rows)
-        target, codes = Variable("y", "categorical"), np.zeros(table.n_rows, np.uint32)
+        labels, codes = Variable("y", "categorical"), np.zeros(table.n_rows, np.uint32)
         if self.method == "mdl":
-            target, codes = encode_labels(as_labels(y, table.n_rows), target, "grow")
-        chosen = self._chosen(table)
-        self.cut_points_ = {
-            name: self._find(table, j, codes, target.size, weights)
-            for j, name in enumerate(table.names)
-            if name in chosen
+            labels, codes = encode_labels(as_labels(y, table.n_rows), labels, "grow")
+        schema = self._schema_of(table, labels)
+        cut_points = {
+            v.name: self._find(v.name, table.numbers(schema.position[v.name]), codes, labels.size, weights)
+            for v in schema.numeric
         }
+        return self._adopt(table, schema, cut_points, None)
+
+    def _fit_pieces(self, source: Source) -> Self:
+        """Find cut points from evenly spaced rows of a source, or from a sample of one that is elsewhere."""
+        backend = backend_of(source)
+        rows_of = source if backend is None else backend.sample(source)
+        if rows_of is None:
+            raise NeedsRows(f"method={self.method!r}", source.passed, "")
+        sample, first, schema = NumberSample(), None, None
+        labels = Variable("y", "categorical") if self.method == "mdl" else _EVERYTHING
+        for rows in rows_of:
+            if schema is None:
+                first, schema = rows.table, self._schema_of(rows.table, labels)
+            labels = add_numbers(rows, schema, list(schema.numeric), labels, sample)
+        if schema is None or first is None:
+            raise DataError("The source gave no batch: Found array with 0 sample(s).")
+        n, weights = rows_of.sample_note["of"] if rows_of.sample_note else sample.seen, sample.weights
+        if self.method == "proportional":  # its intervals are √n of all rows, each with √n
+            weights = (np.ones(sample.n_rows) if weights is None else weights) * (n / sample.n_rows)
+        cut_points = {}
+        for place, v in enumerate(schema.numeric):
+            values, codes, used = sample.column(place), sample.codes, weights
+            if self.method == "width":  # the range is known of all rows that were read
+                least, largest = sample.ranges[place]
+                values, used = np.array([least, largest] if least <= largest else []), None
+            cut_points[v.name] = self._find(v.name, values, codes, labels.size, used)
+        note = None if n == sample.n_rows else {"rows": sample.n_rows, "of": n}
+        return self._adopt(first, schema, cut_points, note)
+
+    def _schema_of(self, table: Table, labels: Variable) -> Schema:
+        chosen = self._chosen(table)
         kinds: dict[bool, Kind] = {True: "numeric", False: "categorical"}
-        self._schema = Schema(tuple(Variable(n, kinds[n in chosen]) for n in table.names), target)
+        return Schema(tuple(Variable(n, kinds[n in chosen]) for n in table.names), labels)
+
+    def _adopt(
+        self,
+        table: Table,
+        schema: Schema,
+        cut_points: dict[Name, NDArray[np.float64]],
+        note: dict[str, int] | None,
+    ) -> Self:
+        self.cut_points_, self.chosen_from_ = cut_points, note
+        self._schema = schema
         self._names = table.names if table.named else None
         self.columns_ = tuple(self.cut_points_)
         self.n_features_in_ = len(table.names)
@@ -129,12 +192,31 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.array(table.names, dtype=object)
         return self
 
-    def transform(self, X: TableLike) -> Any:
-        """Return the interval of each value. The notes of the class describe the type."""
+    def transform(self, X: RowSource) -> Any:
+        """Return the interval of each value. The notes of the class describe the type.
+
+        Rows that are not in memory give `Batches`, which are read and discretized piece by piece whenever they are
+        iterated: frames, or mappings of columns. Columns that ``fit`` did not see are left out, and a batch (X, y)
+        keeps its y.
+        """
         check_is_fitted(self, "cut_points_")
-        table = match_columns(
-            open_dense(X, type(self).__name__), self._schema, self._names, type(self).__name__
-        )
+        source = Source(X, has_class=False, columns=self._names)
+        if not source.in_memory:
+            return Batches(lambda: self._pieces(source))
+        return self._transformed(open_dense(source.data, type(self).__name__))
+
+    def _pieces(self, source: Source) -> Iterator[Any]:
+        """Discretize the batches of a source, each when it is asked for."""
+        batches = source if source.in_files or source.in_partitions else source.data
+        for batch in batches:
+            if isinstance(batch, tuple):
+                yield (self._transformed(open_dense(batch[0], type(self).__name__)), *batch[1:])
+            else:
+                rows = batch if isinstance(batch, Rows) else source.from_batch(batch)
+                yield self._transformed(rows.table, by_name=rows.table.named)
+
+    def _transformed(self, table: Table, by_name: bool = False) -> Any:
+        table = match_columns(table, self._schema, self._names, type(self).__name__)
         cut: dict[int, NDArray[Any]] = {}
         for j, variable in enumerate(self._schema.attributes):
             if variable.kind == "numeric":
@@ -143,7 +225,9 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         labels = {j: interval_labels(self.cut_points_[self._schema.attributes[j].name]) for j in cut if named}
         if table.frame is not None:
             return _as_frame(table, cut, labels, self._output_container())
-        return _as_array(table, {j: _named(c, labels[j]) if named else _numbered(c) for j, c in cut.items()})
+        cells = {j: _named(c, labels[j]) if named else _numbered(c) for j, c in cut.items()}
+        columns = [cells[j] if j in cells else table.raw(j) for j in range(len(table.names))]
+        return dict(zip(table.names, columns, strict=True)) if by_name else _as_array(columns)
 
     def _card(self) -> str:
         from bayeskit._display_table import DisplayTable, as_html
@@ -185,9 +269,8 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return names
 
     def _find(
-        self, table: Table, j: int, codes: NDArray[np.uint32], n_classes: int, weights: Floats | None
+        self, name: Name, values: NDArray[Any], codes: NDArray[Any], n_classes: int, weights: Floats | None
     ) -> NDArray[np.float64]:
-        values, name = table.numbers(j), table.names[j]
         match self.method:
             case "mdl":
                 return mdl_cut_points(values, codes, n_classes, weights, name=name)
@@ -236,8 +319,7 @@ def _named(codes: NDArray[np.int64], labels: list[str]) -> NDArray[Any]:
     return np.array([*labels, None], dtype=object)[codes]  # −1 selects the last entry, None
 
 
-def _as_array(table: Table, cut: dict[int, NDArray[Any]]) -> NDArray[Any]:
-    columns = [cut[j] if j in cut else table.raw(j) for j in range(len(table.names))]
+def _as_array(columns: list[NDArray[Any]]) -> NDArray[Any]:
     kinds = {column.dtype.kind for column in columns}
     if kinds <= set("iuf") or len(kinds) == 1:
         return np.column_stack(columns)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayeskit._classifiers.as_network import single_network
+from bayeskit._classifiers.labelled_tables import DependentTable, table_with_parents
 from bayeskit._networks.evidence import Not
 from bayeskit._networks.exploring import ExploredNetwork, state_of
 from bayeskit._networks.guided_stories import learned_story
@@ -18,6 +20,10 @@ from bayeskit.errors import BayeskitError, SettingError
 
 if TYPE_CHECKING:
     from bayeskit._classifiers.count_classifier import CountClassifier
+
+
+# Rows of a table that a page can show.
+MOST_ROWS = 100
 
 
 class ExploredClassifier(ExploredNetwork):
@@ -131,12 +137,57 @@ class ExploredClassifier(ExploredNetwork):
             "exact": len(self._labels) == 2,
         }
 
+    def counts(self, node: Any, findings: Any) -> dict[str, Any]:
+        """Return the training rows behind each cell of a node's table: how many, of how many, and the probability.
+
+        A row of the table has the states of the class and of the other parents; ``fits`` says whether the findings
+        allow them. Rows that fit come first, then those with most training rows.
+        """
+        variable = self._variable(node)
+        evidence, _ = self.read(findings)
+        target = self._model._model.schema.target.name
+        is_class = variable.name == self._class.name
+        table = table_with_parents(
+            self._model._model, self._model.statistics_, target if is_class else variable.name
+        )
+        if is_class:  # one row of all classes
+            axes: list[tuple[Name, tuple[Label, ...]]] = []
+            counts, probabilities = table.counts.reshape(1, -1), table.probabilities.reshape(1, -1)
+        else:
+            axes = [(self._class.name, table.classes)]
+            if isinstance(table, DependentTable):
+                axes += zip(table.parents, table.parent_states, strict=True)
+            width = len(table.states)
+            counts, probabilities = table.counts.reshape(-1, width), table.probabilities.reshape(-1, width)
+        rows = []
+        for k, given in enumerate(product(*(states for _, states in axes))):
+            fits = all(
+                _allows(evidence.get(name), state) for (name, _), state in zip(axes, given, strict=True)
+            )
+            rows.append(
+                {
+                    "given": [
+                        [self._places[name], self._code(name, state)]
+                        for (name, _), state in zip(axes, given, strict=True)
+                    ],
+                    "counts": counts[k].tolist(),
+                    "probabilities": probabilities[k].tolist(),
+                    "fits": fits,
+                }
+            )
+        rows.sort(key=lambda row: (not row["fits"], -sum(row["counts"])))
+        return {
+            "rows": rows[:MOST_ROWS],
+            "n": len(rows),
+            "total": float(self._model.statistics_.class_counts.sum()),
+        }
+
     def _row(self, state: Any, findings: Any) -> tuple[int, dict[Name, Any]]:
         """Return the number of a class, and the findings as a row."""
         if not self._has_rows:
             raise SettingError("This model is explored as its network only: it has no row of single values.")
         label = state_of(self._class, state)
-        evidence, soft = self._read(findings)
+        evidence, soft = self.read(findings)
         row: dict[Name, Any] = dict.fromkeys(self._columns)
         for name, value in {**evidence, **soft}.items():
             if name == self._class.name:
@@ -153,6 +204,13 @@ class ExploredClassifier(ExploredNetwork):
                 )
             row[name] = _value(column, value)
         return self._labels.index(label), row
+
+
+def _allows(finding: Any, state: Label) -> bool:
+    """Whether a finding about a node allows this state of it."""
+    if finding is None:
+        return True
+    return state not in finding.states if isinstance(finding, Not) else bool(finding == state)
 
 
 def _value(column: Variable, state: Any) -> Any:

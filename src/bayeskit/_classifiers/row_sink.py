@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
@@ -21,7 +20,7 @@ from bayeskit._data.converted import is_address
 from bayeskit._data.file_options import FileOptions
 from bayeskit._data.file_rows import FileRows, learned_columns
 from bayeskit._data.file_set import open_files, paths_of
-from bayeskit._data.frames import is_relation, lazy_pieces, names_files
+from bayeskit._data.frames import has_pyarrow, lazy_pieces, names_files
 from bayeskit._data.source import Batches, Source
 from bayeskit._io.replacing import replacing
 from bayeskit._messages import Joined, Term
@@ -29,8 +28,6 @@ from bayeskit.errors import BayeskitError, DataError, SettingError, UsageError
 from bayeskit.typing import Floats, PathLike, RowSource
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyRelation
-
     from bayeskit._classifiers.count_classifier import CountClassifier
 
 
@@ -134,8 +131,6 @@ def _tables(
         files = open_files(source, **options.settings(model.schema_.target.name))
         rows = FileRows(files, repr(source) if isinstance(source, str) else "the files")
         return rows.matching(learned_columns(model), str(model.schema_.target.name)).batches()
-    if is_relation(source):
-        source = Batches(partial(_relation_pieces, source))
     pieces = lazy_pieces(source)
     if pieces is not None:
         source = Batches(pieces)
@@ -144,23 +139,6 @@ def _tables(
     if opened.in_memory:
         return iter([source])
     return (rows.table for rows in opened)
-
-
-def _relation_pieces(relation: DuckDBPyRelation) -> Iterator[Any]:
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise UsageError(
-            "{shown} is read with PyArrow, which is not installed ({error}). Install it: pip install pyarrow.",
-            shown="DuckDBPyRelation",
-            error=error,
-        ) from error
-
-    # The second name is the older one; DuckDB 2.0 warns that it is deprecated.
-    open_reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-    with open_reader(122_880) as reader:
-        for batch in reader:
-            yield pyarrow.Table.from_batches([batch])
 
 
 def _refuse_own_file(source: RowSource, sink: Path) -> None:
@@ -212,9 +190,7 @@ class _ParquetRows:
 
 @contextmanager
 def _parquet(path: Path, columns: list[str]) -> Iterator[_RowWriter]:
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
+    if not has_pyarrow():
         with _parquet_by_duckdb(path, columns) as rows:
             yield rows
         return

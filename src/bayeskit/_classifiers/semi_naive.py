@@ -19,10 +19,10 @@ from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
 from bayeskit._fitting.choose_cuts import Views, choose_cut_points
 from bayeskit._fitting.fitted_state import FittedState
-from bayeskit._fitting.log_linear import Sampling
 from bayeskit._fitting.model import ModelForm, ModelSpec, RowChoice, weighted_classes
 from bayeskit._fitting.naive import Naive
 from bayeskit._fitting.over_views import OverViews, draw_from_sample
+from bayeskit._fitting.sampled_rows import Sampling
 from bayeskit._graphs.dag import Dag
 from bayeskit._random_state import generator_of, seed_of
 from bayeskit._schema import Label, Name, Schema

@@ -359,12 +359,17 @@ def _warnings(
     found += [words["few_rows"].format(label=shorter(label), n=n) for n, label in rare[:5]]
     target = shorter(statistics.schema.target.name)
     # The information of a number rests on Gaussians, too coarse for this. What a look at a file found is not.
-    telling = {str(f.variable.name): f.share or 0.0 for f in facts if f.variable.kind == "categorical"}
-    telling |= {} if classifier.reading_ is None else classifier.reading_.telling
-    for name in sorted(telling, key=lambda name: -telling[name])[:3]:
-        if telling[name] >= NEARLY_ALL:
-            share = percent(telling[name])
-            found.append(words["telling"].format(name=shorter(name), share=share, target=target))
+    telling = {
+        str(f.variable.name): (f.share, "informative")
+        for f in facts
+        if f.variable.kind == "categorical" and f.share is not None and f.share >= NEARLY_ALL
+    }
+    if classifier.reading_ is not None:
+        # The reader has counted the rows that a column alone predicts: the share it has named before.
+        telling |= {str(name): (share, "telling") for name, share in classifier.reading_.telling.items()}
+    for name in sorted(telling, key=lambda name: -telling[name][0])[:3]:
+        share, word = telling[name]
+        found.append(words[word].format(name=shorter(name), share=percent(share), target=target))
     cells, sparse = sum(fact.cells for fact in facts), sum(fact.sparse_cells for fact in facts)
     if cells and sparse > OFTEN_SPARSE * cells:
         found.append(words["sparse"].format(n=sparse, cells=cells))

@@ -8,6 +8,7 @@ line, and zsh parses them as part of a program.
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -37,6 +38,14 @@ complete --command %(prog_name)s --no-files --arguments "(%(complete_func)s)"
 _LONGEST = 1 << 18
 # A larger network file takes too long to read while the user waits.
 _LARGEST = 1 << 20
+
+# Bundled networks: functions of `_networks/examples.py`.
+EXAMPLES = ("asia", "wet_grass", "melon", "seven")
+
+
+def is_example(path: str) -> bool:
+    """Return whether a bundled network is meant: a file of that name comes first."""
+    return path in EXAMPLES and not os.path.exists(path)
 
 
 def mend_scripts() -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bayeskit._cli.completion import is_example
 from bayeskit._cli.output import note
 from bayeskit._cli.saved_models import as_learned, existing, is_classifier, variables_of
 from bayeskit._data.file_rows import FileRows, kinds_of, learned_columns
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
 
 
 def open_network(path: str, format: str | None = None, normalize: bool = False) -> Any:
-    """Read a network, or convert a saved classifier into one."""
+    """Read a network, convert a saved classifier into one, or return a bundled one by its name."""
+    if is_example(path):
+        from bayeskit._networks import examples
+
+        return getattr(examples, path)()
     existing(path)
     if format is None and is_classifier(path):
         from bayeskit import load
@@ -97,6 +102,39 @@ def read_given(network: BayesianNetwork | MarkovNetwork, given: Sequence[str] | 
         else:
             excluded.setdefault(variable.name, []).append(state)
     return {**{name: Not(*states) for name, states in excluded.items()}, **found}
+
+
+def read_do(network: BayesianNetwork | MarkovNetwork, given: Sequence[str] | None) -> dict[Any, Any]:
+    """Read interventions: ``NODE=STATE``, ``NODE=NUMBER`` or a distribution, ``NODE=STATE:0.3,STATE:0.7``."""
+    variables = variables_of(network)
+    found: dict[Any, Any] = {}
+    for text in given or ():
+        name, is_so, state = split(text, variables, "--do")
+        variable = variables[name]
+        if not is_so:
+            raise SettingError("--do {text!r}: a node is set to a state. Use =.", text=text)
+        if variable.name in found:
+            raise SettingError("--do names {name!r} twice. Give it once.", name=name)
+        if variable.kind == "numeric":
+            found[variable.name] = number_of(name, state, "--do")
+        elif ":" in state and state not in map(str, variable.states):
+            found[variable.name] = dict(_share(text, part) for part in state.split(","))
+        else:
+            found[variable.name] = state
+    return found
+
+
+def _share(text: str, part: str) -> tuple[str, float]:
+    """Read a state and its probability."""
+    state, _, number = part.rpartition(":")
+    try:
+        return state, float(number)
+    except ValueError:
+        raise SettingError(
+            "--do {text!r}: {part!r} is not STATE:PROBABILITY. Give one for each state, such as yes:0.3,no:0.7.",
+            text=text,
+            part=part,
+        ) from None
 
 
 def number_of(name: str, text: str, option: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ from bayeskit._conditionals.covariance_rule import (
     regular,
 )
 from bayeskit._conditionals.gaussian import infinite_value
-from bayeskit._conditionals.left_out_covariance import LeftOutClasses
+from bayeskit._conditionals.left_out_covariance import LeftOutClasses, removed
 from bayeskit._counting.count_scatter import LARGEST
 from bayeskit._data.encoded import Chunk
 from bayeskit._numba import kernel
@@ -230,14 +230,14 @@ class GaussianClasses(Conditional):
 
     def _without(self, x: Floats, c: int, own: float) -> GaussianClasses:
         """Estimate the classes again without a row."""
-        # The other classes keep their pivots, so that none of their sums has to be moved.
-        pivot, weight = self.scatter.pivot.copy(), np.zeros(len(self.mean))
-        pivot[c], weight[c] = x, own
-        square = np.zeros((*pivot.shape, pivot.shape[1]))
-        row = Scatter.about(pivot, weight, np.zeros_like(pivot), square, square, square)
-        # Class weights round the weight of a row, so its last bit may remain.
-        left = self.scatter.subtract(row, {"scatter": row})
+        if self.rule.shared or self.rule.own_rows(len(self.columns)):
+            return _estimated(self._sums.without(x, c, own), self.columns, self.rule, self.scatter)
+        left = removed(self.scatter, x, c, own)
         return estimate_covariance(left, self.columns, self.rule)
+
+    @cached_property
+    def _sums(self) -> _DividedSums:
+        return _DividedSums.of(self.scatter)
 
     def _finite(self, chunk: Chunk) -> Floats:
         """Return the values of the varying attributes. Raise an error for infinity."""
@@ -318,16 +318,84 @@ def estimate_covariance(
     array([[1., 0.],
            [0., 1.]])
     """
-    pooled, within = scatter.pooled(), scatter.within()
+    sums = _ClassSums(scatter.weight, scatter.mean(), scatter.pooled(), scatter.within(), scatter.covariance)
+    return _estimated(sums, columns, rule, scatter)
+
+
+@dataclass(frozen=True, eq=False)
+class _ClassSums:
+    """What Gaussian classes are estimated from, but for shrinkage by the data of each class.
+
+    ``weight`` and ``mean`` are those of each class, ``pooled`` and ``within`` the scatter of all rows about one mean
+    and about the means of their classes. ``covariance`` returns those of the classes, of shape (K, d, d).
+    """
+
+    weight: Floats
+    mean: Floats
+    pooled: Scatter
+    within: Scatter
+    covariance: Callable[[], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class _DividedSums:
+    """The same sums, ready to do without one row: only its class and the totals change, not K matrices."""
+
+    scatter: Scatter
+    mean: Floats
+    pooled: Scatter
+    insides: tuple[Scatter, ...]
+
+    @classmethod
+    def of(cls, scatter: Scatter) -> _DividedSums:
+        insides = tuple(scatter.of_class(c).within() for c in range(len(scatter.weight)))
+        return cls(scatter, scatter.mean(), scatter.pooled(), insides)
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """The covariance of each class."""
+        return self.scatter.covariance()
+
+    def without(self, x: Floats, c: int, own: float) -> _ClassSums:
+        """Return the sums without a row of class c."""
+        left = removed(self.scatter.of_class(c), x, 0, own)
+        weight, mean = self.scatter.weight.copy(), self.mean.copy()
+        weight[c], mean[c] = left.weight[0], left.mean()[0]
+        others = (*self.insides[:c], *self.insides[c + 1 :])
+        pooled = removed(self.pooled, x, 0, own)
+
+        def covariance() -> Floats:
+            found = self.covariance.copy()
+            found[c] = left.covariance()[0]
+            return found
+
+        return _ClassSums(weight, mean, pooled, _added((*others, left.within())), covariance)
+
+
+def _added(insides: Sequence[Scatter]) -> Scatter:
+    """Add scatters about zero, of one class each."""
+    first, *others = insides
+    sums = first.sums
+    for other in others:
+        n, s1, s2, s3, s4 = (a + b for a, b in zip(sums, other.sums, strict=True))
+        sums = n, s1, s2, s3, s4
+    return Scatter(first.pivot, sums)
+
+
+def _estimated(
+    sums: _ClassSums, columns: Sequence[int] | NDArray[np.intp], rule: CovarianceRule, scatter: Scatter
+) -> GaussianClasses:
+    """Estimate Gaussian classes from their sums; ``scatter`` has those of each class."""
+    pooled, within = sums.pooled, sums.within
     everyone, centre = np.diagonal(pooled.covariance()[0]), pooled.mean()[0]
     # Doubles cannot represent differences below their last bit.
     varying = np.flatnonzero(everyone > (4 * np.finfo(np.float64).eps * centre) ** 2)
     inside = np.diagonal(within.covariance()[0])
     unit = np.sqrt(np.where(inside > 1e-24 * everyone, inside, everyone))[varying]
-    mean = np.where(scatter.weight[:, None] > 0, scatter.mean(), centre)
+    mean = np.where(sums.weight[:, None] > 0, sums.mean, centre)
     if rule.mean_rows:
-        mean += (centre - mean) * (rule.mean_rows / (scatter.weight + rule.mean_rows))[:, None]
-    found = list(_matrices(scatter, pooled, within, rule, varying, unit)) if len(varying) else []
+        mean += (centre - mean) * (rule.mean_rows / (sums.weight + rule.mean_rows))[:, None]
+    found = list(_matrices(scatter, sums, rule, varying, unit)) if len(varying) else []
     fitted = [(*regular(covariance), weight) for covariance, weight in found]
     v = len(varying)
     shape = (len(fitted), v, v)
@@ -343,29 +411,24 @@ def estimate_covariance(
         np.array(inverse).reshape(shape),
         np.array(log_det),
         np.array([weight for _, _, weight in fitted]),
-        rule.freedom(scatter.weight, pooled.weight[0]),
+        rule.freedom(sums.weight, pooled.weight[0]),
         scatter,
         rule,
     )
 
 
 def _matrices(
-    scatter: Scatter,
-    pooled: Scatter,
-    within: Scatter,
-    rule: CovarianceRule,
-    varying: NDArray[np.intp],
-    unit: Floats,
+    scatter: Scatter, sums: _ClassSums, rule: CovarianceRule, varying: NDArray[np.intp], unit: Floats
 ) -> Iterator[tuple[Floats, float]]:
     """Yield the covariance of each class in ``unit``, or that of all, and the weight of its shrinkage."""
-    v = len(varying)
+    v, pooled, within = len(varying), sums.pooled, sums.within
 
-    def plain(one: Scatter) -> Floats:
-        return np.asarray(one.covariance()[0][np.ix_(varying, varying)] / unit / unit[:, None])
+    def plain(covariance: Floats) -> Floats:
+        return np.asarray(covariance[np.ix_(varying, varying)] / unit / unit[:, None])
 
     def shrunken(one: Scatter, n_means: int = 1) -> tuple[Floats, float]:
         n = float(one.weight[0])
-        covariance = plain(one)
+        covariance = plain(one.covariance()[0])
         if rule.unbiased and n > n_means:
             covariance *= n / (n - n_means)
         by_data = bool(rule.shrinks_by_data(n - (n_means - 1), v))
@@ -377,16 +440,17 @@ def _matrices(
 
     own_rows = rule.own_rows(v)
     if rule.shared or own_rows:
-        n_means = int(np.count_nonzero(scatter.weight > 0))
+        n_means = int(np.count_nonzero(sums.weight > 0))
         few = within.weight[0] <= n_means * rule.unbiased
         shared, weight = shrunken(pooled) if few else shrunken(within, n_means)
     if rule.shared:
         yield shared, weight
         return
-    for c, n in enumerate(scatter.weight):
-        one = scatter.of_class(c)
-        if own_rows:
+    if own_rows:
+        covariance = sums.covariance()
+        for n, one in zip(sums.weight, covariance, strict=True):
             own = n * plain(one) if n > 0 else 0.0
             yield (own + own_rows * shared) / (n + own_rows), weight
-        else:
-            yield shrunken(one if n > rule.unbiased else pooled)
+        return
+    for c, n in enumerate(sums.weight):
+        yield shrunken(scatter.of_class(c) if n > rule.unbiased else pooled)

@@ -8,6 +8,10 @@ and so do the pooled scatter and everything computed from both. In the basis of 
 shrinkage and ridge only add to the eigenvalues. The inverse and the determinant without the row then follow from the
 Sherman-Morrison formula: one product of the row with the basis, then d operations for each class.
 
+A column J that is constant without the row is left out of its matrix. With P = Σ⁻¹, the inverse of what remains is
+:math:`P - P_{\cdot J} P_{JJ}^{-1} P_{J \cdot}` and its determinant is :math:`|\Sigma|\,|P_{JJ}|`. So a state that only
+one row has costs no more than the other rows.
+
 If the units of the columns matter (Ledoit and Wolf's weight, a singular matrix that is regularised), they change with
 the row, too, and no basis serves all rows. The matrix of each row is then computed and factorised.
 """
@@ -15,7 +19,7 @@ the row, too, and no basis serves all rows. The matrix of each row is then compu
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +47,8 @@ _CANCELLED = 1e-6
 _LEFT, _CONDITION = 1e-3, 1e-8
 # The largest plausible squared distance per dimension from a class that has spread in all directions.
 _FAR = 1e4
+# Columns that may be constant without a row; with more of them the row needs a new estimate.
+_MOST_CONSTANT = 8
 # With more distinct weights than this, a basis for each weight would cost more than a matrix for each row.
 _FEW_WEIGHTS = 32
 
@@ -90,6 +96,17 @@ def solve_lifted(
             lift = lift * 10.0 if lift > 0.0 else FLOOR
 
 
+def removed(scatter: Scatter, x: Floats, c: int, own: float) -> Scatter:
+    """Return the scatter without a row of class c."""
+    # The other classes keep their pivots, so that none of their sums has to be moved.
+    pivot, weight = scatter.pivot.copy(), np.zeros(len(scatter.pivot))
+    pivot[c], weight[c] = x, own
+    square = np.zeros((*pivot.shape, pivot.shape[1]))
+    row = Scatter.about(pivot, weight, np.zeros_like(pivot), square, square, square)
+    # Class weights round the weight of a row, so its last bit may remain.
+    return scatter.subtract(row, {"scatter": row})
+
+
 @dataclass(frozen=True, eq=False)
 class _Sums:
     """Sums of rows about their means, with columns in fixed units: n, and powers of second to fourth order."""
@@ -133,6 +150,15 @@ class _Rows:
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_] | slice) -> _Rows:
         return _Rows(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
+    def without(self, columns: NDArray[np.intp]) -> _Rows:
+        """Return the rows with no distance in some columns, of shape (rows, m)."""
+        if not columns.shape[1]:
+            return self
+        away, from_all = self.away.copy(), self.from_all.copy()
+        for distance in (away, from_all):
+            np.put_along_axis(distance, columns, 0.0, axis=1)
+        return replace(self, away=away, from_all=from_all)
+
 
 @dataclass(frozen=True, eq=False)
 class _Group:
@@ -164,7 +190,7 @@ class LeftOutClasses:
         self.rule, self.unit = rule, unit
         some = scatter.restricted(varying)
         pooled = some.pooled()
-        self.weight, self.total = scatter.weight, float(pooled.weight[0])
+        self.pooled, self.weight, self.total = pooled, scatter.weight, float(pooled.weight[0])
         self.centre = pooled.mean()[0]
         self.mean = np.where(self.weight[:, None] > 0, some.mean(), self.centre)
         self.n_means = int(np.count_nonzero(self.weight > 0))
@@ -180,8 +206,8 @@ class LeftOutClasses:
     def log_prob(self, x: Floats, target: NDArray[np.intp], own: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the leave-one-out log p(x | c) of complete rows, and which of them need a new estimate instead.
 
-        A new estimate is needed if a class is empty, an attribute is constant or a matrix is nearly singular without
-        the row.
+        A new estimate is needed if without the row a class is empty, many attributes are constant, some are constant
+        and the matrix does not follow from one basis, or a matrix is nearly singular.
         """
         out = np.empty((len(x), len(self.weight)))
         anew = np.zeros(len(x), dtype=np.bool_)
@@ -189,16 +215,22 @@ class LeftOutClasses:
             for begin in range(0, len(x), _BLOCK):
                 part = slice(begin, begin + _BLOCK)
                 rows = self._rows(x[part], target[part], own[part])
-                self._score(rows, out[part])
-                anew[part] = self._decides(rows) | ~np.isfinite(out[part]).all(axis=1)
+                alone, constant = self._decides(rows)
+                n_constant = constant.sum(axis=1)
+                scored = np.full((len(alone), out.shape[1]), np.nan)
+                for n in np.unique(n_constant[~alone]).tolist():
+                    at = np.flatnonzero(~alone & (n_constant == n))
+                    some = rows if len(at) == len(alone) else rows.take(at)
+                    scored[at] = self._score(some, np.nonzero(constant[at])[1].reshape(len(at), n))
+                out[part], anew[part] = scored, ~np.isfinite(scored).all(axis=1)
         return out, anew
 
     def _rows(self, x: Floats, target: NDArray[np.intp], own: Floats) -> _Rows:
         away, from_all = (x - self.mean[target]) / self.unit, (x - self.centre) / self.unit
         return _Rows(x, target, own, away, from_all, self.weight[target] - own, self.total - own)
 
-    def _decides(self, rows: _Rows) -> NDArray[np.bool_]:
-        """Return the rows without which their class is empty, or an attribute is constant."""
+    def _decides(self, rows: _Rows) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the rows that need a new estimate at once, and the attributes that are constant without each."""
         rule = self.rule
         least = np.maximum(1e-9 * self.weight[rows.target], 0.0)
         if rule.unbiased and not rule.shared:
@@ -208,28 +240,48 @@ class LeftOutClasses:
         left = spread - (rows.own * self.total / rows.all_left)[:, None] * rows.from_all**2
         bits = 2 * (4 * np.finfo(np.float64).eps * self.centre / self.unit) ** 2
         constant = (left < _CANCELLED * spread) | (left <= rows.all_left[:, None] * bits)
-        return np.asarray((rows.own > 0) & (alone | constant.any(axis=1)))
+        constant &= (rows.own > 0)[:, None]
+        anew = (rows.own > 0) & alone | (constant.sum(axis=1) > (0 if self.prior_rows else _MOST_CONSTANT))
+        # What is left may be rounding error, or the spread of the others beside an outlier.
+        for i, j in np.argwhere(constant & ~anew[:, None]).tolist():
+            anew[i] |= not self._is_constant(j, float(rows.x[i, j]), float(rows.own[i]))
+        return np.asarray(anew), np.asarray(constant)
 
-    def _score(self, rows: _Rows, out: Floats) -> None:
+    def _is_constant(self, column: int, x: float, own: float) -> bool:
+        """Return whether a column is constant without a value, by sums in double-double."""
+        left = removed(self.pooled.restricted(np.array([column])), np.array([x]), 0, own)
+        bits = (4 * np.finfo(np.float64).eps * left.mean()[0, 0]) ** 2
+        return bool(left.covariance()[0, 0, 0] <= bits)
+
+    def _score(self, rows: _Rows, constant: NDArray[np.intp]) -> Floats:
+        """Return the log densities of rows; ``constant`` are the columns that are, without each: shape (rows, m)."""
+        out = np.empty((len(rows.x), len(self.weight)))
+        d, m = len(self.unit), constant.shape[1]
+        rows = rows.without(constant)
+        log_unit = np.log(self.unit).sum() - np.log(self.unit)[constant].sum(axis=1)
         for k in range(len(self.weight)):
             mine = rows.target == k
             left = self.weight[k] - rows.own * mine
             group = self._group(k, rows, mine)
             if not k or not self.rule.shared:
-                basis = self._bases(k, rows, group)
+                basis = self._bases(k, rows, group, constant)
             vector = self._vector(k, rows, left)
+            np.put_along_axis(vector, constant, 0.0, axis=1)
             square, log_det = np.empty((2, len(rows.x)))
-            direct = self.rule.shrinks_by_data(group.rows_left - (group.sums.n_means - 1), len(self.unit))
+            direct = self.rule.shrinks_by_data(group.rows_left - (group.sums.n_means - 1), d - m)
             direct = np.array(np.broadcast_to(direct | (not basis), len(rows.x)))
             for which, spectrum in basis:
                 found = spectrum.solve(vector[which])
                 square[which], log_det[which] = found[:2]
                 direct[which] |= ~found[2]
             at = np.flatnonzero(direct)
-            if len(at):
+            if m:
+                square[at] = np.nan
+            elif len(at):
                 square[at], log_det[at] = self._factorised(k, rows.take(at), vector[at], left[at])
             freedom = self.rule.freedom(left, rows.all_left)
-            out[:, k] = log_density(square, log_det + np.log(self.unit).sum(), len(self.unit), freedom)
+            out[:, k] = log_density(square, log_det + log_unit, d - m, freedom)
+        return out
 
     def _group(self, k: int, rows: _Rows, mine: NDArray[np.bool_]) -> _Group:
         """Return the sums behind the shrunken matrix of a class, and what each row removes from them."""
@@ -253,14 +305,18 @@ class LeftOutClasses:
         pull = mean_rows * self.total / rows.all_left / (left + mean_rows)
         return np.asarray(away * stretch[:, None] + rows.from_all * pull[:, None])
 
-    def _bases(self, k: int, rows: _Rows, group: _Group) -> list[tuple[NDArray[np.intp], _Spectrum]]:
+    def _bases(
+        self, k: int, rows: _Rows, group: _Group, constant: NDArray[np.intp]
+    ) -> list[tuple[NDArray[np.intp], _Spectrum]]:
         """Return the eigenvectors for all rows, or for each weight if they depend on it; none if there are too many."""
         sums = group.sums
         divisor = self.rule.divisor(group.rows_left, sums.n_means)
-        scale, added = (1.0 - self.shrinkage) / divisor, self._added(group, divisor)
+        scale, added = (1.0 - self.shrinkage) / divisor, self._added(group, divisor, constant)
         if not self.prior_rows:
             which, eigen = np.arange(len(rows.x)), self._eigen((k, 0.0), sums.second)
-            return [(which, _Spectrum.of(*eigen, scale, added, scale * group.taken, group.direction))]
+            return [
+                (which, _Spectrum.of(*eigen, scale, added, scale * group.taken, group.direction, constant))
+            ]
         weights, place = np.unique(rows.own, return_inverse=True)
         if len(weights) > _FEW_WEIGHTS:
             return []
@@ -273,17 +329,20 @@ class LeftOutClasses:
             taken = whole * (mine + share) * group.taken[at]
             eigen = self._eigen((k, weight), self.classes[k].second + share[0] * sums.second)
             ball = whole * self.prior_rows * added[at]
-            found.append((at, _Spectrum.of(*eigen, whole, ball, taken, group.direction[at])))
+            found.append((at, _Spectrum.of(*eigen, whole, ball, taken, group.direction[at], constant[at])))
         return found
 
-    def _added(self, group: _Group, divisor: Floats) -> Floats:
+    def _added(self, group: _Group, divisor: Floats, constant: NDArray[np.intp]) -> Floats:
         """Return the amounts that shrinkage and ridge add to the eigenvalues, without each row."""
         if not self.is_round:
             return np.zeros(len(divisor))
-        whole = np.diagonal(group.sums.second) @ self.unit**2
+        variances = np.diagonal(group.sums.second) * self.unit**2
+        whole = variances.sum() - variances[constant].sum(axis=1)
         left = whole - group.taken * (group.direction**2 @ self.unit**2)
         left[left < _CANCELLED * whole] = np.nan  # a rounding error must not act as a ridge
-        return np.asarray(self.rule.ball(left / divisor / len(self.unit), self.shrinkage))
+        return np.asarray(
+            self.rule.ball(left / divisor / (len(self.unit) - constant.shape[1]), self.shrinkage)
+        )
 
     def _eigen(self, key: tuple[int, float], matrix: Floats) -> tuple[Floats, Floats, float]:
         """Return the eigenvalues of a matrix, the basis for rows, and the logarithm of its scale."""
@@ -383,7 +442,10 @@ class LeftOutClasses:
 
 @dataclass(frozen=True, eq=False)
 class _Spectrum:
-    """The matrices s M + b I − r uuᵀ of rows, in the basis of eigenvectors of M; s, b, r and u depend on the row."""
+    """The matrices s M + b I − r uuᵀ of rows, in the basis of eigenvectors of M; s, b, r and u depend on the row.
+
+    ``corner`` has for each row the factor of P_JJ and the rows J of P in the basis, J the columns left out.
+    """
 
     basis: Floats
     inverse: Floats
@@ -392,6 +454,7 @@ class _Spectrum:
     direction: Floats
     left: Floats
     fine: NDArray[np.bool_]
+    corner: _Corner | None
 
     @classmethod
     def of(
@@ -403,6 +466,7 @@ class _Spectrum:
         added: Floats,
         rank: Floats,
         u: Floats,
+        constant: NDArray[np.intp],
     ) -> _Spectrum:
         if np.ptp(scale) == 0.0 and np.ptp(added) == 0.0:
             scale, added = scale[:1], added[:1]
@@ -410,9 +474,16 @@ class _Spectrum:
         fine = eigenvalues.min(axis=1) > _CONDITION * eigenvalues.max(axis=1)
         inverse = 1.0 / eigenvalues
         direction = u @ basis
-        left = 1.0 - rank * np.einsum("ij,ij,ij->i", direction, direction, np.broadcast_to(inverse, u.shape))
+        taken = np.einsum("ij,ij,ij->i", direction, direction, np.broadcast_to(inverse, u.shape))
         half = 0.5 * np.log(eigenvalues).sum(axis=1) - log_basis
-        return cls(basis, inverse, half + 0.5 * np.log(left), rank, direction, left, fine & (left > _LEFT))
+        corner = None
+        if constant.shape[1]:
+            corner = _Corner.of(basis[constant] * inverse[:, None, :], basis[constant])
+            fine = np.broadcast_to(fine, len(u)) & corner.fine
+            half, taken = half + corner.half_log_det, taken - corner.product(direction, direction)
+        left = 1.0 - rank * taken
+        half = half + 0.5 * np.log(left)
+        return cls(basis, inverse, half, rank, direction, left, fine & (left > _LEFT), corner)
 
     def solve(self, vector: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """Return vᵀ Σ⁻¹ v and ½ log |Σ| of each row, and where they are accurate."""
@@ -420,4 +491,32 @@ class _Spectrum:
         weighed = v * self.inverse
         square = np.einsum("ij,ij->i", weighed, v)
         along = np.einsum("ij,ij->i", weighed, self.direction)
+        if self.corner is not None:
+            square = square - self.corner.product(v, v)
+            along = along - self.corner.product(v, self.direction)
         return square + self.rank * along**2 / self.left, self.log_det, self.fine
+
+
+@dataclass(frozen=True, eq=False)
+class _Corner:
+    """What leaving out the columns J changes: aᵀ P b less :math:`a^T P_{\\cdot J} P_{JJ}^{-1} P_{J \\cdot} b`."""
+
+    rows: Floats
+    inverse: Floats
+    half_log_det: Floats
+    fine: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, rows: Floats, basis: Floats) -> _Corner:
+        """From P_J in the basis and the rows J of the basis, both of shape (n, m, v)."""
+        corner = rows @ basis.transpose(0, 2, 1)
+        finite = np.asarray(np.isfinite(corner).all(axis=(1, 2)))
+        values, vectors = np.linalg.eigh(np.where(finite[:, None, None], corner, np.eye(corner.shape[1])))
+        fine = finite & (values[:, 0] > _CONDITION * values[:, -1])
+        inverse = (vectors / values[:, None, :]) @ vectors.transpose(0, 2, 1)
+        return cls(rows, inverse, 0.5 * np.log(values).sum(axis=1), fine)
+
+    def product(self, a: Floats, b: Floats) -> Floats:
+        """Return the change for each row's vectors, given in the basis: shape (n,)."""
+        left, right = (np.einsum("nmv,nv->nm", self.rows, vector) for vector in (a, b))
+        return np.asarray(np.einsum("nm,nmk,nk->n", left, self.inverse, right))

@@ -148,7 +148,7 @@ class Threads(Backend):
 
 # One line for each backend. Threads are not listed: they count the rows that no other backend takes.
 BACKENDS: list[Backend] = [
-    DuckDB(),
+    DuckDB(Threads()),
     Database(),
     Partitions("dask", reduce_on_dask, Threads()),
     Partitions("spark", reduce_on_spark, Threads()),

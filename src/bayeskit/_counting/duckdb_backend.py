@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._counting.backend_protocol import Backend
+from bayeskit._counting.partitions import MOST_CHOSEN_FROM, Kernels, SampledFrame, SomeRows
+from bayeskit._data.database_url import quoted
+from bayeskit._data.frames import n_rows_of, relation_rows
 from bayeskit._data.reading import Reading
 from bayeskit._data.relation import Relation, python_label
 from bayeskit._data.source import Source, is_in_duckdb, place_of
@@ -36,18 +39,32 @@ _SUMS = ("pivot", "first", "first_low", "second", "second_low")
 _PAIRS = list(combinations_with_replacement(range(_PIECES), 2))
 # A column of labels, without conversion.
 _ALONE = Variable("class", "categorical")
+# The class of rows whose classes do not matter.
+_ONE = Variable("class", "categorical", (0,))
 Columns = tuple[str, ...]
 Cell = tuple[tuple[Any, ...], tuple[Any, ...]]
 
 
 class DuckDB(Backend):
-    """Counts a DuckDB relation by SQL: categories, and the moments of single numeric attributes."""
+    """Counts a DuckDB relation by SQL: categories, and the moments of single numeric attributes.
+
+    Parameters
+    ----------
+    kernels : Kernels, optional
+        What counts the other sums, such as products of numbers, from the rows of the relation, read piece by piece.
+        Without it they are an error.
+    """
 
     takes = staticmethod(is_in_duckdb)
+
+    def __init__(self, kernels: Kernels | None = None) -> None:
+        self.kernels = kernels
 
     def schema(self, source: Source, reading: Reading, target: Variable) -> Schema:
         rows = _Rows.of(source, target)
         schema = reading.schema_of(rows.attributes, target)
+        if schema.block is not None and self.kernels is not None:
+            return self.kernels.schema(_whole(source), reading, target)
         rows.check(schema)
         names = {name: v for v, name in rows.variables(schema)}
         found = {
@@ -62,8 +79,13 @@ class DuckDB(Backend):
         return schema.with_variables(attributes, _with_classes(target, classes))
 
     def count(self, source: Source, schema: Schema, plan: Plan) -> Statistics:
-        terms = plan.terms(schema)
-        _refuse_values(terms, schema)
+        try:
+            terms = plan.terms(schema)
+            _refuse_values(terms, schema)
+        except CannotCount:
+            if self.kernels is None:
+                raise
+            return self.kernels.count(_whole(source), schema, plan)
         Statistics.zero(schema, plan)  # raises an error for too large tables, before anything is counted
         rows = _Rows.of(source, schema.target, schema)
         rows.check(schema)
@@ -72,6 +94,16 @@ class DuckDB(Backend):
             mine = [term for term in terms if term.values == values]
             tables += _numbers(rows, schema, mine) if values else _counts(rows, schema, mine)
         return Statistics.from_cell_tables(schema, plan, tables)
+
+    def sample(self, source: Source) -> Source:
+        """Return the source with a sample of its rows to iterate over; it is counted as before."""
+        rows = _Rows.of(source, _ONE)
+        return replace(source, data=SampledFrame(source.data, rows.sample))
+
+
+def _whole(source: Source) -> Source:
+    """Return a source that gives all rows of its relation, not a sample of them."""
+    return replace(source, data=source.data.frame)
 
 
 def _counts(rows: _Rows, schema: Schema, terms: list[Term]) -> Iterator[CellTable]:
@@ -211,7 +243,7 @@ class _Rows:
                 "This method requires y to be passed. The class of a DuckDB relation is one of its columns: name it "
                 "with target=."
             )
-        relation = Relation.of(source.data)
+        relation = Relation.of(source.data.frame)
         names = relation.names
         target = None if source.target is None else place_of(names, source.target, "target")
         weights = None if source.weights is None else place_of(names, source.weights, "sample_weight")
@@ -309,6 +341,25 @@ class _Rows:
                 name=name,
                 found=found["total"],
             )
+
+    def sample(self) -> SomeRows:
+        """Draw a sample of the rows with weight, by numbers that depend on the places of the rows alone."""
+        native = self.relation.native
+        cells = ", ".join(f"#{j} AS c{j}" for j in range(1, len(native.columns) + 1))
+        weight = "1" if self.weights is None else self.relation.number(self.weights)
+        with self.relation.explained():
+            rows = native.project(f"{cells}, {weight} AS w, row_number() OVER () AS r").filter("w > 0")
+            ((n,),) = rows.aggregate("count(*)").fetchall()
+            if n > MOST_CHOSEN_FROM:
+                # DuckDB's own sample would depend on the number of threads.
+                rows = rows.order("hash(r), r").limit(MOST_CHOSEN_FROM).order("r")
+            drawn = rows.project(
+                ", ".join(f"c{j} AS {quoted(name)}" for j, name in enumerate(native.columns, 1))
+            )
+        pieces = [(np.zeros(n_rows_of(piece)), piece) for piece in relation_rows(drawn) if n]
+        if not pieces:
+            self.check(Schema((), _ONE))
+        return SomeRows(n, tuple(pieces))
 
     def grouped(
         self, base: DuckDBPyRelation, sets: Sequence[Columns], sums: list[str]

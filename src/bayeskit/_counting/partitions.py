@@ -19,7 +19,7 @@ from bayeskit._counting.backend_protocol import Backend
 from bayeskit._data.class_labels import batch_weights, check_total
 from bayeskit._data.frames import join_rows, take_rows
 from bayeskit._data.reading import Reading
-from bayeskit._data.source import Batches, ClusterFrame, Rows, Source, is_on, place_of
+from bayeskit._data.source import Batches, ExternalFrame, Rows, Source, is_on, place_of
 from bayeskit._messages import Message
 from bayeskit._schema import Name, Schema, Variable, first_twice
 from bayeskit._statistics.statistics import Statistics
@@ -259,10 +259,10 @@ class SampleRows:
         return SomeRows(n, tuple((order[k], take_rows(piece, k)) for order, piece, k in kept if len(k)))
 
 
-class SampledFrame(ClusterFrame):
-    """A frame on workers that is counted there as a whole; iterated, it is a sample, drawn once when it is needed."""
+class SampledFrame(ExternalFrame):
+    """A frame on workers or in DuckDB, counted there as a whole. Iterated, it is a sample, drawn once when needed."""
 
-    def __init__(self, whole: ClusterFrame, draw: Callable[[], SomeRows]) -> None:
+    def __init__(self, whole: ExternalFrame, draw: Callable[[], SomeRows]) -> None:
         super().__init__(whole.frame, self._rows, whole.cluster)
         self._draw = draw
         self._frame: Any = None

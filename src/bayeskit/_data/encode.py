@@ -148,9 +148,18 @@ def check_names(columns: tuple[Name, ...], names: tuple[Name, ...]) -> None:
         said = [Message("missing: {names}", names=Joined(map(repr, missing[:5])))] if missing else []
         said += [Message("not known: {names}", names=Joined(map(repr, extra[:5])))] if extra else []
         raise ColumnError(
-            "The columns are not those of the training rows ({names}). Rename them, or leave out extra ones.",
+            "The columns are not those of the training rows ({names}). {way_out}",
             names=Joined(said, "; "),
+            way_out=_way_out(bool(missing), bool(extra)),
         )
+
+
+def _way_out(missing: bool, extra: bool) -> Message:
+    if missing and extra:
+        return Message("Rename them, or leave out extra ones.")
+    if extra:
+        return Message("Leave out extra ones.")
+    return Message("Add each; where its values are not known, empty cells (NaN, None) are missing values.")
 
 
 def encode(

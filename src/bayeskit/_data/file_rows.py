@@ -189,7 +189,8 @@ class FileRows:
         if lacking:
             problems.append(
                 Message(
-                    "{shown} has no column {names}. Its columns are {columns}.",
+                    "{shown} has no column {names}. Its columns are {columns}. A column whose values are not "
+                    "known may be empty: its cells are missing values then.",
                     shown=self.shown,
                     names=listed(map(repr, lacking), 12),
                     columns=listed(map(repr, self.names), 12),

@@ -384,10 +384,10 @@ class FileSource:
                         most_columns=self._most_columns,
                     )
                 fields = self._format.marked(fields)
-                tests = [list(self._format.tests) for _ in fields]
+                tests: list[list[str]] = [[] for _ in fields]
                 if self._format.tests:
                     # Most text columns are recognised at once, and need no test over the whole file.
-                    seen, counts = count_first(connection, table, fields, tests)
+                    seen, counts = count_first(connection, table, fields, self._format.tests)
                     expected = [
                         self._format.expected(field, seen, count)
                         for field, count in zip(fields, counts, strict=True)

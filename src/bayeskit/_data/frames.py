@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
@@ -104,8 +105,8 @@ def cluster_of(data: object) -> str | None:
 def lazy_pieces(data: Any) -> Callable[[], Iterator[Any]] | None:
     """Return what reads a frame that is not in memory piece by piece, anew for every pass; None for anything else.
 
-    These are Polars' LazyFrame, a table of Ibis, a dataset of PyArrow, and a DataFrame of Dask or Spark (one partition
-    at a time). Pieces without rows are left out.
+    These are Polars' LazyFrame, a table of Ibis, a dataset of PyArrow, a relation of DuckDB, and a DataFrame of Dask or
+    Spark (one partition at a time). Pieces without rows are left out.
     """
     home = type(data).__module__.partition(".")[0]
     if home == "polars" and hasattr(data, "collect"):
@@ -116,11 +117,18 @@ def lazy_pieces(data: Any) -> Callable[[], Iterator[Any]] | None:
         read = partial(_dask_pieces, data)
     elif cluster_of(data) == "spark":
         read = partial(_spark_pieces, data)
+    elif is_relation(data):
+        read = partial(_relation_pieces, data)
     elif home == "pyarrow" and hasattr(data, "to_batches") and hasattr(data, "scanner"):
         read = partial(_arrow_pieces, partial(data.to_batches, batch_size=_PIECE_ROWS))
     else:
         return None
-    return lambda: (piece for piece in read() if len(piece))
+    return lambda: (piece for piece in read() if n_rows_of(piece))
+
+
+def n_rows_of(piece: Any) -> int:
+    """Return the number of rows of a frame, or of a mapping of columns."""
+    return len(next(iter(piece.values()), ())) if isinstance(piece, dict) else len(piece)
 
 
 def _polars_pieces(data: pl.LazyFrame) -> Iterator[Any]:
@@ -135,6 +143,59 @@ def _arrow_pieces(read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
 
     for batch in read():
         yield pyarrow.Table.from_batches([batch])
+
+
+def has_pyarrow() -> bool:
+    """Whether PyArrow is installed, without importing it."""
+    return find_spec("pyarrow") is not None
+
+
+# Numbers whose Python values are no floats or integers of 64 bits.
+_WIDE_NUMBERS = ("decimal", "hugeint", "uhugeint")
+
+
+def _relation_pieces(data: DuckDBPyRelation) -> Iterator[Any]:
+    """Read a relation of DuckDB as tables of PyArrow."""
+    import duckdb
+
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise UsageError(
+            "{shown} is read with PyArrow, which is not installed ({error}). Install it: pip install pyarrow.",
+            shown="DuckDBPyRelation",
+            error=error,
+        ) from error
+    names, rows = list(data.columns), _plain_columns(data)
+    # The second name is the older one; DuckDB 2.0 warns that it is deprecated.
+    open_reader: Any = getattr(rows, "to_arrow_reader", None) or rows.fetch_arrow_reader
+    try:
+        with open_reader(_PIECE_ROWS) as reader:
+            for batch in reader:
+                yield pyarrow.Table.from_batches([batch]).rename_columns(names)
+    except duckdb.Error as error:
+        raise DataError(
+            "DuckDB could not read the relation: {first}. Check that it can be queried.",
+            first=str(error).splitlines()[0].rstrip("."),
+        ) from error
+
+
+def relation_rows(data: DuckDBPyRelation) -> list[Any]:
+    """Return all rows of a small relation: tables of PyArrow, or a mapping of columns where it is not installed."""
+    if has_pyarrow():
+        return list(_relation_pieces(data))
+    rows = _plain_columns(data).fetchall()
+    names = list(data.columns)
+    return [{name: objects(row[j] for row in rows) for j, name in enumerate(names)}] if rows else []
+
+
+def _plain_columns(data: DuckDBPyRelation) -> DuckDBPyRelation:
+    """Return a relation with its columns named by position: names may be equal but for case, or hold anything."""
+    cells = [
+        f"CAST(#{j} AS DOUBLE)" if str(kind.id).lower() in _WIDE_NUMBERS else f"#{j}"
+        for j, kind in enumerate(data.types, 1)
+    ]
+    return data.project(", ".join(f"{cell} AS c{j}" for j, cell in enumerate(cells)))
 
 
 def _dask_pieces(data: DaskFrame) -> Iterator[Any]:
@@ -186,7 +247,9 @@ def take_rows(data: Any, places: NDArray[np.intp]) -> Any:
 
 
 def join_rows(pieces: list[Any]) -> Any:
-    """Return the rows of several frames of one library, one after the other."""
+    """Return the rows of several frames of one library, or mappings of columns, one after the other."""
+    if isinstance(pieces[0], dict):
+        return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
     import narwhals.stable.v2 as nw
 
     return nw.concat([open_frame(piece) for piece in pieces]).to_native()

@@ -13,6 +13,7 @@ import numpy as np
 
 from bayeskit._data.columns import CodedColumn, date_message, joined_columns
 from bayeskit._data.formats import Column, Field, arrow_column
+from bayeskit._data.frames import has_pyarrow
 from bayeskit._schema import Kind, Label, Name, Variable
 from bayeskit.errors import ColumnError, DataError
 
@@ -154,9 +155,7 @@ def pieces(
     """
     if few and "pyarrow" not in sys.modules:
         return _by_rows(connection, query, fields)
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
+    if not has_pyarrow():
         return _by_rows(connection, query, fields)
     return _by_arrow(connection, query, fields, size)
 

@@ -32,6 +32,8 @@ from bayeskit.errors import (
 from bayeskit.typing import LabelsLike, RowSource, WeightsLike
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyRelation
+
     from bayeskit._data.file_reading import FileReading
     from bayeskit._data.file_set import TableFiles
 
@@ -95,22 +97,25 @@ class Batches:
         return iter(self.make())
 
 
-class ClusterFrame(Batches):
-    """A frame in partitions on workers, where a backend counts it. Iterated, it is read here, partition by partition.
+class ExternalFrame(Batches):
+    """A frame that a backend counts where it is, on workers or in DuckDB. Iterated, it is read here, piece by piece.
 
     Parameters
     ----------
-    frame : DataFrame of Dask or Spark
+    frame : DataFrame of Dask or Spark, or relation of DuckDB
     make : callable
         As for :class:`Batches`: all rows, or the sample that choices are made from.
-    cluster : "dask" or "spark"
+    cluster : "dask", "spark" or "duckdb"
     """
 
     # How many rows of how many a sample is; None if all rows are read.
     note: Mapping[str, int] | None = None
 
     def __init__(
-        self, frame: DaskFrame | SparkFrame, make: Callable[[], Iterable[Any]], cluster: str
+        self,
+        frame: DaskFrame | SparkFrame | DuckDBPyRelation,
+        make: Callable[[], Iterable[Any]],
+        cluster: str,
     ) -> None:
         super().__init__(make)
         self.frame, self.cluster = frame, cluster
@@ -202,8 +207,8 @@ class Source:
     opener: Callable[[Any], Table] = open_table
     threshold: float | None = None
     options: FileOptions = field(default_factory=FileOptions)
-    # Whether the data are paths of files; rows, all at once; rows on workers, counted there, and read here where
-    # counts are not enough.
+    # Whether the data are paths of files; rows, all at once; rows on workers or in DuckDB, counted there, and read here
+    # where counts are not enough.
     in_files: bool = field(init=False, repr=False, compare=False)
     in_memory: bool = field(init=False, repr=False, compare=False)
     in_partitions: bool = field(init=False, repr=False, compare=False)
@@ -228,6 +233,11 @@ class Source:
         )
 
     @property
+    def passed(self) -> object:
+        """What the user passed: the frame itself if it is counted elsewhere."""
+        return self.data.frame if isinstance(self.data, ExternalFrame) else self.data
+
+    @property
     def reading(self) -> FileReading | None:
         """How a file is read; None where there is no file, or it was not looked at."""
         return self.options.reading
@@ -243,12 +253,13 @@ class Source:
         # A frame that is not in memory is read in pieces, as often as needed. Labels beside it would have none.
         pieces = lazy_pieces(self.data) if self.y is None else None
         if pieces is not None:
-            held = Batches(pieces) if cluster is None else ClusterFrame(self.data, pieces, cluster)
+            place = "duckdb" if is_relation(self.data) else cluster
+            held = Batches(pieces) if place is None else ExternalFrame(self.data, pieces, place)
             object.__setattr__(self, "data", held)
         in_files = names_files(self.data)
         object.__setattr__(self, "in_files", in_files)
         object.__setattr__(self, "in_memory", not (in_files or isinstance(self.data, (Batches, Iterator))))
-        object.__setattr__(self, "in_partitions", isinstance(self.data, ClusterFrame))
+        object.__setattr__(self, "in_partitions", isinstance(self.data, ExternalFrame))
 
     def _refuse_beside(self, cluster: str) -> None:
         """Raise an error for labels or weights beside a frame in partitions: there is nothing to match rows by."""
@@ -278,7 +289,7 @@ class Source:
 
     def learned_now(self) -> Learned:
         """Return a note for the model: these rows, by the name of their file or the kind of what holds them, now."""
-        called = type(self.data).__name__
+        called = type(self.data.frame if self.in_partitions else self.data).__name__
         if self.in_files:
             called = os.path.basename(self.data) if isinstance(self.data, str) else self._called
         return Learned(called, datetime.now())
@@ -290,7 +301,7 @@ class Source:
     @property
     def sample_note(self) -> Mapping[str, int] | None:
         """How many rows of how many were drawn, where iterating gives a sample of the rows."""
-        return self.data.note if isinstance(self.data, ClusterFrame) else None
+        return self.data.note if isinstance(self.data, ExternalFrame) else None
 
     def need_many_passes(self, who: str) -> None:
         """Raise an error for a source that can be read only once."""
@@ -467,9 +478,8 @@ class Source:
     @property
     def attribute_names(self) -> tuple[Name, ...]:
         """The attribute columns of a frame on workers or of a DuckDB relation."""
-        names = self.data.names if self.in_partitions else tuple(self.data.columns)
         return self.attributes_of(
-            names, [name for name in (self.target, self.weights) if isinstance(name, str)]
+            self.data.names, [name for name in (self.target, self.weights) if isinstance(name, str)]
         )
 
     def attributes_of(self, names: tuple[Name, ...], taken: Sequence[Name]) -> tuple[Name, ...]:
@@ -492,8 +502,8 @@ class Source:
 
 
 def is_in_duckdb(source: Source) -> bool:
-    """Return whether the rows are those of a DuckDB relation."""
-    return is_relation(source.data)
+    """Return whether the rows are all those of a DuckDB relation."""
+    return is_relation(source.data) or is_on("duckdb", source)
 
 
 def is_live(source: Source) -> bool:
@@ -502,9 +512,9 @@ def is_live(source: Source) -> bool:
 
 
 def is_on(cluster: str, source: Source) -> bool:
-    """Return whether all rows of a source are on the workers of a cluster."""
+    """Return whether all rows of a source are on the workers of a cluster, or in DuckDB."""
     data = source.data
-    return isinstance(data, ClusterFrame) and data.cluster == cluster and source.keep is None
+    return isinstance(data, ExternalFrame) and data.cluster == cluster and source.keep is None
 
 
 def place_of(names: tuple[Name, ...], name: Name, role: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from bayeskit._data.frames import (
     open_frame,
     series_kind,
 )
-from bayeskit._messages import Message
+from bayeskit._messages import Message, RowNumber
 from bayeskit._schema import Kind, Name, column_name, first_twice
 from bayeskit.errors import ColumnError, DataError, DataTypeError
 from bayeskit.typing import RowSource, TableLike
@@ -236,7 +236,7 @@ def open_attributes(data: RowSource | None) -> Table:
 
 
 def open_table(data: RowSource | None, of_files: Message | None = None) -> Table:
-    """Open rows in memory: arrays, lists, frames, mappings of columns, sparse matrices.
+    """Open rows in memory: arrays, lists, frames, mappings of columns, lists of mappings, sparse matrices.
 
     A file is refused; ``of_files`` is what the caller can do with one.
     """
@@ -267,7 +267,32 @@ def open_table(data: RowSource | None, of_files: Message | None = None) -> Table
             "a sparse matrix or a mapping of columns.",
             kind=type(data).__name__,
         )
+    if _are_records(data):
+        return _open_mapping(columns_of_records(data))
     return _open_array(_array_of(data))
+
+
+def _are_records(data: object) -> TypeGuard[Sequence[Mapping[Any, Any]]]:
+    """Return whether rows are a list of mappings, as JSON has them."""
+    return isinstance(data, (list, tuple)) and len(data) > 0 and isinstance(data[0], Mapping)
+
+
+def columns_of_records(records: Sequence[Mapping[Any, Any]]) -> dict[Any, list[Any]]:
+    """Return the columns of rows that are mappings; a name that a row does not have is a missing cell.
+
+    >>> columns_of_records([{"colour": "red"}, {"colour": "blue", "size": 3}])
+    {'colour': ['red', 'blue'], 'size': [None, 3]}
+    """
+    for i, record in enumerate(records):
+        if not isinstance(record, Mapping):
+            raise DataTypeError(
+                "{place} is {record!r}, and the rows before it are mappings of names to values. "
+                "Pass rows of one form.",
+                place=RowNumber(i, begins=True),
+                record=record,
+            )
+    names = dict.fromkeys(name for record in records for name in record)
+    return {name: [record.get(name) for record in records] for name in names}
 
 
 def open_dense(data: TableLike, who: str) -> Table:

@@ -32,18 +32,22 @@ Cuts = dict[Name, tuple[float, ...]]
 MOST_ROWS = 2**20
 
 
-class _Sample:
-    """Values, classes and weights of evenly spaced rows."""
+class NumberSample:
+    """Values, classes and weights of evenly spaced rows, and the range of each column over all rows."""
 
     def __init__(self) -> None:
         self.step = 1
         self.seen = 0
+        self.ranges: list[tuple[float, float]] = []
         self.parts: list[tuple[list[NDArray[np.float64]], NDArray[Any], NDArray[np.float64] | None]] = []
 
     def add(self, columns: list[Any], codes: NDArray[Any], weights: NDArray[np.float64] | None) -> None:
         rows = slice((-self.seen) % self.step, None, self.step)
         self.seen += len(codes)
         kept = [np.asarray(column[rows], dtype=np.float64) for column in columns]
+        found = [_range_of(column, weights) for column in columns]
+        known = self.ranges or found
+        self.ranges = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(known, found, strict=True)]
         self.parts.append((kept, codes[rows], None if weights is None else weights[rows]))
         if len(self.parts) > 1 and sum(len(c) for _, c, _ in self.parts) > MOST_ROWS:
             self._thin()
@@ -59,6 +63,10 @@ class _Sample:
             )
         self.parts, self.step = thinned, 2 * self.step
 
+    @property
+    def n_rows(self) -> int:
+        return sum(len(codes) for _, codes, _ in self.parts)
+
     def column(self, place: int) -> NDArray[np.float64]:
         return np.concatenate([columns[place] for columns, _, _ in self.parts])
 
@@ -71,6 +79,13 @@ class _Sample:
         if all(weights is None for _, _, weights in self.parts):
             return None
         return np.concatenate([np.ones(len(c)) if w is None else w for _, c, w in self.parts])
+
+
+def _range_of(column: Any, weights: Floats | None) -> tuple[float, float]:
+    """Return the smallest and the largest number of rows with weight; (∞, −∞) if there is none."""
+    values = np.asarray(column, dtype=np.float64)
+    values = values[~np.isnan(values) if weights is None else ~np.isnan(values) & (weights > 0.0)]
+    return (float(values.min()), float(values.max())) if len(values) else (np.inf, -np.inf)
 
 
 def choose_cut_points(
@@ -93,7 +108,7 @@ def choose_cut_points(
     backend = backend_of(source)
     if backend is not None and not source.in_partitions:
         return _given_cuts(source, backend.schema(source, reading, target), given, numeric)
-    sample = _Sample()
+    sample = NumberSample()
     for rows in source:
         if schema is None:
             schema = reading.schema_of(rows.table, target)
@@ -103,7 +118,7 @@ def choose_cut_points(
         wanted = _to_choose(schema, given, numeric)
         if not wanted:
             break
-        target = _absorb(rows, schema, wanted, target, sample)
+        target = add_numbers(rows, schema, wanted, target, sample)
     if schema is None:
         return {}
     weights, found = None, dict[Name, tuple[float, ...]]()
@@ -170,12 +185,15 @@ def _check_given(given: Mapping[Name, Any], schema: Schema, setting: str = "cut_
             )
 
 
-def _absorb(
-    rows: Rows, schema: Schema, wanted: list[Variable], target: Variable, sample: _Sample
+def add_numbers(
+    rows: Rows, schema: Schema, wanted: list[Variable], target: Variable, sample: NumberSample
 ) -> Variable:
+    """Add the wanted columns of some rows to a sample, and return the target with their classes."""
     names = tuple(v.name for v in schema.attributes)
     table = match_columns(rows.table, schema, names, "the first batch")
-    grown, codes = encode_labels(as_labels(rows.y, table.n_rows), target, "grow")
+    grown, codes = target, np.zeros(table.n_rows, np.uint32)
+    if not target.closed:
+        grown, codes = encode_labels(as_labels(rows.y, table.n_rows), target, "grow")
     if grown.size != target.size and sample.parts:
         # New classes may be sorted between the old ones, so update the codes in the sample.
         moved = np.array([grown.codes[label] for label in target.states], dtype=np.int64)

@@ -179,55 +179,19 @@ def order_rows(column: Any, rows: Any, start: Any, stop: Any, places: Any, order
 
 
 @kernel
-def scan(
-    column: Any, ordered: Any, present: Any, target: Any, draws: Any, whole: Any, left: Any, sizes: Any,
-    least: Any, to_the_end: Any, table: Any, found: Any,
-) -> None:  # fmt: skip
-    """Find the bound of least entropy among ordered rows; write its score, and the place of the last row on the left.
-
-    The score is Σ f(n_c) of both sides less f of their sizes, f(x) = x log x. ``left`` and ``sizes[0]`` are what is on
-    the left from the beginning (rows without a value), ``sizes[1]`` is all; ``to_the_end`` allows all rows that have a
-    value to be on the left.
-    """
-    score = 0.0
-    for c in range(whole.shape[0]):
-        score += table[left[c]] + table[whole[c] - left[c]]
-    passed, total = sizes[0], sizes[1]
-    found[0], found[1] = -np.inf, -1.0
-    for i in range(present):
-        row = ordered[i]
-        c = target[row]
-        d = np.int64(draws[row])
-        x = left[c]
-        y = whole[c] - x
-        score += (table[x + d] - table[x]) + (table[y - d] - table[y])
-        left[c] = x + d
-        passed += d
-        if i + 1 < present:
-            if column[ordered[i + 1]] == column[row]:
-                continue
-        elif not to_the_end:
-            continue
-        if passed < least or total - passed < least:
-            continue
-        here = score - table[passed] - table[total - passed]
-        if here > found[0]:
-            found[0], found[1] = here, i
-
-
-@kernel
 def best_bound(
-    column: Any, ordered: Any, present: Any, n: Any, target: Any, draws: Any, counts: Any, sizes: Any,
+    column: Any, ordered: Any, present: Any, n: Any, target: Any, draws: Any, counts: Any, total: Any,
     least: Any, by_missing: Any, table: Any, found: Any,
 ) -> Any:  # fmt: skip
     """Find the best test of one column: its gain in ``found[0]``, its last row in ``found[1]``; return its way.
 
-    ``counts`` has a row for all, for those on the left and for those without a value.
+    A bound parts the ordered rows. Its score is Σ f(n_c) of both sides less f of their sizes, f(x) = x log x, so the
+    best one leaves the least entropy. ``counts`` has a row for all, for those on the left and for those without a
+    value, which are tried on the right, then on the left.
     """
     whole, left, holes = counts[0], counts[1], counts[2]
-    n_classes, n_holes, total = whole.shape[0], np.int64(0), sizes[2]
+    n_classes, n_holes = whole.shape[0], np.int64(0)
     for c in range(n_classes):
-        left[c] = 0
         holes[c] = 0
     for i in range(present, n):
         holes[target[ordered[i]]] += draws[ordered[i]]
@@ -239,33 +203,35 @@ def best_bound(
     base = -table[total]
     for c in range(n_classes):
         base += table[whole[c]]
-    way = STAYS
-    sizes[0], sizes[1] = 0, total
-    scan(
-        column,
-        ordered,
-        present,
-        target,
-        draws,
-        whole,
-        left,
-        sizes,
-        least,
-        by_missing and n_holes > 0,
-        table,
-        found,
-    )
-    if by_missing and n_holes > 0:
-        way = RIGHT
-        score, place = found[0], found[1]
+    sent = by_missing and n_holes > 0
+    way = np.int64(RIGHT if sent else STAYS)
+    found[0], found[1] = -np.inf, -1.0
+    for attempt in range(2 if sent else 1):
+        passed = n_holes * attempt
+        score = 0.0
         for c in range(n_classes):
-            left[c] = holes[c]
-        sizes[0] = n_holes
-        scan(column, ordered, present, target, draws, whole, left, sizes, least, n_holes < 0, table, found)
-        if found[0] > score:
-            way = LEFT
-        else:
-            found[0], found[1] = score, place
+            left[c] = holes[c] * attempt
+            score += table[left[c]] + table[whole[c] - left[c]]
+        # Rows that have a value may all be on the left only where others are on the right.
+        ends = present if sent and attempt == 0 else present - 1
+        for i in range(present):
+            row = ordered[i]
+            c = target[row]
+            d = np.int64(draws[row])
+            x = left[c]
+            y = whole[c] - x
+            score += (table[x + d] - table[x]) + (table[y - d] - table[y])
+            left[c] = x + d
+            passed += d
+            if i >= ends or (i + 1 < present and column[ordered[i + 1]] == column[row]):
+                continue
+            if passed < least or total - passed < least:
+                continue
+            here = score - table[passed] - table[total - passed]
+            if here > found[0]:
+                found[0], found[1] = here, i
+                if attempt:
+                    way = np.int64(LEFT)
     if not by_missing:
         for c in range(n_classes):
             whole[c] += holes[c]
@@ -301,7 +267,7 @@ def part_rows(column: Any, bound: Any, way: Any, rows: Any, bounds: Any) -> None
 @kernel
 def grow(
     columns: Any, target: Any, draws: Any, rows: Any, limits: Any, by_missing: Any, seed: Any, table: Any,
-    attributes: Any, counts: Any, sizes: Any, found: Any, places: Any, ordered: Any, span: Any, stack: Any,
+    attributes: Any, counts: Any, found: Any, places: Any, ordered: Any, span: Any, stack: Any,
     features: Any, bounds: Any, ways: Any,
 ) -> Any:  # fmt: skip
     """Grow one tree and return the number of its nodes, numbered from the root, left before right.
@@ -328,7 +294,6 @@ def grow(
             most = max(most, whole[c])
         if most == total or total < 2 * least or depth >= deepest:
             continue
-        sizes[2] = total
         best, looked, way = 1e-9 * total, 0, np.int64(LEAF)
         for k in range(n_attributes):
             if looked >= tried:
@@ -349,7 +314,7 @@ def grow(
                 continue
             looked += 1
             here = best_bound(
-                column, ordered, present, n, target, draws, counts, sizes, least, by_missing, table, found
+                column, ordered, present, n, target, draws, counts, total, least, by_missing, table, found
             )
             if found[0] > best:
                 best, way = found[0], here
@@ -469,7 +434,7 @@ def _grown(
     n_nodes = grow(
         np.ascontiguousarray(columns), target, draws, rows, limits, growth.by_missing,
         int(rng.integers(1, 2**62)), table, np.arange(n_attributes), np.zeros((3, n_classes), np.int64),
-        np.zeros(3, np.int64), np.zeros(2), np.zeros(257, np.int64), np.empty(n, np.int32),
+        np.zeros(2), np.zeros(257, np.int64), np.empty(n, np.int32),
         np.zeros(4, np.int64), np.empty((n + 2, 3), np.int64), features, bounds, ways,
     )  # fmt: skip
     return features[:n_nodes].copy(), bounds[:n_nodes].copy(), ways[:n_nodes].copy()

@@ -28,9 +28,10 @@ from bayeskit._conditionals.log_linear_weights import (
 from bayeskit._counting.backend import count
 from bayeskit._counting.count_interactions import Axes, add_counts
 from bayeskit._data.encoded import Chunk
-from bayeskit._fitting.choose_cuts import Views, coarse_kinds, draw_views, kinds_of
+from bayeskit._fitting.choose_cuts import ViewKind, Views, coarse_kinds, draw_views, kinds_of
 from bayeskit._fitting.long_runs import never
 from bayeskit._fitting.model import ModelForm, ModelSpec, class_prior_of, estimate, weighted_classes
+from bayeskit._fitting.sampled_rows import Sampling, sample_chunk
 from bayeskit._numba import repeating
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.interactions import Interactions, axis_width
@@ -45,8 +46,6 @@ Names = tuple[Name, ...]
 MOST_TERMS, LEAST_ROWS, MOST_ROWS = 20_000_000, 2_000, 30_000
 # Numbers that these rows may take in all, whatever the least is: 240 MB.
 MOST_NUMBERS = 60_000_000
-# The numbers, and the rows, of the sample by which cut points and sets of attributes are chosen.
-_SAMPLE_CELLS, _SAMPLE_LEAST, _SAMPLE_MOST = 2**23, 2**13, 2**17
 # Views in which pairs, and triples, are ranked; and additions that the ranking of pairs may cost.
 _RANKED_IN, _TRIPLES_RANKED_IN, _RANKING_COST = 4, 2, 400_000_000
 # If there are more attributes, the least informative ones are left out.
@@ -173,15 +172,6 @@ class LogLinear(ModelForm):
 _SETTLED: WeakKeyDictionary[Any, tuple[Any, Any, Weights]] = WeakKeyDictionary()
 
 
-def sample_chunk(sample: RowSample, schema: Schema) -> Chunk:
-    """Return the rows of a sample as a chunk."""
-    codes = np.ascontiguousarray(sample.codes.astype(schema.code_dtype))
-    values = np.ascontiguousarray(sample.values)
-    return Chunk(
-        len(sample.weight), codes, values, target=sample.target.astype(np.uint32), weights=sample.weight
-    )
-
-
 def left_out_twice(statistics: Statistics, spec: ModelSpec, score: LogLinearScore, chunk: Chunk) -> Floats:
     """Return log P(c | x) of rows that were counted, each left out of counts and, to first order, weights."""
     schema = statistics.schema
@@ -247,25 +237,6 @@ def log_out_of_fold(
 # -- what is chosen from rows ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Sampling(ModelForm):
-    """Counts nothing but single attributes, and keeps a sample of rows: what choices are made from."""
-
-    def plan(self, schema: Schema, spec: ModelSpec) -> Plan:
-        names = tuple(v.name for v in schema.categorical)
-        n = _SAMPLE_CELLS // max(len(schema.attributes), 1)
-        n = min(max(n, _SAMPLE_LEAST), _SAMPLE_MOST)
-        return Plan((Pattern("tables", names), Pattern("row_sample", (n,))))
-
-    def settled(self, statistics: Statistics, spec: ModelSpec) -> ModelForm:
-        return self
-
-    def conditionals(
-        self, statistics: Statistics, spec: ModelSpec, prior: ClassPrior
-    ) -> tuple[Conditional, ...]:
-        return ()
-
-
 class Choice(NamedTuple):
     """What rows choose for a log-linear model; later batches change counts and weights only."""
 
@@ -320,12 +291,17 @@ def choose_interactions(
     columns = {v.name: sample.values[:, j] for j, v in enumerate(schema.numeric)}
     has_numbers = bool(columns)
     kinds = kinds_of(n, n_views if has_numbers else 1)
-    views = draw_views(columns, sample.weight, kinds, (seed, 0))
-    coarse = draw_views(
-        columns, sample.weight, coarse_kinds(n, COARSE_VIEWS if has_numbers else 1), (seed, 1)
-    )
     ranking = _Ranking(sample, schema, missing)
-    kept = ranking.attributes(views)
+    kept = ranking.attributes(lambda some: draw_views(columns, sample.weight, kinds[:some], (seed, 0)))
+
+    def views_of(kinds: list[ViewKind], stream: int) -> Views:
+        """Draw the views of the attributes that are used; others are left whole, which costs nothing."""
+        used = {name: values for name, values in columns.items() if name in kept}
+        drawn = draw_views(used, sample.weight, kinds, (seed, stream))
+        return Views(tuple({name: cuts.get(name, ()) for name in columns} for cuts in drawn.cuts))
+
+    views = views_of(kinds, 0)
+    coarse = views_of(coarse_kinds(n, COARSE_VIEWS if has_numbers else 1), 1)
     k = max(schema.n_classes, 1)
     pairs = ranking.pairs(views, kept, max_pairs)
     fine, rough = _Widths(views, schema), _Widths(coarse, schema)
@@ -411,12 +387,12 @@ class _Ranking:
         self.chunk = sample_chunk(sample, schema)
         self.weights = sample.weight
 
-    def attributes(self, views: Views) -> Names:
+    def attributes(self, draw: Callable[[int], Views]) -> Names:
         """Return the attributes that have more than one value, up to a maximum number, the most informative ones."""
         names = [v.name for v in self.schema.attributes if self._varies(v.name)]
         if len(names) <= MOST_ATTRIBUTES:
             return tuple(names)
-        information = sum(_View(self, cuts, names).class_information() for cuts in views.cuts[:_RANKED_IN])
+        information = sum(_View(self, cuts, names).class_information() for cuts in draw(_RANKED_IN).cuts)
         best = np.sort(np.argsort(-np.asarray(information), kind="stable")[:MOST_ATTRIBUTES])
         return tuple(names[j] for j in best)
 

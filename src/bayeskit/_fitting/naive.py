@@ -20,7 +20,7 @@ from bayeskit._fitting.model import ModelForm, ModelSpec
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.moments import Moments
 from bayeskit._statistics.statistics import Statistics
-from bayeskit._statistics.term import Pattern, Plan
+from bayeskit._statistics.term import Plan
 from bayeskit.typing import Floats
 
 
@@ -54,22 +54,6 @@ class Naive(CountedAsNaive):
         if statistics.schema.block is not None:
             found.append(_block(statistics, spec))
         return tuple(found)
-
-
-@dataclass(frozen=True)
-class TablesOnly(ModelForm):
-    """Counts classes and states, and nothing of numbers: how many rows there are, and which columns."""
-
-    def plan(self, schema: Schema, spec: ModelSpec) -> Plan:
-        return Plan((Pattern("tables", tuple(v.name for v in schema.categorical)),))
-
-    def settled(self, statistics: Statistics, spec: ModelSpec) -> ModelForm:
-        return self
-
-    def conditionals(
-        self, statistics: Statistics, spec: ModelSpec, prior: ClassPrior
-    ) -> tuple[Conditional, ...]:
-        return ()
 
 
 def column_conditionals(statistics: Statistics, spec: ModelSpec) -> list[Any]:

@@ -23,8 +23,8 @@ from bayeskit._data.encoded import Chunk
 from bayeskit._data.reading import cut_variable
 from bayeskit._fitting.choose_cuts import Views, draw_views, kinds_of
 from bayeskit._fitting.leave_one_out import log_posterior, look_up
-from bayeskit._fitting.log_linear import sample_chunk
 from bayeskit._fitting.model import Model, ModelForm, ModelSpec, estimate
+from bayeskit._fitting.sampled_rows import sample_chunk
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.interactions import Interactions
 from bayeskit._statistics.part import CellTable

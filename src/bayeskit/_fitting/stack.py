@@ -21,6 +21,7 @@ from bayeskit._blas import one_blas_thread
 from bayeskit._conditionals.class_prior import ClassPrior, log_normalise
 from bayeskit._conditionals.conditional import Conditional, Workings, refuse_infinite
 from bayeskit._data.encoded import Chunk
+from bayeskit._fitting.calibration import Temperature
 from bayeskit._fitting.leave_one_out import LeaveOneOut, log_posterior
 from bayeskit._fitting.model import Model, ModelForm, ModelSpec, class_prior_of, estimate
 from bayeskit._schema import Schema
@@ -243,3 +244,41 @@ def stack_weights(
 
 
 _MOST_STEPS, _MOST_HALVINGS = 100, 30
+
+
+def temperature_of(logs: Floats, target: NDArray[np.intp], row_weights: Floats) -> float:
+    """Return the temperature of least log-loss of a member's log-posteriors."""
+    return Temperature.fitted(logs, target, row_weights).t
+
+
+def cross_fitted(
+    honest: Sequence[Floats],
+    is_tempered: Sequence[bool],
+    target: NDArray[np.intp],
+    row_weights: Floats,
+    fold: NDArray[np.int64],
+) -> Floats:
+    """Return log-posteriors of a stack whose temperatures and weights the other folds have chosen: shape (n, K).
+
+    The loss of weights on the rows that chose them is too low, the more so the fewer rows there are.
+
+    Parameters
+    ----------
+    honest : sequence of arrays of shape (n, K)
+        Log-posteriors of the members, in which a row had no say.
+    is_tempered : sequence of bool
+        Which members have a temperature.
+    fold : int array of shape (n,)
+    """
+    joint = np.zeros_like(honest[0])
+    for f in np.unique(fold):
+        learn, judge = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+        temperatures = [
+            temperature_of(logs[learn], target[learn], row_weights[learn]) if has_one else 1.0
+            for logs, has_one in zip(honest, is_tempered, strict=True)
+        ]
+        answers = [tempered(logs[learn], t) for logs, t in zip(honest, temperatures, strict=True)]
+        weights = stack_weights(answers, target[learn], row_weights[learn]).weights
+        for w, logs, t in zip(weights, honest, temperatures, strict=True):
+            joint[judge] += w * tempered(logs[judge], t)
+    return joint

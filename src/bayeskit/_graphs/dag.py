@@ -250,6 +250,22 @@ def descendants(dag: Dag, *nodes: Name) -> tuple[Name, ...]:
     return _in_order(dag, _beyond(dag.children.__getitem__, nodes))
 
 
+def neighbourhood(dag: Dag, nodes: Iterable[Name], radius: int) -> set[Name]:
+    """Return these nodes and all that are at most so many arcs away, in any direction.
+
+    Examples
+    --------
+    >>> sorted(neighbourhood(Dag.of({"b": ["a"], "c": ["b"], "d": ["c"]}, "abcd"), ["c"], 1))
+    ['b', 'c', 'd']
+    """
+    found = set(nodes)
+    rim = found
+    for _ in range(min(radius, len(dag.nodes))):
+        rim = {other for name in rim for other in (*dag.parents_of(name), *dag.children[name])} - found
+        found = found | rim
+    return found
+
+
 def markov_blanket(dag: Dag, node: Name) -> tuple[Name, ...]:
     """Return the parents, the children and the other parents of the children.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,10 @@ _U = np.uintp
 
 @kernel
 def _send(pot: Any, between: Any, begin: int, cells: int, each: int) -> Any:
-    """Sum the table at 0 into its message; return the log of the scale, and of the smallest number afterwards."""
+    """Sum the table at 0 into its message, and divide that by its largest number.
+
+    Returns the largest number (0: nothing is left), and the log of the smallest one after the division.
+    """
     largest = 0.0
     least = np.inf
     at = _U(0)
@@ -34,136 +38,122 @@ def _send(pot: Any, between: Any, begin: int, cells: int, each: int) -> Any:
         if x > 0.0 and x < least:
             least = x
     if largest <= 0.0:
-        return -np.inf, 0.0
+        return 0.0, 0.0
     for s in range(_U(begin), _U(begin + cells)):
         between[s] /= largest
-    return np.log(largest), np.log(least / largest)
+    return largest, np.log(least / largest)
 
 
 @kernel
-def answer_top(
-    codes: Any,
-    place: Any,
-    all_sizes: Any,
-    scope: Any,
-    scope_start: Any,
-    values: Any,
-    value_start: Any,
-    log_least: Any,
-    log_most: Any,
-    kept: Any,
-    sizes: Any,
-    when: Any,
-    owner: Any,
-    axes: Any,
-    axis_start: Any,
-    length: Any,
-    offset: Any,
-    table_cells: Any,
-    separated: Any,
-    edge: Any,
-    order: Any,
-    parent: Any,
-    children: Any,
-    child_start: Any,
-    begin: Any,
-    seat: Any,
-    seat_clique: Any,
-    soft: Any,
-    likelihood: Any,
-    soft_start: Any,
-    bound: Any,
-    reach: Any,
-    stride_of: Any,
-    digits: Any,
-    lists: Any,
-    first: Any,
-    between: Any,
-    pot: Any,
-) -> Any:
-    """Leave the normalised table of the last clique of ``order`` in ``pot``; return the log of the total.
+def message_strides(e: int, axes: Any, axis_start: Any, separated: Any, sizes: Any, stride_of: Any) -> None:
+    """Note the stride of every variable in the message of a clique."""
+    stride = 1
+    for a in range(axis_start[e] + separated[e] - 1, axis_start[e] - 1, -1):
+        stride_of[axes[a]] = stride
+        stride *= sizes[axes[a]]
 
-    In ``order``, every clique follows its descendants; its message starts at ``begin``, where the messages that it
-    absorbed are no longer needed. −inf if nothing is left, NaN if the numbers of some table differ too much.
+
+@kernel
+def forget_strides(e: int, axes: Any, axis_start: Any, separated: Any, stride_of: Any) -> None:
+    for a in range(axis_start[e], axis_start[e] + separated[e]):
+        stride_of[axes[a]] = 0
+
+
+@kernel
+def join_messages(
+    c: int, factors: Any, layout: Any, tree: Any, soft: Any, work: Any, between: Any, pot: Any
+) -> Any:
+    """Write the table of one clique at 0: its factors, its soft evidence, and the messages of its children.
+
+    Returns the log of the scales; NaN if the numbers of the table differ too much.
     """
-    taken = assign_factors(
-        codes,
+    place, all_sizes, scope, scope_start, values, log_least, log_most = factors
+    sizes, axes, axis_start, length, offset, table_cells, separated = layout
+    children, child_start, begin = tree
+    variable, likelihood, soft_start, seat, seat_clique = soft
+    bound, reach, stride_of, digits, lists, first = work
+    taken = fill_clique(
+        c,
+        0,
         place,
         all_sizes,
         scope,
         scope_start,
         values,
-        value_start,
-        kept,
-        when,
-        owner,
+        log_least,
+        log_most,
+        sizes,
         axes,
-        axis_start,
-        lists[0],
-        lists[1],
-        lists[2],
+        axis_start[c],
+        length[c],
+        bound,
+        stride_of,
+        digits,
+        lists,
         first,
+        pot,
     )
-    if taken == -np.inf:
+    for i in range(variable.shape[0]):
+        v = variable[i]
+        if seat_clique[v] == c:
+            taken += weigh_one(
+                pot,
+                seat[v, 0] - offset[c],
+                seat[v, 1],
+                seat[v, 2],
+                seat[v, 3],
+                likelihood,
+                soft_start[i],
+                bound,
+                c,
+            )
+    if np.isnan(taken):
         return taken
+    for i in range(child_start[c], child_start[c + 1]):
+        e = children[i]
+        if bound[c] + reach[e] < LOWEST:
+            shrunk, bound[c] = rescale(pot, 0, table_cells[c])
+            taken += shrunk
+            if bound[c] + reach[e] < LOWEST:
+                return np.nan
+        bound[c] += reach[e]
+        message_strides(e, axes, axis_start, separated, sizes, stride_of)
+        multiply(pot, 0, between, begin[e], 1.0, axis_start[c], length[c], axes, sizes, stride_of, digits)
+        forget_strides(e, axes, axis_start, separated, stride_of)
+    return taken
+
+
+@kernel
+def send_up(
+    order: Any,
+    parent: Any,
+    edge: Any,
+    factors: Any,
+    layout: Any,
+    tree: Any,
+    soft: Any,
+    work: Any,
+    largest: Any,
+    between: Any,
+    pot: Any,
+) -> Any:
+    """Send the messages of these cliques to their parents; return the log of the scales.
+
+    In ``order``, every clique follows its children, whose messages are in ``between``, each at its ``begin``. The
+    normalised table of the last clique is left in ``pot`` if it is a root. −inf if nothing is left, NaN if the
+    numbers of some table differ too much. ``largest`` is the number by which each message was divided.
+    """
+    table_cells, begin, reach = layout[5], tree[2], work[1]
+    taken = 0.0
     for c in order:
-        taken += fill_clique(
-            c,
-            0,
-            place,
-            all_sizes,
-            scope,
-            scope_start,
-            values,
-            log_least,
-            log_most,
-            sizes,
-            axes,
-            axis_start[c],
-            length[c],
-            bound,
-            stride_of,
-            digits,
-            lists,
-            first,
-            pot,
-        )
-        for i in range(soft.shape[0]):
-            v = soft[i]
-            if seat_clique[v] == c:
-                taken += weigh_one(
-                    pot,
-                    seat[v, 0] - offset[c],
-                    seat[v, 1],
-                    seat[v, 2],
-                    seat[v, 3],
-                    likelihood,
-                    soft_start[i],
-                    bound,
-                    c,
-                )
+        taken += join_messages(c, factors, layout, tree, soft, work, between, pot)
         if np.isnan(taken):
             return taken
-        for i in range(child_start[c], child_start[c + 1]):
-            e = children[i]
-            if bound[c] + reach[e] < LOWEST:
-                shrunk, bound[c] = rescale(pot, 0, table_cells[c])
-                taken += shrunk
-                if bound[c] + reach[e] < LOWEST:
-                    return np.nan
-            bound[c] += reach[e]
-            stride = 1
-            for a in range(axis_start[e] + separated[e] - 1, axis_start[e] - 1, -1):
-                stride_of[axes[a]] = stride
-                stride *= sizes[axes[a]]
-            multiply(pot, 0, between, begin[e], 1.0, axis_start[c], length[c], axes, sizes, stride_of, digits)
-            for a in range(axis_start[e], axis_start[e] + separated[e]):
-                stride_of[axes[a]] = 0
         if parent[c] >= 0:
-            scale, reach[c] = _send(pot, between, begin[c], edge[c, CELLS], edge[c, EACH])
-            if scale == -np.inf:
-                return scale
-            taken += scale
+            largest[c], reach[c] = _send(pot, between, begin[c], edge[c, CELLS], edge[c, EACH])
+            if largest[c] == 0.0:
+                return -np.inf
+            taken += np.log(largest[c])
         else:
             total = 0.0
             for u in range(_U(table_cells[c])):
@@ -174,6 +164,67 @@ def answer_top(
             for u in range(_U(table_cells[c])):
                 pot[u] /= total
     return taken
+
+
+@dataclass(frozen=True, eq=False)
+class OneTable:
+    """What messages need if only one table of a clique exists at a time: arrays in groups, as the kernels take them.
+
+    ``taken`` is the log of the factors without free variables; −inf if one of them is zero.
+    """
+
+    factors: tuple[Any, ...]
+    layout: tuple[Any, ...]
+    soft: tuple[Any, ...]
+    work: tuple[Any, ...]
+    largest: Floats
+    taken: float
+
+    @classmethod
+    def of(cls, tree: Tree, p: Potentials, evidence: Evidence) -> OneTable:
+        shape, problem = tree.shape, tree.shape.problem
+        soft, weights, starts, extra = soft_evidence(problem.place, evidence.codes, evidence.likelihoods)
+        laid, divided = p.given(evidence.codes, problem.kept)
+        least, most = laid.log_bounds
+        n = shape.n_cliques
+        lists, first = np.empty((3, p.n_factors), np.int64), np.empty(n, np.int64)
+        taken = extra + divided
+        if taken > -math.inf:
+            taken += assign_factors(
+                evidence.codes,
+                problem.place,
+                laid.sizes,
+                laid.scope,
+                laid.scope_start,
+                laid.values,
+                laid.value_start,
+                problem.kept,
+                shape.when,
+                shape.owner,
+                shape.axes,
+                shape.axis_start,
+                lists[0],
+                lists[1],
+                lists[2],
+                first,
+            )
+        strides, digits = np.zeros(len(problem.sizes), np.int64), np.empty(tree.most_axes, np.int64)
+        return cls(
+            (problem.place, laid.sizes, laid.scope, laid.scope_start, laid.values, least, most),
+            (
+                problem.sizes,
+                shape.axes,
+                shape.axis_start,
+                shape.length,
+                shape.offset,
+                shape.table_cells,
+                shape.separated,
+            ),
+            (soft, weights, starts, tree.seat, tree.seat_clique),
+            (np.empty(n), np.empty(n), strides, digits, lists, first),
+            np.ones(n),
+            float(taken),
+        )
 
 
 _NOTHING = np.empty(0, np.int64)
@@ -204,56 +255,28 @@ def _top_table(
     tree: Tree, p: Potentials, free: list[int], evidence: Evidence, max_memory: float
 ) -> tuple[float, Floats]:
     """Return the log of the total and the table of the root clique."""
-    shape, problem = tree.shape, tree.shape.problem
-    soft, weights, starts, extra = soft_evidence(problem.place, evidence.codes, evidence.likelihoods)
-    if extra == -math.inf:
-        return extra, np.empty(0)
-    laid, divided = p.given(evidence.codes, problem.kept)
-    least, most = laid.log_bounds
+    shape = tree.shape
+    one = OneTable.of(tree, p, evidence)
+    if one.taken == -math.inf:
+        return one.taken, np.empty(0)
     pot = np.empty(int(shape.table_cells.max(initial=1)))
     way = shape.one_way
-    log_p = answer_top(
-        evidence.codes,
-        problem.place,
-        laid.sizes,
-        laid.scope,
-        laid.scope_start,
-        laid.values,
-        laid.value_start,
-        least,
-        most,
-        problem.kept,
-        problem.sizes,
-        shape.when,
-        shape.owner,
-        shape.axes,
-        shape.axis_start,
-        shape.length,
-        shape.offset,
-        shape.table_cells,
-        shape.separated,
-        shape.edge,
+    log_p = one.taken + send_up(
         way.order,
         shape.parent,
-        way.children,
-        way.child_start,
-        way.begin,
-        tree.seat,
-        tree.seat_clique,
-        soft,
-        weights,
-        starts,
-        np.empty(shape.n_cliques),
-        np.empty(shape.n_cliques),
-        np.zeros(len(problem.sizes), np.int64),
-        np.empty(tree.most_axes, np.int64),
-        np.empty((3, p.n_factors), np.int64),
-        np.empty(shape.n_cliques, np.int64),
+        shape.edge,
+        one.factors,
+        one.layout,
+        (way.children, way.child_start, way.begin),
+        one.soft,
+        one.work,
+        one.largest,
         np.empty(way.cells),
         pot,
     )
     if math.isnan(log_p):
         # The numbers differ too much: use logs and all tables, which is slower.
+        extra = soft_evidence(shape.problem.place, evidence.codes, evidence.likelihoods)[-1]
         require(p, shape.bytes_used(), max_memory, shape)
         pot = np.empty(shape.cells)
         log_p, _ = answer_in_logs(
@@ -262,7 +285,7 @@ def _top_table(
         if free and log_p > -math.inf:
             pot = pot[int(shape.offset[tree.top_of(free)]) :]
         return log_p + extra, pot
-    return log_p + extra + divided, pot
+    return log_p, pot
 
 
 def _margin(tree: Tree, table: Floats, targets: list[int]) -> Floats:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,10 +121,15 @@ class Potentials:
             scopes = [[*(position[p] for p in node.parents), k] for k, node in enumerate(network.nodes)]
             tables = []
             left = MOST_LAID_OUT
+            sizes = [node.variable.size for node in network.nodes]
+            # A look at a protocol takes longer than everything else here: one for each class of distributions.
+            split = {
+                cls for cls in {type(n.distribution) for n in network.nodes} if issubclass(cls, Structure)
+            }
             for k, node in enumerate(network.nodes):
                 assert node.distribution is not None
                 assert not isinstance(node.distribution, (LinearGaussian, Softmax))
-                cells = math.prod(network.shape_of(node.name))
+                cells = math.prod(sizes[v] for v in scopes[k])
                 held = cells <= node.distribution.n_numbers  # already a list of cells
                 if cells <= min(LARGEST_LAID_OUT, left) or (held and cells <= LARGEST_TABLE):
                     tables.append(node.distribution.table())
@@ -132,8 +137,8 @@ class Potentials:
                 else:
                     tables.append(np.empty(0))
                     rules[k] = node.distribution
-                if len(node.parents) >= FEWEST_PARENTS and isinstance(node.distribution, Structure):
-                    structures[k] = node.distribution
+                if len(node.parents) >= FEWEST_PARENTS and type(node.distribution) in split:
+                    structures[k] = cast(Structure, node.distribution)
             variables = tuple(node.variable for node in network.nodes)
             children = list(range(len(scopes)))
         made = cls.laid_out(

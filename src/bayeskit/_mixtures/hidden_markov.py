@@ -14,6 +14,7 @@ from bayeskit._blas import one_blas_thread
 from bayeskit._data.columns import is_missing
 from bayeskit._data.encode import code_column
 from bayeskit._data.sequences import Sequences, SequencesLike, open_sequences
+from bayeskit._data.table import Table
 from bayeskit._fitting.mixtures.hidden_states import (
     SMALLEST_VARIANCE,
     CodeEmission,
@@ -45,7 +46,7 @@ from bayeskit.errors import DataError, SettingError, SuspectResult, UsageError
 from bayeskit.priors import Lidstone, as_prior
 from bayeskit.typing import Floats, PathLike, Seed
 
-_EMISSIONS = ("categorical", "gaussian")
+_EMISSIONS = ("auto", "categorical", "gaussian")
 # A state with a smaller share of the steps is as good as never visited.
 _NEVER = 1e-9
 
@@ -63,9 +64,9 @@ class HiddenMarkov(HiddenAnswers):
     ----------
     n_states : int
         The number of hidden states.
-    emission : {"categorical", "gaussian"}
+    emission : {"auto", "categorical", "gaussian"}
         One column of categories (strings, integers, booleans), or columns of numbers that are independent and normal
-        in each state.
+        in each state. ``"auto"`` takes numbers with fractions, and several columns, for the latter.
     categories : list, optional
         Declared categories keep their order, and are included in smoothing even if no sequence has them.
     unseen : {"error", "ignore"}
@@ -136,7 +137,7 @@ class HiddenMarkov(HiddenAnswers):
         self,
         n_states: int = 2,
         *,
-        emission: str = "categorical",
+        emission: str = "auto",
         categories: Sequence[Label] | None = None,
         unseen: str = "error",
         smoothing: float | str | Lidstone = 0.0,
@@ -316,13 +317,14 @@ class HiddenMarkov(HiddenAnswers):
         if not isinstance(start, HiddenMarkov) or not start.__sklearn_is_fitted__():
             raise SettingError("start is {start!r}; give a fitted HiddenMarkov.", start=start)
         before = start._parameters
-        if (before.n_states, before.emission.kind) != (self.n_states, self.emission):
+        kind = before.emission.kind if self.emission == "auto" else self.emission
+        if (before.n_states, before.emission.kind) != (self.n_states, kind):
             raise SettingError(
                 "start has {k} states that emit {kind}, and this model is to have {k2} that emit {kind2}.",
                 k=before.n_states,
                 kind=before.emission.kind,
                 k2=self.n_states,
-                kind2=self.emission,
+                kind2=kind,
             )
         rows = start._rows(given)
         problem = self._problem(rows, given.fresh, before.emission)
@@ -433,7 +435,7 @@ class HiddenMarkov(HiddenAnswers):
                     names=Joined(map(repr, allowed)),
                 )
         if self.categories is not None:
-            if self.emission != "categorical":
+            if self.emission == "gaussian":
                 raise SettingError("categories= is for emission='categorical'; this model emits numbers.")
             _declared(self.categories)
         real("variance_floor", self.variance_floor, 0.0)
@@ -457,7 +459,7 @@ class HiddenMarkov(HiddenAnswers):
         self, given: Sequences, before: HiddenMarkov | None
     ) -> tuple[NDArray[Any], Variable | None, NumericColumns | None]:
         """Return codes or numbers, and what their column or columns are."""
-        if self.emission == "gaussian":
+        if self._emits_numbers(given.table, before):
             values, columns = read_numbers(
                 given.table, type(self).__name__, before._columns if before else None
             )
@@ -483,6 +485,16 @@ class HiddenMarkov(HiddenAnswers):
             states = tuple(s for s, stay in zip(variable.states, stays, strict=True) if stay)
             variable = replace(variable, states=states)
         return codes, variable, None
+
+    def _emits_numbers(self, table: Table, before: HiddenMarkov | None) -> bool:
+        if before is not None:
+            return before._variable is None
+        if self.emission != "auto" or self.categories is not None:
+            return self.emission == "gaussian"
+        places = range(len(table.names))
+        if table.block is not None or any(table.kind(j) != "numeric" for j in places):
+            return False
+        return len(places) > 1 or any(np.any(np.abs(np.modf(table.numbers(j))[0]) > 0.0) for j in places)
 
     def save(self, path: PathLike) -> None:
         """Write the model to one file, which contains data and no code. Read it with :func:`bayeskit.load`."""

@@ -376,7 +376,7 @@ def rebuilt_hidden(saved: SavedContent) -> HiddenMarkov:
     model = unpacked(
         saved, HiddenMarkov, _HIDDEN_FIELDS, ("start", "transition", *own, *_TRACKS), _HIDDEN_FACTS
     )
-    if content["emission"] != model.emission:
+    if model.emission not in ("auto", content["emission"]):
         raise _contradiction()
     k, states = len(arrays["start"]), from_plain(content["states"])
     emission: Emission

@@ -9,7 +9,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +30,8 @@ from bayeskit._inference.sampling.likelihood_weighting import (
 from bayeskit._inference.sampling.numeric_estimate import NumericEstimate, WeightedSample
 from bayeskit._messages import Joined, Message
 from bayeskit._networks.arguments import choice, number_below, whole_number
-from bayeskit._networks.discrete_adapter import CachingNetwork
 from bayeskit._networks.evidence import Given
+from bayeskit._networks.queries import Queries
 from bayeskit._networks.sampling_adapter import SamplingAdapter, sampling_adapter_of
 from bayeskit._random_state import generator_of
 from bayeskit.errors import NotSupported, SettingError, SuspectResult, TooLarge, UsageError
@@ -50,21 +50,8 @@ _CHECKED_WITHIN = 2**22
 IMPROBABLE = Message("The evidence is improbable before it is seen: raise n_samples")
 
 
-class QueryableNetwork(CachingNetwork, Protocol):
-    """A network that answers exactly, too."""
-
-    def query(
-        self,
-        targets: NamesLike,
-        evidence: Given = None,
-        *,
-        soft: Given = None,
-        max_memory: float | None = None,
-    ) -> Any: ...
-
-
 def approximate(
-    self: QueryableNetwork,
+    self: Queries,
     targets: NamesLike,
     evidence: Given = None,
     *,
@@ -170,7 +157,7 @@ def approximate(
 
 
 def _exactly(
-    network: QueryableNetwork,
+    network: Queries,
     adapter: SamplingAdapter,
     places: tuple[int, ...],
     evidence: Given,

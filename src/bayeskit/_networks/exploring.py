@@ -6,12 +6,14 @@ The page names nodes and states by their positions, so that names of any kind, a
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from bayeskit._graphs.network import FactorGraph
 from bayeskit._inference.mixture_posterior import GaussianMixturePosterior
 from bayeskit._messages import Joined
+from bayeskit._networks.editing import WRITTEN, document_of, editable, edited_network
 from bayeskit._networks.evidence import Not
 from bayeskit._networks.guided_stories import story_of, told
 from bayeskit._schema import Label, Name, Variable
@@ -115,18 +117,18 @@ class ExploredNetwork:
 
     def beliefs(self, findings: object) -> list[Any]:
         """Return for each node its probabilities given the findings, or mean and standard deviation."""
-        evidence, soft = self._read(findings)
+        evidence, soft = self.read(findings)
         return [_belief(found) for found in self.network.posteriors(evidence, soft=soft).values()]
 
     def why(self, node: object, findings: object, lang: str) -> str:
         """Return the page of arithmetic of a node, as text."""
-        evidence, soft = self._read(findings)
+        evidence, soft = self.read(findings)
         page = self.network.explain(self._variable(node).name, evidence, soft=soft, lang=lang)
         return str(page)
 
     def next(self, target: Any, costs: Any, findings: Any) -> dict[str, Any]:
         """Return the value for the target of observing each node, in bits, and what its states would say."""
-        evidence, soft = self._read(findings)
+        evidence, soft = self.read(findings)
         if not isinstance(costs, list) or not all(
             isinstance(cost, list) and len(cost) == 2 for cost in costs
         ):
@@ -158,7 +160,7 @@ class ExploredNetwork:
 
         With continuous nodes that is a density, which is not returned.
         """
-        evidence, soft = self._read(findings)
+        evidence, soft = self.read(findings)
         found = self.network.mpe(evidence, soft=soft)
         whole = self.network.log_probability(evidence, soft=soft)
         states = [
@@ -175,7 +177,7 @@ class ExploredNetwork:
         The two entries of a row with two states move together, so only the first is returned. A factor of None
         lets the entries go from 0 to 1.
         """
-        evidence, soft = self._read(findings)
+        evidence, soft = self.read(findings)
         variable = self._variable(node)
         target = (variable.name, state_of(variable, state))
         ask = getattr(self.network, "parameter_sensitivity", None)
@@ -211,7 +213,7 @@ class ExploredNetwork:
         """
         from bayeskit._decision.choice import decide
 
-        evidence, soft = self._read(findings)
+        evidence, soft = self.read(findings)
         variable = self._variable(node)
         if variable.kind != "categorical":
             raise SettingError("{name!r} is continuous; decide about a node with states.", name=variable.name)
@@ -247,11 +249,28 @@ class ExploredNetwork:
         """Return the points of all values: of classifiers only."""
         raise SettingError("This is a network without a class. A classifier has a nomogram.")
 
+    def counts(self, node: Any, findings: Any) -> dict[str, Any]:
+        """Return the training rows behind a table: of classifiers only."""
+        raise SettingError("This network was not learned here: it has no training rows to count.")
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The formats in which an edited network can be written; none if it cannot be edited."""
+        return WRITTEN if editable(self.network) else ()
+
+    def document(self) -> dict[str, Any]:
+        """Return the network as plain values that can be edited."""
+        return document_of(self.network)
+
+    def edited(self, document: Any) -> ExploredNetwork:
+        """Return the network of a document, ready to be explored."""
+        return ExploredNetwork(edited_network(document))
+
     def conflict(self, error: ImpossibleEvidence) -> list[int]:
         """Return the nodes whose findings cannot all be true."""
         return [self._places[name] for name in error.evidence]
 
-    def _read(self, findings: object) -> tuple[dict[Name, Any], dict[Name, Any]]:
+    def read(self, findings: object) -> tuple[dict[Name, Any], dict[Name, Any]]:
         """Return evidence and soft evidence as the network takes them."""
         if not isinstance(findings, list):
             raise DataTypeError("The findings are {kind}. Send a list of them.", kind=json_kind(findings))
@@ -282,6 +301,32 @@ class ExploredNetwork:
                         name=variable.name,
                     )
         return evidence, soft
+
+    def findings(self, evidence: Mapping[Any, Any], soft: Mapping[Any, Any]) -> list[dict[str, Any]]:
+        """Return evidence as the page has it: nodes and states as numbers.
+
+        Examples
+        --------
+        >>> from bayeskit._networks.examples import wet_grass
+        >>> ExploredNetwork(wet_grass()).findings({"wet": "yes"}, {"rain": [1, 3]})
+        [{'node': 3, 'state': 1}, {'node': 0, 'likelihood': [1, 3]}]
+        """
+        self.network.log_probability(evidence, soft=soft)  # which names what is wrong
+        found: list[dict[str, Any]] = []
+        for name, value in evidence.items():
+            node = self._places[name]
+            if isinstance(value, Not):
+                found.append({"node": node, "not": [self._code(name, state) for state in value.states]})
+            elif self._variables[node].kind == "categorical":
+                found.append({"node": node, "state": self._code(name, value)})
+            else:
+                found.append({"node": node, "value": float(value)})
+        for name, numbers in soft.items():
+            if isinstance(numbers, Mapping):
+                states = self._variables[self._places[name]].states
+                numbers = [numbers.get(state, 0.0) for state in states]
+            found.append({"node": self._places[name], "likelihood": list(numbers)})
+        return found
 
     def _code(self, name: Name, state: Label) -> int:
         return self._variables[self._places[name]].states.index(state)

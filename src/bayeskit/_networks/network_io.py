@@ -6,18 +6,19 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from bayeskit._graphs.network import FactorGraph, Network
+from bayeskit._graphs.dag import neighbourhood
+from bayeskit._graphs.network import FactorGraph, Network, Node
 from bayeskit._inference.exact import allowed
 from bayeskit._io.networks.native_json import native_text
 from bayeskit._io.networks.registry import read_model, write_model
-from bayeskit._networks.arguments import choice, switch
+from bayeskit._networks.arguments import choice, known_nodes, switch, whole_number
 from bayeskit._networks.discrete_adapter import CachingNetwork
 from bayeskit._networks.evidence import Given, Not, Reader
-from bayeskit._report.drawing.network_scene import network_html, network_scene
+from bayeskit._report.drawing.network_scene import MOST_NODES, network_html, network_scene
 from bayeskit._report.picture import Picture
 from bayeskit._schema import Name, state_code
-from bayeskit.errors import NotSupported, SuspectResult, TooLarge, UsageError
-from bayeskit.typing import PathLike
+from bayeskit.errors import NotSupported, SettingError, SuspectResult, TooLarge, UsageError
+from bayeskit.typing import NamesLike, PathLike
 
 if TYPE_CHECKING:
     from bayeskit._networks.bayesian_network import BayesianNetwork
@@ -116,9 +117,11 @@ def plot(
     soft: Given = None,
     bars: bool = True,
     direction: Literal["down", "right"] = "down",
+    around: NamesLike | None = None,
+    radius: int = 2,
     path: PathLike | None = None,
 ) -> Picture:
-    """Draw the network. Notebooks show the picture.
+    """Draw the network, or the neighbourhood of some nodes. Notebooks show the picture.
 
     Parameters
     ----------
@@ -130,6 +133,11 @@ def plot(
         Draw the probability of each state as a bar. A network without tables has no bars.
     direction : "down" or "right"
         The direction of the arcs.
+    around : node or list of nodes, optional
+        Draw only these and the nodes near them. Without it, a network whose picture would be more than 16,384
+        pixels wide or high is refused.
+    radius : int
+        How many arcs away from ``around``, in any direction, a node may be.
     path : str or path, optional
         Also save the picture: .svg, or .png and .pdf if matplotlib is installed.
 
@@ -145,14 +153,69 @@ def plot(
     >>> network = BayesianNetwork({"rain": [], "wet": ["rain"]}, states=states)
     >>> network.plot(bars=False)
     <Picture: Bayesian network, 2 nodes, 1 arc, 80 × 140 pixels>
+    >>> network.plot(around="wet", radius=0, bars=False)
+    <Picture: Bayesian network, 1 node, no arc, 80 × 62 pixels>
     """
     choice(direction, "direction", ("down", "right"))
     findings = _findings(self._network, evidence, soft)
     beliefs = _beliefs(self, evidence, soft) if switch(bars, "bars") else None
-    picture = Picture(network_scene(self._network, beliefs, findings, direction))
+    drawn, radius = self._network, whole_number(radius, "radius", 0)
+    if around is not None:
+        middle = known_nodes(drawn.dag, around, "around")
+        drawn = _part_of(drawn, neighbourhood(drawn.dag, middle, radius))
+        findings = {name: finding for name, finding in findings.items() if name in drawn.dag.position}
+    picture = Picture(network_scene(drawn, beliefs, findings, direction))
+    if max(picture.scene.width, picture.scene.height) > MOST_PIXELS:
+        raise _too_large(self._network, picture, [*findings], around, radius)
     if path is not None:
         picture.save(path)
     return picture
+
+
+# Browsers and printers give up beyond this width or height, and nobody finds a node on it.
+MOST_PIXELS = 2**14
+
+
+def _part_of(network: Network, names: set[Name]) -> Network:
+    """Return the nodes with these names and the arcs between them, without tables."""
+    nodes = [node for node in network.nodes if node.name in names]
+    return Network(
+        tuple(Node(node.variable, tuple(p for p in node.parents if p in names)) for node in nodes),
+        network.name,
+    )
+
+
+def _too_large(
+    network: Network, picture: Picture, known: list[Name], around: NamesLike | None, radius: int
+) -> SettingError:
+    """Return the refusal of a picture. It offers a neighbourhood: of an observed node, or of the one with most arcs."""
+    dag = network.dag
+    width, height = round(picture.scene.width), round(picture.scene.height)
+    if around is not None and radius > 0:
+        return SettingError(
+            "The picture would be {width:,} × {height:,} pixels, and {most:,} are allowed. Pass a radius below "
+            "{radius}, or bars=False for smaller boxes.",
+            width=width,
+            height=height,
+            most=MOST_PIXELS,
+            radius=radius,
+        )
+    near = {name: len(neighbourhood(dag, [name], 1)) for name in dag.nodes}
+    nodes = sorted(known or dag.nodes, key=lambda name: -near[name])
+    name = next((name for name in nodes if near[name] <= MOST_NODES), nodes[-1])
+    wider = len(neighbourhood(dag, [name], 2))
+    fits = wider <= MOST_NODES
+    return SettingError(
+        "The picture of {n:,} nodes would be {width:,} × {height:,} pixels, and {most:,} are allowed. Draw a "
+        "neighbourhood: plot(around={name!r}, radius={radius}) shows {near} nodes.",
+        n=len(dag.nodes),
+        width=width,
+        height=height,
+        most=MOST_PIXELS,
+        name=name,
+        radius=2 if fits else 1,
+        near=wider if fits else near[name],
+    )
 
 
 def page(self: DrawableNetwork) -> str:

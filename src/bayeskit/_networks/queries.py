@@ -182,8 +182,11 @@ class Queries:
             raise self._adapter.impossible(evidence, soft, allowed(max_memory))
         return page
 
-    def explore(self, *, lang: str = "en", port: int = 0, open_browser: bool = True) -> None:
+    def explore(self, *, lang: str = "en", port: int = 0, open_browser: bool = True) -> Any:
         """Open the network in the browser: click a state to observe it, and every bar moves. Ctrl-C ends it.
+
+        In a notebook with anywidget (``pip install "bayeskit[notebook]"``) it returns a widget at once, whose
+        ``evidence`` can be read, set and observed.
 
         Only this machine can connect. The network is explored as it is now; later edits are not seen.
         Needs ``pip install "bayeskit[web]"``.
@@ -197,9 +200,9 @@ class Queries:
         open_browser : bool
             If False, only the address is printed.
         """
-        from bayeskit._web.explorer import open_explorer
+        from bayeskit._web.widget import open_here
 
-        open_explorer(self._explored(), lang=lang, port=port, open_browser=open_browser)
+        return open_here(self._explored(), lang=lang, port=port, open_browser=open_browser)
 
     def _explored(self, name: str = "") -> ExploredNetwork:
         """Return what the explorer asks; ``name`` is shown if the network has none."""

@@ -81,7 +81,9 @@ WORDS = WordList(
         "few_rows": "{label}: only {n:g} rows; its probabilities are rough.",
         "one_class": "There is only one class, so every prediction is {label}.",
         "no_rows": "No row is counted.",
-        "telling": "{name} alone has {share} of the information about {target}. Was it known before the outcome?",
+        "informative": "{name} alone has {share} of the information about {target}. Was it known before the "
+        "outcome?",
+        "telling": "{name} alone predicts {target} in {share} of the training rows. Was it known before the outcome?",
         "sparse": "{n:,} of {cells:,} cells of the tables have fewer than 5 rows; smoothing dominates there.",
         "unseen": "{name}: about {share} of new rows will have a value not seen before.",
         "mostly_missing": "{name}: {share} missing.",

@@ -12,7 +12,7 @@ import ipaddress
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -91,11 +91,17 @@ class Access:
 
 
 class Refused(Exception):
-    """A request that gets an error of HTTP, with a message of ours."""
+    """A request that gets an error of HTTP, with a message of ours and more values beside it."""
 
-    def __init__(self, status: int, error: BayeskitError, *headers: tuple[bytes, bytes]) -> None:
+    def __init__(
+        self,
+        status: int,
+        error: BayeskitError,
+        *headers: tuple[bytes, bytes],
+        more: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(error)
-        self.status, self.error, self.headers = status, error, headers
+        self.status, self.error, self.headers, self.more = status, error, headers, more or {}
 
 
 class _Gone(Exception):
@@ -146,7 +152,7 @@ class JsonServer:
             return
         except Refused as refusal:
             status, more = refusal.status, refusal.headers
-            found = Content(json_text(self._told(refusal.error, lang)))
+            found = Content(json_text({**self._told(refusal.error, lang), **refusal.more}))
         except BayeskitError as error:
             status, found = 422, Content(json_text(self._told(error, lang)))
         except Exception:
@@ -235,11 +241,12 @@ class JsonServer:
                 CLOSE,
             )
 
-    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive, most: int | None = None) -> bytes:
         """Receive the body, and stop as soon as it is too long or takes too long."""
+        most = self.limits.body if most is None else min(most, self.limits.body)
         with suppress(ValueError):
-            if int(headers.get(b"content-length", b"0")) > self.limits.body:
-                raise self._too_long()
+            if int(headers.get(b"content-length", b"0")) > most:
+                raise self._too_long(most)
         parts: list[bytes] = []
         length = 0
         try:
@@ -250,8 +257,8 @@ class JsonServer:
                         raise _Gone
                     part = message.get("body", b"")
                     length += len(part)
-                    if length > self.limits.body:
-                        raise self._too_long()
+                    if length > most:
+                        raise self._too_long(most)
                     parts.append(part)
                     if not message.get("more_body"):
                         return parts[0] if len(parts) == 1 else b"".join(parts)
@@ -262,10 +269,10 @@ class JsonServer:
                 CLOSE,
             ) from None
 
-    def _too_long(self) -> Refused:
+    def _too_long(self, most: int) -> Refused:
         error = DataError(
             "The body is longer than {most} bytes. {mend}",
-            most=self.limits.body,
+            most=most,
             mend=Message(self.mend_length),
         )
         return Refused(413, error, CLOSE)

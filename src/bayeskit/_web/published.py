@@ -14,7 +14,8 @@ from bayeskit._markup import inlined
 from bayeskit._messages import LANGUAGES
 from bayeskit._report.words import words_of
 from bayeskit._visible import json_text
-from bayeskit._web.explorer import PAGE, WORDS
+from bayeskit._web.explorer import PAGE
+from bayeskit._web.explorer_words import WORDS
 
 # Inside a script element these begin a tag or a comment, and the two separators end a line in old scripts.
 ESCAPES = {
@@ -44,7 +45,7 @@ def published_page(content: dict[str, Any], lang: str | None = None) -> str:
     data = json_text({**content, "lang": lang or "", "words": words}).translate(ESCAPES)
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        "worker-src blob:; base-uri 'none'; form-action 'none'"
     )
     return inlined(page, style, script, data, policy)
 

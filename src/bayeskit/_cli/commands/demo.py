@@ -16,14 +16,15 @@ def demo(
     name: Annotated[
         str,
         typer.Argument(
-            autocompletion=demos, help="melon, iris, news, spam, grass, asia, mixture, or a bundled table."
+            autocompletion=demos,
+            help="melon, iris, docstrings, spam, grass, asia, mixture, or a bundled table.",
         ),
     ] = "adult",
 ) -> None:
     """Show what bayeskit does on bundled data.
 
     For a table: compare models, explain a row, decide under a loss. grass and asia query a network, mixture finds
-    unlabelled groups, news classifies texts, and spam leads from one word to a decision.
+    unlabelled groups, docstrings classifies texts, and spam leads from one word to a decision.
     """
     from bayeskit._cli.demos import NAMES, make_demo
     from bayeskit._cli.demos.stories import known_names, table_name

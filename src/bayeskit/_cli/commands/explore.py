@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit._cli.completion import columns, words
+from bayeskit._cli.completion import EXAMPLES, columns, is_example, words
 from bayeskit._cli.options import Common, Drop, FileUse, Keep, Reading
 from bayeskit._messages import Joined, WordList
 from bayeskit.errors import DataError, SettingError, UsageError
@@ -19,23 +19,22 @@ WORDS = WordList(
         "stopped": "Stopped.",
     }
 )
-# Bundled networks: functions of `_networks/examples.py`.
-EXAMPLES = ("asia", "wet_grass", "melon", "seven")
 MODELS = ("tan", "nb", "kdb", "spode", "net")
 
 
 def explore(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            autocompletion=words(*EXAMPLES),
-            help="A network, a saved model, a table with --target, or an example: asia, wet_grass, melon, seven.",
-        ),
-        FileUse.read,
-    ],
     reading: Reading,
     common: Common,
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE]",
+            autocompletion=words(*EXAMPLES),
+            help="A network, a saved model, a table with --target, or an example: asia, wet_grass, melon, seven. "
+            "Without FILE, an empty network to build on.",
+        ),
+        FileUse.read,
+    ] = None,
     target: Annotated[
         str | None,
         typer.Option(
@@ -63,24 +62,45 @@ def explore(
         ),
         FileUse.written,
     ] = None,
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="The port to listen on; 0 selects a free one.")
     ] = 0,
+    allow_remote: Annotated[
+        bool,
+        typer.Option("--allow-remote", help="Allow access from other machines, at the address of --host."),
+    ] = False,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Write no file, and let nobody edit the network.")
+    ] = False,
 ) -> None:
     """Open a network in the browser. Click a state to observe it. Ctrl-C stops the server.
 
-    Only this machine can connect, and only with the printed address, which contains a random token. Needs pip
-    install "bayeskit[web]".
+    Only this machine can connect, unless --allow-remote says otherwise, and only with the printed address, which
+    contains a random token. Cards can be moved; the layout is written to FILE.layout.json when you save it. Needs
+    pip install "bayeskit[web]".
     """
     from bayeskit._cli.output import print_json, show
     from bayeskit._web.explorer import open_explorer
-    from bayeskit._web.server import need_packages
+    from bayeskit._web.layout_file import LayoutFile
+    from bayeskit._web.server import is_loopback, need_packages
 
     if publish is None:
         need_packages("explore")  # before anything is learned
+        if not is_loopback(host) and not allow_remote:
+            raise UsageError(
+                "--host {host} lets other machines connect, without encryption. Add --allow-remote if that is "
+                "intended.",
+                host=host,
+            )
     # A network, or a classifier that is one.
-    found = _found(source) if target is None else _learned(source, target, model, reading, drop, keep, common)
-    explored = found._explored(os.path.basename(source).partition(".")[0])
+    if source is None:
+        found = _empty(target, publish)
+    elif target is None:
+        found = _found(source)
+    else:
+        found = _learned(source, target, model, reading, drop, keep, common)
+    explored = found._explored(os.path.basename(source or "").partition(".")[0])
     if publish is not None:
         explored.network.publish(publish, lang=None if common.lang.value == "en" else common.lang.value)
         if common.as_json:
@@ -96,9 +116,39 @@ def explore(
         show(address)
         show(common.say(WORDS["stop"]))
 
-    open_explorer(explored, lang=common.lang.value, port=port, open_browser=not no_browser, tell=tell)
+    is_file = source is not None and os.path.exists(source)
+    open_explorer(
+        explored,
+        lang=common.lang.value,
+        host=host,
+        port=port,
+        open_browser=not no_browser,
+        tell=tell,
+        layout=LayoutFile(source) if source is not None and is_file else None,
+        command=source if source is not None and is_file and target is None and _is_network(source) else "",
+        read_only=read_only,
+    )
     if not common.as_json:
         show(common.say(WORDS["stopped"]))
+
+
+def _empty(target: str | None, publish: Path | None) -> Any:
+    """Return a network without nodes, to be built in the browser."""
+    from bayeskit._networks.bayesian_network import BayesianNetwork
+
+    if target is not None or publish is not None:
+        raise UsageError(
+            "--target and --publish need a FILE. Without one, an empty network is built in the browser."
+        )
+    return BayesianNetwork()
+
+
+def _is_network(source: str) -> bool:
+    """Whether the commands of networks read the file."""
+    from bayeskit._classifiers.tally_store import is_store
+    from bayeskit._cli.saved_models import is_classifier
+
+    return not is_store(source) and not is_classifier(source)
 
 
 def _found(source: str) -> Any:
@@ -107,11 +157,9 @@ def _found(source: str) -> Any:
     from bayeskit._cli.saved_models import is_classifier, is_network, open_classifier
     from bayeskit._cli.typed_values import open_network
 
+    if is_example(source):
+        return open_network(source)
     if not os.path.exists(source):
-        if source in EXAMPLES:
-            from bayeskit._networks import examples
-
-            return getattr(examples, source)()
         raise DataError(
             "There is no file {path!r}, and no example of that name. The examples are {names}.",
             path=source,
@@ -140,7 +188,7 @@ def _learned(
     from bayeskit._cli.saved_models import has_network_suffix
     from bayeskit._cli.table_rows import opened
 
-    if has_network_suffix(source) or (source in EXAMPLES and not os.path.exists(source)):
+    if has_network_suffix(source) or is_example(source):
         raise SettingError("{path!r} is a network, not a table. Leave --target out.", path=source)
     if model not in MODELS:
         raise SettingError(

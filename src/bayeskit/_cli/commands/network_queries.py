@@ -39,19 +39,34 @@ def query(
         ),
     ] = None,
     given: Given = None,
+    do: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--do",
+            metavar="NODE=STATE",
+            help="A node to set, regardless of its parents: a state, or a distribution such as yes:0.3,no:0.7.",
+        ),
+    ] = None,
     joint: Annotated[
         bool, typer.Option("--joint", help="Query the joint distribution of the targets.")
     ] = False,
 ) -> None:
-    "Compute the exact probabilities of nodes given the evidence."
+    "Compute the exact probabilities of nodes given the evidence, after interventions."
     from bayeskit._cli.output import print_json
     from bayeskit._cli.saved_models import variables_of
-    from bayeskit._cli.typed_values import named, open_network, read_given
+    from bayeskit._cli.typed_values import named, open_network, read_do, read_given
+    from bayeskit._networks.markov_network import MarkovNetwork
     from bayeskit.errors import UsageError
 
     network = open_network(net)
-    evidence = read_given(network, given)
-    observed = {str(name) for name in evidence}
+    evidence, actions = read_given(network, given), read_do(network, do)
+    if actions:
+        if isinstance(network, MarkovNetwork):
+            raise UsageError(
+                "{net!r} is a Markov network: it has no arrows to follow. Give a Bayesian network.", net=net
+            )
+        network = network.do(actions)
+    observed = {str(name) for name in (*evidence, *actions)}
     queried = [named(network, t) for t in targets or [n for n in variables_of(network) if n not in observed]]
     if joint and not targets:
         raise UsageError("--joint: name the nodes to ask for together.")
@@ -59,9 +74,11 @@ def query(
     log = network.log_probability(evidence) if evidence else 0.0
     found = answers_of(network, groups, evidence)
     if common.as_json:
-        print_json({"given": list(given or ()), "log_probability": log, "answers": found})
+        acted = {"do": list(do)} if do else {}
+        print_json({"given": list(given or ()), **acted, "log_probability": log, "answers": found})
     else:
-        _print(found, given, log, _has_numbers(network, evidence), common)
+        known = [*(f"do({text})" for text in do or ()), *(given or ())]
+        _print(found, known, log, _has_numbers(network, evidence), common)
 
 
 def _has_numbers(network: BayesianNetwork | MarkovNetwork, evidence: dict[Any, Any]) -> bool:

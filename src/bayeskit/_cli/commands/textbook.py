@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bayeskit._cli.completion import textbook_pages
-from bayeskit._cli.options import Common, Drop, FileUse, Reading
+from bayeskit._cli.options import Common, Drop, FileUse, Keep, Reading
 from bayeskit._messages import Joined, Term, WordList
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def textbook(
         typer.Option("--row", help="The row of --table to classify; the default is the first, 1."),
     ] = None,
     drop: Drop = None,
+    keep: Keep = None,
     hide: Annotated[
         bool, typer.Option("--hide", help="Replace the numbers of the working by numbered blanks.")
     ] = False,
@@ -99,10 +100,12 @@ def textbook(
         if target is None:
             raise UsageError("Which column of {file!r} is the class? Say it with --target COL.", file=own)
         lesson = own_lesson(
-            own, target, 1 if row is None else row, drop, reading, whole=name in ("nb", *OF_NUMBERS)
+            own, target, 1 if row is None else row, drop, keep, reading, whole=name in ("nb", *OF_NUMBERS)
         )
-    elif target is not None or row is not None or drop:
-        raise UsageError("--target, --row and --drop are about your own table. Name it with --table FILE.")
+    elif target is not None or row is not None or drop or keep:
+        raise UsageError(
+            "--target, --row, --drop and --keep are about your own table. Name it with --table FILE."
+        )
     lang = common.lang.value
     if check:
         _check(
@@ -126,19 +129,25 @@ OF_NUMBERS = ("laplace", "risk", "mle")
 
 
 def own_lesson(
-    path: str, target: str, row: int, drop: list[str] | None, reading: Reading, whole: bool
+    path: str,
+    target: str,
+    row: int,
+    drop: list[str] | None,
+    keep: list[str] | None,
+    reading: Reading,
+    whole: bool,
 ) -> Lesson:
-    """Read a small table; ``whole`` says whether measured columns may be in it."""
+    """Read a small table as every command does; ``whole`` says whether measured columns may be in it."""
     from fractions import Fraction
 
-    from bayeskit._cli.table_rows import opened
+    from bayeskit._cli.table_rows import opened, screened
     from bayeskit._report.textbook.lesson import Lesson
     from bayeskit.errors import ColumnError, DataError, SettingError
 
     with opened(path, reading) as rows:
         rows.need(target)
-        rows = rows.without(drop)
         rows.need_two_classes(target)
+        rows, _ = screened(rows, target, drop, keep)
         columns = {
             str(name): column.tolist() for name, column in rows.read_as(list(rows.names)).columns().items()
         }

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from bayeskit._cli.demos.demo_pages import DemoPage
 
 # Those that are not about a table. What they need is imported on demand: only some need scikit-learn.
-NAMES = ("spam", "grass", "asia", "mixture", "news")
+NAMES = ("spam", "grass", "asia", "mixture", "docstrings")
 
 
 def make_demo(name: str, lang: str) -> DemoPage:
@@ -20,13 +20,13 @@ def make_demo(name: str, lang: str) -> DemoPage:
     'delete'
     """
     from bayeskit._cli.demos.demo_pages import asia_page, grass_page, mixture_page, spam_page
-    from bayeskit._cli.demos.news_demo import news_page
+    from bayeskit._cli.demos.docstrings_demo import docstrings_page
 
     pages = {
         "spam": spam_page,
         "grass": grass_page,
         "asia": asia_page,
         "mixture": mixture_page,
-        "news": news_page,
+        "docstrings": docstrings_page,
     }
     return pages[name](lang)

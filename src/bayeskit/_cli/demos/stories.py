@@ -67,7 +67,7 @@ STORIES: Mapping[str, Story] = {
 }
 
 # Tables of texts: a column of sentences is no attribute with states.
-TEXTS = ("sms", "news")
+TEXTS = ("sms", "docstrings")
 
 
 def story_of(table: str) -> Story:

@@ -201,13 +201,19 @@ class CountedColumns:
         """Return the same columns in another order."""
         return CountedColumns(tuple(self.variables[int(j)] for j in order), self.count_terms)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether no cell is missing."""
+        statistics = self.count(Plan((Pattern("tables", self.names),)))
+        return not _missing_cells(statistics).any()
+
     def canonical_order(self) -> NDArray[np.int64]:
         """Return an order of the columns that depends only on their counts: by entropy, then by the counts.
 
         Columns with missing cells are an error, because scores of different rows cannot be compared.
         """
         statistics = self.count(Plan((Pattern("tables", self.names),)))
-        missing = statistics.tables.counts[statistics.schema.offsets[1:].astype(np.intp) - 1, 0]
+        missing = _missing_cells(statistics)
         if missing.any():
             j = int(missing.argmax())
             raise DataError(
@@ -222,6 +228,12 @@ class CountedColumns:
             p = np.sort(counts[counts > 0]) / max(statistics.total, 1.0)
             keys.append((round(float(-(p * np.log(p)).sum()), 9), counts.tolist(), repr(name)))
         return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+
+
+def _missing_cells(statistics: Statistics) -> Floats:
+    """Return the number of missing cells of each column, which are counted after its last state."""
+    counts: Floats = statistics.tables.counts[statistics.schema.offsets[1:].astype(np.intp) - 1, 0]
+    return counts
 
 
 class CountedAnswers:

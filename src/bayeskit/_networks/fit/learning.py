@@ -9,7 +9,7 @@ from typing import Any
 
 from bayeskit._blas import one_blas_thread
 from bayeskit._counting.backend import backend_of
-from bayeskit._data.source import Source
+from bayeskit._data.source import Source, is_in_duckdb
 from bayeskit._fitting.long_runs import progress_of
 from bayeskit._fitting.search.counted_columns import CountedColumns, counted_columns, given_counts
 from bayeskit._fitting.search.independence_tests import IndependenceTests
@@ -44,7 +44,7 @@ from bayeskit._structure.search_protocol import (
     members,
     read_limits,
 )
-from bayeskit.errors import NeedsRows, SettingError, SuspectResult
+from bayeskit.errors import CannotCount, NeedsRows, SettingError, SuspectResult
 from bayeskit.typing import CutsLike, RowSource, Seed, TableLike, WeightsLike
 
 # Structural EM: for rows with missing cells. It alternates between arcs and tables, with no search of its own.
@@ -215,12 +215,12 @@ def learn_network(
 
     Parameters
     ----------
-    data : any table in memory, the path of a CSV or Parquet file, `bayeskit.Batches` of tables, an iterator of tables
-        A file or batches are read once, and kept in one byte per discrete cell and eight per number. Text,
+    data : any source of rows: a table in memory, paths of files, `bayeskit.Batches`, a lazy frame, Dask, Spark, DuckDB
+        Rows that are not in memory are read once, and kept in one byte per discrete cell and eight per number. Text,
         categories, booleans and integers are discrete. Floats are continuous (linear-Gaussian, without arcs
         from continuous to discrete columns). Scores use the rows without missing cells; each table uses all
         rows in which its columns are present. Only method="structural-em" uses every row for both. DuckDB
-        counts a relation in place; its columns must be discrete and without missing cells.
+        counts a relation in place if its columns are discrete and have no missing cells.
     method : {"auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc", "structural-em"}
         "auto" searches over equivalence classes of graphs (GES), then over orders of the columns, and keeps
         the best. Over more than 100 columns it screens pairs of columns first and ends with tabu search
@@ -293,7 +293,9 @@ def learn_network(
         "random_state": random_state,
         "max_memory": max_memory,
     }
-    counted = _counted_elsewhere(data, statistics, states, discretize, sample_weight)
+    counted = None
+    if not structural or statistics is not None or not Source(data).in_partitions:
+        counted = _counted_elsewhere(data, statistics, states, discretize, sample_weight)
     if counted is not None:
         if structural:
             raise NeedsRows(
@@ -330,13 +332,23 @@ def _counted_elsewhere(
     discretize: CutsLike,
     sample_weight: WeightsLike | None,
 ) -> CountedColumns | None:
-    """Return the columns of rows that are counted in place; None if there are rows to read."""
+    """Return the columns of rows that are counted in place; None if there are rows to read.
+
+    DuckDB counts relations whose columns are discrete and have no missing cells; the rows of others are read.
+    """
     if statistics is None:
         source = Source(data)
         backend = backend_of(source)
-        if source.in_partitions:  # a search asks for counts hundreds of times: codes are read once
+        # A search asks a cluster for counts hundreds of times: codes are read once.
+        if backend is None or (source.in_partitions and not is_in_duckdb(source)):
             return None
-        return None if backend is None else counted_columns(backend, data, states, discretize, sample_weight)
+        try:
+            columns = counted_columns(backend, data, states, discretize, sample_weight)
+        except (CannotCount, NeedsRows):
+            if source.in_partitions:
+                return None
+            raise
+        return columns if not source.in_partitions or columns.is_complete else None
     for name, value in (("data", data), ("discretize", discretize), ("sample_weight", sample_weight)):
         if value is not None:
             raise SettingError(

@@ -375,7 +375,10 @@ def network_html(network: Network, n_parameters: int | None = None) -> Html:
         lines += [tables_html(network, room)]
     elif network.nodes:
         lines.append(
-            tag("p", f"Pictures and tables are shown up to {MOST_NODES} nodes; plot() draws any network.")
+            tag(
+                "p",
+                f"Pictures and tables are shown up to {MOST_NODES} nodes; plot(around=…) draws a part.",
+            )
         )
     return _boxed(lines)
 

@@ -363,7 +363,7 @@ _STYLE = """
 body{font:16px/1.6 system-ui,"Noto Sans CJK SC",sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;
 color:#1b1f24;background:#fff}
 h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:1.6rem}
-.grid{overflow-x:auto}table{border-collapse:collapse;margin:.8rem 0}
+math{math-style:normal}.grid{overflow-x:auto}table{border-collapse:collapse;margin:.8rem 0}
 th,td{padding:.25rem .8rem;text-align:left;font-weight:400;border-bottom:1px solid #d0d7de;white-space:nowrap}
 thead th{border-bottom:2px solid #57606a}
 .working{padding-left:1rem;overflow-wrap:anywhere}.printed{padding-left:1rem;font-style:italic}.right{padding-left:1rem}
