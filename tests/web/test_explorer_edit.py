@@ -254,6 +254,42 @@ def test_the_wet_lawn_from_nothing(browser: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.web
+def test_what_is_typed_while_an_edit_is_under_way_is_kept(browser: Any) -> None:
+    """The server answers late: a row is set for every state of the new parent, and a half-typed text stays."""
+    from playwright.sync_api import expect
+
+    with opened(browser, wet_grass(), rows=False) as page:
+        held: list[Any] = []
+        page.locator("#open-edit").click()
+        page.locator("#edit-node").select_option(label="sprinkler")
+        expect(page.locator("#node-name")).to_have_value("sprinkler")
+        page.route("**/build*", lambda route: route.continue_() if held else held.append(route))
+        with page.expect_request("**/build*"):
+            page.locator("#add-parent").select_option(label="rain")
+        typed(page, "#cell-0-1", "1/5")
+        page.locator("#node-name").fill("spr")
+        arcs = page.locator(".arc").count()
+        held[0].continue_()
+        expect(page.locator(".arc")).to_have_count(arcs + 1)
+        expect(page.locator("#node-name")).to_have_value("spr")
+        page.locator("#node-name").press("Enter")
+        page.wait_for_selector('.card[aria-label="spr"]', state="attached")
+        for row_of_rain in (0, 1):
+            expect(page.locator(f"#cell-{row_of_rain}-0")).to_have_value("0.8")
+            expect(page.locator(f"#cell-{row_of_rain}-1")).to_have_value("0.2")
+        # A selected text stays selected when the panel is made anew.
+        page.locator("#cell-0-1").select_text()
+        with page.expect_response("**/build*"):
+            page.locator("#cell-1-1").evaluate(
+                "cell => { cell.value = '1/4'; cell.dispatchEvent(new Event('change', {bubbles: true})); }"
+            )
+        expect(page.locator("#cell-1-0")).to_have_value("0.75")
+        page.keyboard.insert_text("1/2")
+        page.keyboard.press("Enter")
+        expect(page.locator("#cell-0-0")).to_have_value("0.5")
+
+
+@pytest.mark.web
 def test_every_edit_can_be_undone(browser: Any) -> None:
     from playwright.sync_api import expect
 

@@ -66,6 +66,18 @@ export function removeNode(document: NetworkDocument, gone: number): NetworkDocu
 export const rename = (document: NetworkDocument, node: number, name: string) => changed(document, node, { name });
 export const setTable = (document: NetworkDocument, node: number, table: number[][]) => changed(document, node, { table });
 
+/**
+ * Set one row: the one with these states of the parents. Edits may overtake each other, so the row is named by the states
+ * and not by its place: if the node has got another parent since, the numbers hold for each of its states; if it has lost
+ * one or has other states, there is no such row, and nothing changes.
+ */
+export function setRow(document: NetworkDocument, node: number, given: Map<number, number>, numbers: number[]): NetworkDocument {
+  const { states, parents, table } = document.nodes[node] ?? { states: [], parents: [], table: [] };
+  if (states.length !== numbers.length || [...given.keys()].some((parent) => !parents.includes(parent))) return document;
+  const meant = (row: number) => configuration(document, parents, row).every((state, k) => (given.get(parents[k]) ?? state) === state);
+  return changed(document, node, { table: table.map((old, row) => (meant(row) ? numbers : old)) });
+}
+
 export function renameState(document: NetworkDocument, node: number, state: number, name: string): NetworkDocument {
   return changed(document, node, { states: document.nodes[node].states.map((each, k) => (k === state ? name : each)) });
 }

@@ -25,7 +25,7 @@ export interface EditGestures {
 export class Editor {
   /** The node that is edited. */
   private at = 0;
-  /** Rows of the table that do not add up yet, by node and row. */
+  /** Rows of the table that do not add up yet, by the node, its states and parents, and the row. */
   private drafts = new Map<string, string[]>();
   /** An edit that waits for the user, because a table would become large. */
   private waiting: { text: string; done: () => void } | null = null;
@@ -216,14 +216,15 @@ export class Editor {
   private row(document: NetworkDocument, at: number, row: number[], problem: HTMLElement): HTMLTableRowElement {
     const { desk } = this;
     const node = this.at;
-    const { states, parents, table } = document.nodes[node];
-    const given = doc.configuration(document, parents, at).map((state, k) => made("td", document.nodes[parents[k]].states[state]));
-    const key = `${node}:${at}`;
+    const { name, states, parents } = document.nodes[node];
+    const configuration = doc.configuration(document, parents, at);
+    const given = configuration.map((state, k) => made("td", document.nodes[parents[k]].states[state]));
+    const key = JSON.stringify([name, states, parents, at]);
     const texts = this.drafts.get(key) ?? row.map(short);
     const sum = made("td", "", "number");
     const take = (numbers: number[]) => {
       this.drafts.delete(key);
-      void this.make((each) => doc.setTable(each, node, table.map((old, k) => (k === at ? numbers : old))));
+      void this.make((each) => doc.setRow(each, node, new Map(parents.map((parent, k) => [parent, configuration[k]])), numbers));
     };
     const inputs = states.map((state, k) => {
       const input = made("input");

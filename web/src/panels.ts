@@ -95,6 +95,20 @@ export class Desk {
   }
 }
 
+/** A field that is in use keeps the focus, and what is selected in it, when the list around it is made anew. */
+function heldIn(body: HTMLElement): () => void {
+  const held = document.activeElement;
+  if (!(held instanceof HTMLElement) || !held.id || !body.contains(held)) return () => {};
+  const [from, to, length] = held instanceof HTMLInputElement ? [held.selectionStart, held.selectionEnd, held.value.length] : [null, null, 0];
+  return () => {
+    const found = document.getElementById(held.id);
+    found?.focus();
+    if (!(found instanceof HTMLInputElement) || from === null || to === null) return;
+    if (from === 0 && to === length) found.select();
+    else found.setSelectionRange(from, to);
+  };
+}
+
 export class Panels {
   private open: Kind | null = null;
   readonly desk: Desk;
@@ -104,6 +118,9 @@ export class Panels {
   private readonly questions: Questions;
   /** Grows with each showing, so that an answer that comes late is not shown. */
   private turn = 0;
+  /** A text is being typed in the panel: it is not made anew under the user's hands, but when the field is left. */
+  private isTyping = false;
+  private isBehind = false;
 
   constructor(
     network: Network,
@@ -137,6 +154,18 @@ export class Panels {
     part("open-counts").hidden = !rows || session.source.counts === null;
     part("open-edit").hidden = !network.edits || session.source.editing === null;
     part("panel-close").addEventListener("click", () => this.close());
+    const body = part("panel-body");
+    body.addEventListener("input", ({ target }) => {
+      if (target instanceof HTMLInputElement && ["text", "search", "number"].includes(target.type)) this.isTyping = true;
+    });
+    for (const end of ["change", "focusout"]) body.addEventListener(end, () => this.typed());
+  }
+
+  private typed(): void {
+    this.isTyping = false;
+    if (!this.isBehind) return;
+    this.isBehind = false;
+    void this.show();
   }
 
   /** Whether the network is being edited. */
@@ -170,6 +199,7 @@ export class Panels {
     document.body.classList.toggle("editing", this.isEditing);
     for (const kind of KINDS) part(`open-${kind}`).setAttribute("aria-expanded", String(kind === this.open));
     this.gestures.resized();
+    [this.isTyping, this.isBehind] = [false, false];
     part("panel-body").replaceChildren();
     void this.show();
   }
@@ -184,13 +214,16 @@ export class Panels {
     try {
       const content = await this.shown[kind]();
       if (turn !== this.turn) return;
+      if (this.isTyping) {
+        this.isBehind = true;
+        return;
+      }
       const body = part("panel-body");
-      // A field that is in use keeps the focus when the list around it is made anew.
-      const held = document.activeElement instanceof HTMLElement && body.contains(document.activeElement) ? document.activeElement.id : "";
       const at = body.scrollTop;
+      const again = heldIn(body);
       body.replaceChildren(...content);
       body.scrollTop = at;
-      if (held) document.getElementById(held)?.focus();
+      again();
     } catch (error) {
       if (turn === this.turn) this.gestures.told(error);
     }
