@@ -10,13 +10,15 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from bayeskit._data.database_url import DatabaseTable, parse_url
-from bayeskit._data.formats import quoted
+from bayeskit._data.encodings import damaged, decoded, lacks_room, no_room, resolve
+from bayeskit._data.formats import quoted, refuse_twins
 from bayeskit.errors import ColumnError, DataError, SettingError, UsageError
 
 
@@ -38,10 +40,10 @@ class Spool:
         self._end = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
 
-def converted(path: str, shown: str) -> tuple[Path, Spool] | None:
-    """Convert a source to a file that is read natively; None where it is one already.
+def converted(path: str, shown: str, encoding: str | None = None) -> tuple[Path, Spool] | None:
+    """Convert a source to a file that is read natively; None where it is one already, or holds nothing.
 
-    Memory does not depend on the rows; the disk must have room for the copy.
+    Memory does not depend on the rows; the disk must have room for the copy. ``encoding``: that of ARFF.
     """
     if is_address(path):
         spool = Spool()
@@ -51,16 +53,18 @@ def converted(path: str, shown: str) -> tuple[Path, Spool] | None:
     packing = Path(path).suffix.lower() if Path(path).suffix.lower() in _PACKINGS else ""
     ending = Path(path[: len(path) - len(packing)]).suffix.lower()
     convert = _CONVERTERS.get(ending)
-    if not os.path.isfile(path) or (convert is None and packing != ".zst"):
+    if not os.path.isfile(path) or (convert is None and packing != ".zst") or not os.path.getsize(path):
         return None
     spool = Spool()
-    with _explained(shown):
+    with _explained(path, shown):
         plain = Path(path) if not packing else _unpacked(Path(path), packing, spool.folder, ending)
+        if convert is _from_arff:
+            return _from_arff(plain, shown, spool.folder, encoding), spool
         return (plain if convert is None else convert(plain, shown, spool.folder)), spool
 
 
 @contextmanager
-def _explained(shown: str) -> Iterator[None]:
+def _explained(path: str, shown: str) -> Iterator[None]:
     import duckdb
 
     try:
@@ -73,7 +77,11 @@ def _explained(shown: str) -> Iterator[None]:
             shown=shown,
             error=error,
         ) from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise damaged(path, error) from error
     except (duckdb.Error, OSError, ValueError) as error:
+        if lacks_room(error):
+            raise no_room(shown, error) from error
         what = " | ".join(line for line in str(error).splitlines()[:2] if line.strip())[:300].rstrip(".")
         raise DataError(
             "{shown} cannot be read: {what}. Correct the file there.", shown=shown, what=what
@@ -95,13 +103,12 @@ def _opened(path: Path, packing: str) -> Any:
     return pyarrow.CompressedInputStream(str(path), "zstd")
 
 
-def _copy(select: str, folder: Path, setup: Callable[[Any], None] = lambda connection: None) -> Path:
+def _copy(select: str, folder: Path) -> Path:
     import duckdb
 
     target = folder / "rows.parquet"
     with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
         connection.execute("SET enable_progress_bar = false")
-        setup(connection)
         connection.execute(f"COPY ({select}) TO {quoted(str(target))} (FORMAT parquet)")
     return target
 
@@ -113,7 +120,13 @@ def _from_json_lines(path: Path, shown: str, folder: Path) -> Path:
     read = f"read_json({quoted(str(path))}, format = 'newline_delimited', sample_size = -1"
     with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
         types = connection.execute(f"DESCRIBE SELECT * FROM {read})").fetchall()
+        mixed = [name for name, kind, *_ in types if kind == "JSON"]
+        found = [f"bool_or(json_type({_name(name)}) IN ('OBJECT', 'ARRAY'))" for name in mixed]
+        flags = connection.execute(f"SELECT {', '.join(found)} FROM {read})").fetchone() if found else ()
+    if [name for name, *_ in types] == ["json"]:
+        _refuse_no_object(path, shown)
     nested = [name for name, kind, *_ in types if kind.startswith(("STRUCT", "MAP")) or kind.endswith("]")]
+    nested += [name for name, flag in zip(mixed, flags or (), strict=True) if flag]
     if nested:
         raise ColumnError(
             "Key {name!r} of {shown} holds lists or objects. A row has one value for each key: leave it out of the "
@@ -124,6 +137,23 @@ def _from_json_lines(path: Path, shown: str, folder: Path) -> Path:
     plain = ("BIGINT", "DOUBLE", "BOOLEAN", "UBIGINT", "HUGEINT")
     kinds = ", ".join(f"{quoted(n)}: {quoted(k if k in plain else 'VARCHAR')}" for n, k, *_ in types)
     return _copy(f"SELECT * FROM {read}, columns = {{{kinds}}})", folder)
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _refuse_no_object(path: Path, shown: str) -> None:
+    """Raise an error for the first line that is no object; where there is one, DuckDB makes all lines one column."""
+    with open(path, "rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip() and not line.lstrip().startswith(b"{"):
+                raise DataError(
+                    "Line {number} of {shown} is no JSON object: each line is one row, such as {example}.",
+                    number=number,
+                    shown=shown,
+                    example='{"x": 1, "class": "yes"}',
+                )
 
 
 def _from_arrow(path: Path, shown: str, folder: Path) -> Path:
@@ -152,13 +182,16 @@ _ATTRIBUTE = re.compile(
 _NUMBERS = ("numeric", "real", "integer")
 
 
-def _from_arff(path: Path, shown: str, folder: Path) -> Path:
-    """Attributes by their declaration: numbers, or text; ``?`` is missing. Sparse rows and dates are an error."""
+def _from_arff(path: Path, shown: str, folder: Path, encoding: str | None = None) -> Path:
+    """Attributes by their declaration: numbers, dates (of which nothing but that is kept), or text; ``?`` is missing.
+
+    Sparse rows are an error.
+    """
     text, names, kinds = folder / "rows.csv", list[str](), list[str]()
-    with open(path, encoding="utf-8-sig") as lines, open(text, "w", encoding="utf-8", newline="") as copy:
+    with open(text, "w", encoding="utf-8", newline="") as copy:
         writer = csv.writer(copy)
         data = False
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(_lines(decoded(path, resolve(path, encoding))), 1):
             line = line.strip()
             if not line or line.startswith("%"):
                 continue
@@ -167,7 +200,10 @@ def _from_arff(path: Path, shown: str, folder: Path) -> Path:
                 found = _ATTRIBUTE.fullmatch(line)
                 if found is not None:
                     names.append(_bare(found[1]))
-                    kinds.append("DOUBLE" if found[2].strip().lower() in _NUMBERS else "VARCHAR")
+                    kinds.append(_arff_kind(found[2].strip().lower()))
+                if data:
+                    # DuckDB, which makes the copy, treats "a" and "A" as the same.
+                    refuse_twins([name.lower() for name in names], shown)
                 continue
             cells = [] if line.startswith("{") else _cells(line)
             if len(cells) != len(names):
@@ -178,15 +214,49 @@ def _from_arff(path: Path, shown: str, folder: Path) -> Path:
                     found=len(cells),
                     wanted=len(names),
                 )
-            writer.writerow(cells)
-    columns = ", ".join(f"{quoted(name)}: {quoted(kind)}" for name, kind in zip(names, kinds, strict=True))
+            for name, kind, cell in zip(names, kinds, cells, strict=True):
+                if kind == "DOUBLE" and cell not in ("?", "") and not _is_number(cell):
+                    raise ColumnError(
+                        "Line {number} of {shown} has {cell!r} in {name!r}, which is declared as numeric. Correct it, "
+                        "or write ? for a missing value.",
+                        number=number,
+                        shown=shown,
+                        cell=cell,
+                        name=name,
+                    )
+            writer.writerow("" if kind == "DATE" else cell for kind, cell in zip(kinds, cells, strict=True))
     if not names:
         raise DataError("{shown} has no @attribute, so it is not ARFF.", shown=shown)
+    columns = ", ".join(f"c{j}: {quoted(kind)}" for j, kind in enumerate(kinds))
     return _copy(
-        f"SELECT * FROM read_csv({quoted(str(text))}, auto_detect = false, header = false, columns = {{{columns}}}, "
+        f"SELECT {', '.join(f'c{j} AS {_name(name)}' for j, name in enumerate(names))} FROM "
+        f"read_csv({quoted(str(text))}, auto_detect = false, header = false, columns = {{{columns}}}, "
         "quote = '\"', escape = '\"', delim = ',', nullstr = ['?', ''])",
         folder,
     )
+
+
+def _lines(texts: Iterable[str]) -> Iterator[str]:
+    """Split blocks of text into lines."""
+    rest = ""
+    for text in texts:
+        *whole, rest = (rest + text).split("\n")
+        yield from whole
+    yield rest
+
+
+def _arff_kind(declared: str) -> str:
+    if declared in _NUMBERS:
+        return "DOUBLE"
+    return "DATE" if re.match(r"date\b", declared) else "VARCHAR"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
 
 
 def _cells(line: str) -> list[str]:

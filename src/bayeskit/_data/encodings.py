@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import gzip
 import io
 import os
@@ -166,10 +167,15 @@ def utf8_copy(
     even = io.IncrementalNewlineDecoder(None, translate=True)
     handle, name = tempfile.mkstemp(prefix="bayeskit-", suffix=".csv")
     try:
-        with os.fdopen(handle, "wb") as out:
-            for text in decoded(path, encoding, block_size=block_size):
-                out.write((even.decode(text) if newlines else text).encode())
-            out.write(even.decode("", final=True).encode())
+        try:
+            with os.fdopen(handle, "wb") as out:
+                for text in decoded(path, encoding, block_size=block_size):
+                    out.write((even.decode(text) if newlines else text).encode())
+                out.write(even.decode("", final=True).encode())
+        except OSError as error:
+            if not lacks_room(error):
+                raise
+            raise no_room(repr(os.fspath(path)), error) from error
         yield Path(name)
     finally:
         os.unlink(name)
@@ -185,13 +191,45 @@ def blocks(path: str | os.PathLike[str], block_size: int = BLOCK) -> Iterator[by
             while block := stream.read(block_size):
                 yield block
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            way_out = Message("Get the file again, or unpack what can be saved of it.")
-            raise DataError(
-                "{path!r} is a damaged gzip file: {error}. {way_out}",
-                path=os.fspath(path),
-                error=error,
-                way_out=way_out,
-            ) from error
+            raise damaged(os.fspath(path), error) from error
+
+
+def damaged(path: str, error: Exception) -> DataError:
+    """Return the error for a gzip file that ends too soon or was changed."""
+    return DataError(
+        "{path!r} is a damaged gzip file: {error}. {way_out}",
+        path=path,
+        error=error,
+        way_out=Message("Get the file again, or unpack what can be saved of it."),
+    )
+
+
+# A full disk, a full quota, a file that may not grow: as the system and as DuckDB and PyArrow pass it on.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def lacks_room(error: Exception) -> bool:
+    """Tell whether a file could not be written because there is no room for it."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno in _FULL
+    return any(os.strerror(number) in str(error) for number in _FULL)
+
+
+def no_room(shown: str, error: Exception) -> DataError:
+    """Return the error for a copy that the disk has no room for."""
+    return DataError(
+        "{shown} is read from a converted copy, and {folder!r} has no room for it ({reason}). Free some space, or name "
+        "another folder by the environment variable TMPDIR.",
+        shown=shown,
+        folder=tempfile.gettempdir(),
+        reason=Term(
+            next(
+                os.strerror(n)
+                for n in _FULL
+                if n == getattr(error, "errno", 0) or os.strerror(n) in str(error)
+            )
+        ),
+    )
 
 
 def _strict(pieces: Iterable[bytes], encoding: str, *, final: bool = True) -> Iterator[str]:

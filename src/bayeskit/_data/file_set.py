@@ -84,11 +84,18 @@ class FileSet:
         opened: dict[str, FileSource] = {}
         for path in paths:
             if os.fspath(path) not in opened:
-                opened[os.fspath(path)] = FileSource(path, **settings)
+                opened[os.fspath(path)] = FileSource(path, may_be_empty=True, **settings)
         first, *others = opened.values()
         for other in others:
             _check_columns(first, other)
-        self.files = _alike([opened[os.fspath(path)] for path in paths])
+        # A part without rows adds nothing, whatever its columns would be read as.
+        filled = [one for path in paths if (one := opened[os.fspath(path)]).known_rows != 0]
+        if not filled:
+            raise DataError(
+                "{shown} and the other files have the names of columns and no rows. Give a file with at least one row.",
+                shown=first.shown,
+            )
+        self.files = _alike(filled)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -41,6 +41,8 @@ _BYTES_A_CELL = 64
 _FEW_BYTES = 2**16
 # DuckDB cannot open a text file with less.
 _LEAST_MEMORY = 64 << 20
+# Converted by ourselves, from text in any encoding.
+_HAS_ENCODING = (".arff", ".arff.gz", ".arff.zst")
 _USABLE = ("int64", "float64", "bool", "str")
 
 
@@ -90,6 +92,8 @@ class FileSource:
         How many threads read; by default, one for each core.
     max_memory : int, optional
         The bytes that reading may take: the limit of DuckDB, and shorter batches where a table is wide.
+    may_be_empty : bool, default False
+        Whether a file with the names of columns alone is one without rows, as one of several may be, or an error.
 
     Attributes
     ----------
@@ -133,13 +137,14 @@ class FileSource:
         quick: bool = False,
         threads: int | None = None,
         max_memory: int | None = None,
+        may_be_empty: bool = False,
     ) -> None:
         if rows_per_batch < 1:
             raise SettingError(
                 "rows_per_batch={rows_per_batch!r} must be at least 1.", rows_per_batch=rows_per_batch
             )
         self.shown = shown = repr(os.fspath(path))
-        copy = converted(os.fspath(path), shown)
+        copy = converted(os.fspath(path), shown, encoding)
         # The converted copy lives as long as this source.
         self.path = Path(path).absolute() if copy is None else copy[0]
         self._spool = copy
@@ -150,7 +155,7 @@ class FileSource:
         self._format: Text | Parquet
         if not _is_parquet(self.path, shown):
             self._format = Text(self.path, shown, encoding, separator, texts, marks, spellings or {})
-        elif encoding is None and separator is None:
+        elif separator is None and (encoding is None or os.fspath(path).lower().endswith(_HAS_ENCODING)):
             self._format = Parquet(self.path, shown, texts)
         else:
             raise SettingError(
@@ -158,6 +163,7 @@ class FileSource:
             )
         self._stamp = file_stamp(self.path)
         self._quick = quick and bool(self._format.tests) and self._stamp[0] >= _LARGE
+        self._may_be_empty = may_be_empty
         self._find_kinds(columns, exclude)
 
     def _find_kinds(self, columns: Sequence[Hashable] | None, exclude: Sequence[Hashable] | None) -> None:
@@ -166,7 +172,7 @@ class FileSource:
         if rows is not None:
             self.rows = rows
         note_spellings([(field.name, field.spelling) for field in self._fields], self.shown)
-        if rows == 0:
+        if rows == 0 and not self._may_be_empty:
             raise DataError(
                 "{shown} has the names of columns and no rows. Give a file with at least one row.",
                 shown=self.shown,
@@ -443,6 +449,9 @@ class FileSource:
 
     def _explained(self, error: str) -> Message:
         lines = [line for line in error.partition("Possible")[0].splitlines() if line.strip()]
+        # A blank line above the record is shown with it.
+        if len(lines) > 2 and lines[1].rstrip() == "Original Line:":
+            lines[1:3] = [f"Original Line: {lines[2]}"]
         # DuckDB's error says where, shows the record, which may be long, and ends with what is wrong.
         short = " | ".join(dict.fromkeys([*lines[:2], lines[-1]]))[:300]
         what = re.sub(r"^(\w+ )*Error: ", "", short).rstrip(".")
@@ -482,7 +491,9 @@ def _is_parquet(path: Path, shown: str) -> bool:
             file.seek(max(0, os.fstat(file.fileno()).st_size - 4))
             tail = file.read(4)
     except FileNotFoundError:
-        near = get_close_matches(path.name, os.listdir(path.parent)) if path.parent.is_dir() else []
+        # Not its own name, as that of a link to nowhere.
+        there = set(os.listdir(path.parent)) - {path.name} if path.parent.is_dir() else set()
+        near = get_close_matches(path.name, sorted(there))
         meant = Message(" Did you mean {names}?", names=Joined(map(repr, near), " or ")) if near else ""
         raise DataError(
             "There is no file {shown} (looked for as {path!r}).{meant} Check the path.",

@@ -123,7 +123,29 @@ def lazy_pieces(data: Any) -> Callable[[], Iterator[Any]] | None:
         read = partial(_arrow_pieces, partial(data.to_batches, batch_size=_PIECE_ROWS))
     else:
         return None
-    return lambda: (piece for piece in read() if n_rows_of(piece))
+    return lambda: (piece for piece in _explained(read, home) if n_rows_of(piece))
+
+
+def _explained(read: Callable[[], Iterator[Any]], home: str) -> Iterator[Any]:
+    """Give pieces; turn what Polars and PyArrow say of what cannot be read into errors of ours.
+
+    Tasks of Dask and Spark are their users' own, and so are their errors.
+    """
+    kinds: tuple[type[Exception], ...] = ()
+    if home == "polars":
+        kinds = (import_module("polars.exceptions").PolarsError, OSError)
+    elif home == "pyarrow":
+        kinds = (import_module("pyarrow").ArrowException, OSError)
+    try:
+        yield from read()
+    except kinds as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(
+            "{library} could not read the frame: {first}. Check that it can be collected.",
+            library={"polars": "Polars", "pyarrow": "PyArrow"}[home],
+            first=(str(error).splitlines() or [type(error).__name__])[0].rstrip("."),
+        ) from error
 
 
 def n_rows_of(piece: Any) -> int:
@@ -166,10 +188,10 @@ def _relation_pieces(data: DuckDBPyRelation) -> Iterator[Any]:
             shown="DuckDBPyRelation",
             error=error,
         ) from error
-    names, rows = list(data.columns), _plain_columns(data)
-    # The second name is the older one; DuckDB 2.0 warns that it is deprecated.
-    open_reader: Any = getattr(rows, "to_arrow_reader", None) or rows.fetch_arrow_reader
     try:
+        names, rows = list(data.columns), _plain_columns(data)
+        # The second name is the older one; DuckDB 2.0 warns that it is deprecated.
+        open_reader: Any = getattr(rows, "to_arrow_reader", None) or rows.fetch_arrow_reader
         with open_reader(_PIECE_ROWS) as reader:
             for batch in reader:
                 yield pyarrow.Table.from_batches([batch]).rename_columns(names)
@@ -460,14 +482,11 @@ def names_files(data: object) -> TypeGuard[FilesLike]:
     """
     if isinstance(data, (str, os.PathLike)):
         return True
-    return (
-        isinstance(data, (list, tuple))
-        and len(data) > 0
-        and all(
-            isinstance(one, os.PathLike) or (isinstance(one, str) and _LIKE_A_PATH.search(one))
-            for one in data
-        )
-    )
+    if not isinstance(data, (list, tuple)) or not all(isinstance(one, (str, os.PathLike)) for one in data):
+        return False
+    # A path among words says that all are paths.
+    paths = any(isinstance(one, os.PathLike) for one in data)
+    return paths or (len(data) > 0 and all(_LIKE_A_PATH.search(os.fspath(one)) for one in data))
 
 
 def as_array(held: NDArray[Any], dtype: DTypeLike | None, copy: bool | None) -> NDArray[Any]:

@@ -37,7 +37,8 @@ class Relation:
 
     @classmethod
     def of(cls, native: DuckDBPyRelation) -> Relation:
-        return cls(native, tuple(range(len(native.columns))))
+        with cls(native, ()).explained():
+            return cls(native, tuple(range(len(native.columns))))
 
     @cached_property
     def names(self) -> tuple[Name, ...]:
