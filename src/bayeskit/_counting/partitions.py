@@ -263,7 +263,7 @@ class SampledFrame(ExternalFrame):
     """A frame on workers or in DuckDB, counted there as a whole. Iterated, it is a sample, drawn once when needed."""
 
     def __init__(self, whole: ExternalFrame, draw: Callable[[], SomeRows]) -> None:
-        super().__init__(whole.frame, self._rows, whole.cluster)
+        super().__init__(whole.frame, self._rows, whole.place)
         self._draw = draw
         self._frame: Any = None
 

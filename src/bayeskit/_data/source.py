@@ -105,7 +105,8 @@ class ExternalFrame(Batches):
     frame : DataFrame of Dask or Spark, or relation of DuckDB
     make : callable
         As for :class:`Batches`: all rows, or the sample that choices are made from.
-    cluster : "dask", "spark" or "duckdb"
+    place : "dask", "spark" or "duckdb"
+        Where the rows are.
     """
 
     # How many rows of how many a sample is; None if all rows are read.
@@ -115,10 +116,10 @@ class ExternalFrame(Batches):
         self,
         frame: DaskFrame | SparkFrame | DuckDBPyRelation,
         make: Callable[[], Iterable[Any]],
-        cluster: str,
+        place: str,
     ) -> None:
         super().__init__(make)
-        self.frame, self.cluster = frame, cluster
+        self.frame, self.place = frame, place
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -511,10 +512,10 @@ def is_live(source: Source) -> bool:
     return isinstance(source.data, DatabaseTable)
 
 
-def is_on(cluster: str, source: Source) -> bool:
+def is_on(place: str, source: Source) -> bool:
     """Return whether all rows of a source are on the workers of a cluster, or in DuckDB."""
     data = source.data
-    return isinstance(data, ExternalFrame) and data.cluster == cluster and source.keep is None
+    return isinstance(data, ExternalFrame) and data.place == place and source.keep is None
 
 
 def place_of(names: tuple[Name, ...], name: Name, role: str) -> int:
