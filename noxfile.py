@@ -12,7 +12,7 @@ from __future__ import annotations
 import nox
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
-CAMPAIGNS = ["hostile", "histories", "mutants", "networks", "crash", "soak", "bounds", "threads"]
+CAMPAIGNS = ["hostile", "histories", "mutants", "networks", "crash", "soak", "bounds", "threads", "mutation"]
 
 nox.needs_version = ">=2024.4"
 nox.options.error_on_missing_interpreters = False

@@ -234,7 +234,8 @@ class Functions:
                 importlib.import_module(f"bayeskit.{package}.{path.stem}".removesuffix(".__init__"))
         files = tuple(str(SOURCE / package) + os.sep for package in PACKAGES)
         self.by_key: dict[Key, list[FunctionType]] = defaultdict(list)
-        self.keys: dict[CodeType, set[Key]] = {}
+        # By identity: the hash of a code object changes once it has run.
+        self.keys: dict[int, set[Key]] = {}
         for one in gc.get_objects():
             if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(files):
                 self.by_key[_key(one.__code__)].append(one)
@@ -242,7 +243,7 @@ class Functions:
             # A kernel may be compiled into another and then runs unseen: it runs where a function names it.
             named = {_key(kernel.py_func.__code__) for kernel in _kernels_named(found[0])}
             for code in _within(found[0].__code__):
-                self.keys[code] = {key, *named}
+                self.keys[id(code)] = {key, *named}
 
     def of(self, mutant: Mutant) -> list[FunctionType]:
         return self.by_key.get((str(mutant.path), mutant.function, mutant.first_line), [])
@@ -341,12 +342,12 @@ class Judge:
         return times, covering, wrong
 
     def _trace(self, numbers: list[int], write: Callable[[Any], None]) -> int:
-        ran: set[CodeType] = set()
+        ran: set[int] = set()
         known = self.functions.keys
 
         def note(frame: Any, event: str, _: Any) -> None:
-            if event == "call" and frame.f_code in known:
-                ran.add(frame.f_code)
+            if event == "call" and id(frame.f_code) in known:
+                ran.add(id(frame.f_code))
 
         threading.setprofile(note)
         for place, number in enumerate(numbers):
