@@ -60,70 +60,6 @@ def forget_strides(e: int, axes: Any, axis_start: Any, separated: Any, stride_of
 
 
 @kernel
-def join_messages(
-    c: int, factors: Any, layout: Any, tree: Any, soft: Any, work: Any, between: Any, pot: Any
-) -> Any:
-    """Write the table of one clique at 0: its factors, its soft evidence, and the messages of its children.
-
-    Returns the log of the scales; NaN if the numbers of the table differ too much.
-    """
-    place, all_sizes, scope, scope_start, values, log_least, log_most = factors
-    sizes, axes, axis_start, length, offset, table_cells, separated = layout
-    children, child_start, begin = tree
-    variable, likelihood, soft_start, seat, seat_clique = soft
-    bound, reach, stride_of, digits, lists, first = work
-    taken = fill_clique(
-        c,
-        0,
-        place,
-        all_sizes,
-        scope,
-        scope_start,
-        values,
-        log_least,
-        log_most,
-        sizes,
-        axes,
-        axis_start[c],
-        length[c],
-        bound,
-        stride_of,
-        digits,
-        lists,
-        first,
-        pot,
-    )
-    for i in range(variable.shape[0]):
-        v = variable[i]
-        if seat_clique[v] == c:
-            taken += weigh_one(
-                pot,
-                seat[v, 0] - offset[c],
-                seat[v, 1],
-                seat[v, 2],
-                seat[v, 3],
-                likelihood,
-                soft_start[i],
-                bound,
-                c,
-            )
-    if np.isnan(taken):
-        return taken
-    for i in range(child_start[c], child_start[c + 1]):
-        e = children[i]
-        if bound[c] + reach[e] < LOWEST:
-            shrunk, bound[c] = rescale(pot, 0, table_cells[c])
-            taken += shrunk
-            if bound[c] + reach[e] < LOWEST:
-                return np.nan
-        bound[c] += reach[e]
-        message_strides(e, axes, axis_start, separated, sizes, stride_of)
-        multiply(pot, 0, between, begin[e], 1.0, axis_start[c], length[c], axes, sizes, stride_of, digits)
-        forget_strides(e, axes, axis_start, separated, stride_of)
-    return taken
-
-
-@kernel
 def send_up(
     order: Any,
     parent: Any,
@@ -136,19 +72,72 @@ def send_up(
     largest: Any,
     between: Any,
     pot: Any,
+    sends: bool,
 ) -> Any:
     """Send the messages of these cliques to their parents; return the log of the scales.
 
-    In ``order``, every clique follows its children, whose messages are in ``between``, each at its ``begin``. The
-    normalised table of the last clique is left in ``pot`` if it is a root. −inf if nothing is left, NaN if the
+    A table is the product of its factors, its soft evidence, and the messages of its children. In ``order``, every
+    clique follows its children, whose messages are in ``between``, each at its ``begin``. The normalised table of the
+    last clique is left in ``pot`` if it is a root; without ``sends``, as it is. −inf if nothing is left, NaN if the
     numbers of some table differ too much. ``largest`` is the number by which each message was divided.
     """
-    table_cells, begin, reach = layout[5], tree[2], work[1]
+    place, all_sizes, scope, scope_start, values, log_least, log_most = factors
+    sizes, axes, axis_start, length, offset, table_cells, separated = layout
+    children, child_start, begin = tree
+    variable, likelihood, soft_start, seat, seat_clique = soft
+    bound, reach, stride_of, digits, lists, first = work
     taken = 0.0
     for c in order:
-        taken += join_messages(c, factors, layout, tree, soft, work, between, pot)
+        taken += fill_clique(
+            c,
+            0,
+            place,
+            all_sizes,
+            scope,
+            scope_start,
+            values,
+            log_least,
+            log_most,
+            sizes,
+            axes,
+            axis_start[c],
+            length[c],
+            bound,
+            stride_of,
+            digits,
+            lists,
+            first,
+            pot,
+        )
+        for i in range(variable.shape[0]):
+            v = variable[i]
+            if seat_clique[v] == c:
+                taken += weigh_one(
+                    pot,
+                    seat[v, 0] - offset[c],
+                    seat[v, 1],
+                    seat[v, 2],
+                    seat[v, 3],
+                    likelihood,
+                    soft_start[i],
+                    bound,
+                    c,
+                )
         if np.isnan(taken):
             return taken
+        for i in range(child_start[c], child_start[c + 1]):
+            e = children[i]
+            if bound[c] + reach[e] < LOWEST:
+                shrunk, bound[c] = rescale(pot, 0, table_cells[c])
+                taken += shrunk
+                if bound[c] + reach[e] < LOWEST:
+                    return np.nan
+            bound[c] += reach[e]
+            message_strides(e, axes, axis_start, separated, sizes, stride_of)
+            multiply(pot, 0, between, begin[e], 1.0, axis_start[c], length[c], axes, sizes, stride_of, digits)
+            forget_strides(e, axes, axis_start, separated, stride_of)
+        if not sends:
+            continue
         if parent[c] >= 0:
             largest[c], reach[c] = _send(pot, between, begin[c], edge[c, CELLS], edge[c, EACH])
             if largest[c] == 0.0:
@@ -273,6 +262,7 @@ def _top_table(
         one.largest,
         np.empty(way.cells),
         pot,
+        True,
     )
     if math.isnan(log_p):
         # The numbers differ too much: use logs and all tables, which is slower.

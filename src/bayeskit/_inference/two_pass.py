@@ -16,7 +16,7 @@ import numpy as np
 
 from bayeskit._inference.clique_tree import RECORDS, Tree, TreeShape, grouped
 from bayeskit._inference.kernels.tree_layout import CELLS, EACH
-from bayeskit._inference.one_way import OneTable, forget_strides, join_messages, message_strides, send_up
+from bayeskit._inference.one_way import OneTable, forget_strides, message_strides, send_up
 from bayeskit._inference.potentials import Evidence, Potentials
 from bayeskit._numba import kernel
 from bayeskit.typing import Floats, Ints
@@ -123,8 +123,22 @@ def send_down(
     children, child_start, begin = tree
     stride_of, digits = work[2], work[3]
     seat = soft[3]
-    for c in order:
-        join_messages(c, factors, layout, tree, soft, work, between, pot)
+    for i in range(order.shape[0]):
+        c = order[i]
+        send_up(
+            order[i : i + 1],
+            parent,
+            edge,
+            factors,
+            layout,
+            tree,
+            soft,
+            work,
+            largest,
+            between,
+            pot,
+            False,
+        )
         if parent[c] >= 0:
             at = _U(0)
             each = _U(edge[c, EACH])
@@ -139,11 +153,11 @@ def send_down(
                 total += pot[u]
             for u in range(_U(table_cells[c])):
                 pot[u] /= total
-        for i in range(member_start[c], member_start[c + 1]):
-            v = members[i]
+        for k in range(member_start[c], member_start[c + 1]):
+            v = members[k]
             read_variable(pot, seat[v, 1], seat[v, 2], seat[v, 3], out, start[v])
-        for i in range(child_start[c], child_start[c + 1]):
-            e = children[i]
+        for k in range(child_start[c], child_start[c + 1]):
+            e = children[k]
             cells = edge[e, CELLS]
             for s in range(_U(cells)):
                 sums[s] = 0.0
@@ -292,7 +306,7 @@ def all_margins(tree: Tree, plan: TwoPass, p: Potentials, evidence: Evidence) ->
     messages = (way.children, way.child_start, begin)
     shared = (shape.parent, shape.edge, one.factors, one.layout, messages, one.soft, one.work, one.largest)
     after = plan.places(passes, 0, begin)
-    log_p = one.taken + send_up(way.order, *shared, between, pot)
+    log_p = one.taken + send_up(way.order, *shared, between, pot, True)
     if not log_p > -math.inf:
         return log_p, out
     waiting = [(passes, after, True)]
@@ -301,7 +315,7 @@ def all_margins(tree: Tree, plan: TwoPass, p: Potentials, evidence: Evidence) ->
         if not sent:
             after = plan.places(part, after, begin)
             again = [c for c in part.cliques if c not in part.tops]
-            send_up(np.array(again, np.int64), *shared, between, pot)
+            send_up(np.array(again, np.int64), *shared, between, pot, True)
         if part.parts:
             waiting += [(inner, after, False) for inner in reversed(part.parts)]
             continue
