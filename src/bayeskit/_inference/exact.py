@@ -41,7 +41,7 @@ from bayeskit._inference.triangulation import (
     BEYOND,
     Problem,
     Triangulation,
-    cells_by_min_fill,
+    by_min_fill,
     make_problem,
     numbered,
     triangulate,
@@ -163,9 +163,9 @@ class Exact:
 
     def _fits_one_tree(self) -> bool:
         p = self.potentials
-        if any(p.cells_given(f, self._free) > SMALL_TREE for f in p.rules):
+        if len(p.values) > SMALL_TREE or any(p.cells_given(f, self._free) > SMALL_TREE for f in p.rules):
             return False
-        if cells_by_min_fill(self._problem) > HOPELESS * SMALL_TREE:
+        if by_min_fill(self._problem, HOPELESS * SMALL_TREE).cells == math.inf:
             return False
         return self._triangulation.cells <= SMALL_TREE
 

@@ -174,7 +174,7 @@ class OneTable:
         shape, problem = tree.shape, tree.shape.problem
         soft, weights, starts, extra = soft_evidence(problem.place, evidence.codes, evidence.likelihoods)
         laid, divided = p.given(evidence.codes, problem.kept)
-        least, most = laid.log_bounds
+        least, most = laid.log_bounds_of(problem.kept)
         n = shape.n_cliques
         lists, first = np.empty((3, p.n_factors), np.int64), np.empty(n, np.int64)
         taken = extra + divided

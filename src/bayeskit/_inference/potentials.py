@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bayeskit._graphs.distributions import SMALLEST, Discrete, LinearGaussian, Piece, Softmax, place_of
 from bayeskit._graphs.network import FactorGraph, Network
+from bayeskit._numba import kernel
 from bayeskit.typing import Floats, Ints
 
 # One GiB of numbers.
@@ -30,6 +31,24 @@ LARGEST_LAID_OUT = 2**16
 MOST_LAID_OUT = 2**22
 # With fewer parents there is nothing to split. Two matter: an effect that is absent does not join its causes.
 FEWEST_PARENTS = 2
+
+
+@kernel
+def find_bounds(values: Any, value_start: Any, kept: Any, least: Any, most: Any) -> None:
+    """Find the smallest positive and the largest number of the kept factors; those of zeros alone are unchanged."""
+    for f in range(kept.shape[0]):
+        if not kept[f]:
+            continue
+        smallest = np.inf
+        largest = 0.0
+        for u in range(np.uintp(value_start[f]), np.uintp(value_start[f + 1])):
+            x = values[u]
+            largest = max(largest, x)
+            if x > 0.0:
+                smallest = min(smallest, x)
+        if largest > 0.0:
+            least[f] = smallest
+            most[f] = largest
 
 
 @runtime_checkable
@@ -165,7 +184,7 @@ class Potentials:
             np.array(sizes, np.int64),
             np.array([v for scope in scopes for v in scope], np.int64),
             starts([len(scope) for scope in scopes]),
-            np.concatenate([np.empty(0), *(np.ravel(table) for table in tables)]),
+            np.concatenate([np.empty(0), *(table.ravel() for table in tables)]),
             starts([table.size for table in tables]),
             np.array(children, np.int64),
             names,
@@ -215,22 +234,20 @@ class Potentials:
     @cached_property
     def log_bounds(self) -> tuple[Floats, Floats]:
         """The logs of the smallest positive and of the largest number of each factor (0 and −inf if all are zero)."""
-        bounds = np.zeros((2, self.n_factors))
-        bounds[1] = -math.inf
-        held = np.flatnonzero(np.diff(self.value_start))
-        first = 0
-        while first < len(held):
-            begin = int(self.value_start[held[first]])
-            # A portion at a time, because each is copied.
-            end = max(first + 1, int(np.searchsorted(self.value_start[held + 1], begin + 2**12, "right")))
-            values = self.values[begin : self.value_start[held[end - 1] + 1]]
-            starts = self.value_start[held[first:end]] - begin
-            most = np.maximum.reduceat(values, starts)
-            least = np.minimum.reduceat(np.where(values > 0.0, values, np.inf), starts)
-            some = most > 0.0
-            bounds[:, held[first:end][some]] = np.log(least[some]), np.log(most[some])
-            first = end
-        return bounds[0], bounds[1]
+        return self._bounds(np.ones(self.n_factors, np.bool_))
+
+    def log_bounds_of(self, kept: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """Return ``log_bounds`` of the kept factors. A first query does not read tables that it does not need."""
+        if "log_bounds" not in self.__dict__ and "_is_bounded" not in self.__dict__:
+            self.__dict__["_is_bounded"] = True
+            return self._bounds(kept)
+        return self.log_bounds
+
+    def _bounds(self, kept: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        least, most = np.ones(self.n_factors), np.zeros(self.n_factors)
+        find_bounds(self.values, self.value_start, kept, least, most)
+        with np.errstate(divide="ignore"):
+            return np.log(least), np.log(most)
 
     def scope_of(self, factor: int) -> list[int]:
         return [int(v) for v in self.scope[self.scope_start[factor] : self.scope_start[factor + 1]]]
@@ -343,7 +360,7 @@ class Potentials:
         taken = 0.0
         scopes: dict[int, Ints] = {}
         tables: dict[int, Floats] = {}
-        child, bounds = self.child.copy(), np.array(self.log_bounds)
+        child, bounds = self.child.copy(), np.array(self.log_bounds_of(kept))
         for f in self.rules:
             scopes[f], tables[f], child[f] = np.empty(0, np.int64), np.ones(()), -1
             if kept[f]:

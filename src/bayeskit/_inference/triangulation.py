@@ -350,10 +350,10 @@ class Triangulation:
         return best, math.prod(int(sizes[v]) for v in best)
 
 
-def cells_by_min_fill(problem: Problem) -> float:
-    """Return the bound of the cells of all cliques by min-fill alone."""
+def by_min_fill(problem: Problem, most: float) -> Triangulation:
+    """Eliminate by min-fill alone; with more cells than ``most``, their number is infinite."""
     m = len(problem.sizes)
-    return _by_rule(problem, MIN_FILL, BEYOND, np.zeros(m), np.ones(m)).cells
+    return _by_rule(problem, MIN_FILL, most, np.zeros(m), np.ones(m))
 
 
 def triangulate(problem: Problem, late: NDArray[np.bool_] | None = None) -> Triangulation:

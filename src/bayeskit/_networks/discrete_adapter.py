@@ -11,6 +11,7 @@ import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -221,8 +222,12 @@ class DiscreteAdapter(QueryAdapter):
         self._cache = cache
         self.exact: Exact = cache.get("exact", lambda: Exact(Potentials.of(network)))
         self.has_rules = bool(self.exact.potentials.rules)
+
+    @cached_property
+    def _parts(self) -> list[tuple[Name, slice]]:
+        """Where the numbers of each node are among all marginals."""
         bounds = self.exact.potentials.offsets.tolist()
-        self._parts = [
+        return [
             (v.name, slice(a, b)) for v, a, b in zip(self.variables, bounds[:-1], bounds[1:], strict=True)
         ]
 

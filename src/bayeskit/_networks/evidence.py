@@ -200,20 +200,19 @@ class Reader:
 
     def __init__(self, variables: Sequence[Variable]) -> None:
         self.variables = tuple(variables)
-        # Node → its position and its codes by label: a single look-up for a state given as declared.
-        self._codes_of = {v.name: (place, v.codes) for place, v in enumerate(self.variables)}
+        self._places = {v.name: place for place, v in enumerate(self.variables)}
         self._free = np.full(len(self.variables), -1, np.int64)
 
     def place(self, name: Name, where: str | Message = "") -> int:
         """Return the position of a node."""
         try:
-            return self._codes_of[name][0]
+            return self._places[name]
         except (KeyError, TypeError):
-            raise unknown_node(name, self._codes_of, where) from None
+            raise unknown_node(name, self._places, where) from None
 
     def __contains__(self, name: object) -> bool:
         try:
-            return name in self._codes_of
+            return name in self._places
         except TypeError:  # a tuple that contains a list
             return False
 
@@ -227,11 +226,11 @@ class Reader:
         codes = self._free.copy()
         negative: dict[int, Floats] = {}
         if evidence:
-            codes_of = self._codes_of
+            places, variables = self._places, self.variables
             for name, value in _items(evidence, "evidence"):
                 try:
-                    place, known = codes_of[name]
-                    codes[place] = known[value]
+                    place = places[name]
+                    codes[place] = variables[place].codes[value]
                 except (KeyError, TypeError):
                     place = self.place(name, "evidence names it")
                     if isinstance(value, Not):
