@@ -9,6 +9,7 @@ import pytest
 
 from bayeskit import MarkovNetwork
 from bayeskit._inference.clique_tree import make_tree, shape_tree
+from bayeskit._inference.exact import Exact
 from bayeskit._inference.potentials import Evidence, Potentials
 from bayeskit._inference.triangulation import breadth_first, make_problem, triangulate
 from bayeskit._inference.two_pass import TwoPass, all_margins
@@ -104,3 +105,47 @@ def test_a_sweep_over_a_wide_grid_is_as_narrow_as_the_grid():
     problem = make_problem(p, np.full(400, -1), None)
     assert sorted(breadth_first(problem.adjacency)) == list(range(400))
     assert triangulate(problem).cells < 400 * 2**21
+
+
+def test_two_thousand_nodes_with_tiny_evidence():
+    """Every node is weighed with numbers near 1e-250: their product, 1e-500000, is far below any float."""
+    rng = np.random.default_rng(1)
+    n = 2000
+    first, steps = rng.dirichlet(np.ones(2)), rng.dirichlet(np.ones(2), (n - 1, 2))
+    scopes = [[0], *([v - 1, v] for v in range(1, n))]
+    p = Potentials.laid_out([2] * n, scopes, [first, *steps], list(range(n)), tuple(range(n)))
+    soft = {v: rng.uniform(1e-251, 1e-250, 2) for v in range(n)}
+    evidence = Evidence(np.full(n, -1), soft)
+    tree = planned(p, evidence)
+    log_p, found = all_margins(tree, TwoPass(tree.shape, 2**30), p, evidence)
+    ahead, behind, expected = [first * soft[0] / 1e-250], [np.ones(2)], n * math.log(1e-250)
+    for v in range(n):
+        if v:
+            ahead.append(ahead[-1] @ steps[v - 1] * soft[v] / 1e-250)
+            behind.append(steps[n - 1 - v] @ (behind[-1] * soft[n - v] / 1e-250))
+            behind[-1] /= behind[-1].sum()
+        expected += math.log(ahead[-1].sum())
+        ahead[-1] /= ahead[-1].sum()
+    margins = np.array(ahead) * np.array(behind[::-1])
+    margins /= margins.sum(axis=1, keepdims=True)
+    assert log_p == pytest.approx(expected, rel=1e-12)
+    assert found.reshape(n, 2)[tree.shape.problem.place] == pytest.approx(margins, abs=1e-11)
+
+
+def test_tables_that_need_logs_are_answered_by_logs():
+    """Numbers of one table lie 1e400 apart: two passes cannot hold them, and give way to all tables in logs."""
+    rng = np.random.default_rng(2)
+    scopes = [[v, v + 1] for v in range(9)]
+    tables = [10.0 ** rng.uniform(-200, 0, (3, 3)) for _ in scopes] + [10.0 ** rng.uniform(-200, 0, (3, 3))]
+    p = Potentials.laid_out([3] * 10, [*scopes, [0, 1]], tables, [-1] * 10, tuple(range(10)))
+    evidence = Evidence(np.array([-1] * 9 + [1]))
+    tree = planned(p, evidence)
+    assert math.isnan(all_margins(tree, TwoPass(tree.shape, 2**30), p, evidence)[0])
+    answered, log_p, found = Exact(p)._one_table_at_a_time(evidence, 2**30)
+    logs = log_joint(p, evidence)
+    top = logs.max()
+    joint = np.exp(logs - top)
+    assert log_p == pytest.approx(math.log(joint.sum()) + top, rel=1e-12)
+    for place, v in enumerate(answered.shape.problem.variables.tolist()):
+        margin = joint.sum(axis=tuple(u for u in range(joint.ndim) if u != v)) / joint.sum()
+        assert found[answered.start[place] : answered.start[place + 1]] == pytest.approx(margin, abs=1e-12)

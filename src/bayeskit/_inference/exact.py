@@ -263,7 +263,9 @@ class Exact:
         require(p, plan.bytes, max_memory, tree.shape)
         log_p, found = all_margins(tree, plan, p, evidence)
         if math.isnan(log_p):  # logs need all tables
-            require(p, tree.shape.bytes_of_maps + tree.shape.bytes_used(), max_memory, tree.shape)
+            tree = make_tree(guarded_shape(p, problem, triangulation, max_memory))
+            filled = FilledTree.of(tree, p, codes)
+            log_p, found, _ = filled.ask(_NOTHING, evidence.likelihoods, keep=False)
         return tree, log_p, found
 
     def _in_place(self, tree: Tree, found: Floats, codes: Ints) -> Floats:

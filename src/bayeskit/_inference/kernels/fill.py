@@ -10,6 +10,7 @@ from bayeskit._numba import kernel
 
 # exp(−690) is still a normal number. A table with a wider range needs logs.
 LOWEST = -690.0
+_U = np.uintp
 
 
 @kernel
@@ -20,14 +21,14 @@ def rescale(pot: Any, start: int, cells: int) -> Any:
     """
     largest = 0.0
     least = np.inf
-    for u in range(start, start + cells):
+    for u in range(_U(start), _U(start + cells)):
         x = pot[u]
         largest = max(largest, x)
         if x > 0.0 and x < least:
             least = x
     if largest <= 0.0:
         return 0.0, 0.0
-    for u in range(start, start + cells):
+    for u in range(_U(start), _U(start + cells)):
         pot[u] /= largest
     return np.log(largest), np.log(least) - np.log(largest)
 
@@ -66,11 +67,18 @@ def multiply(
     for _ in range(runs):
         if pace == 0:
             x = values[here] * scale
-            for u in range(at, at + run):
+            for u in range(_U(at), _U(at + run)):
                 pot[u] *= x
+        elif pace == 1:
+            cell = _U(here)
+            for u in range(_U(at), _U(at + run)):
+                pot[u] *= values[cell] * scale
+                cell += _U(1)
         else:
-            for u in range(run):
-                pot[at + u] *= values[here + u * pace] * scale
+            cell = _U(here)
+            for u in range(_U(at), _U(at + run)):
+                pot[u] *= values[cell] * scale
+                cell += _U(pace)
         at += run
         a = outer - 1
         while a >= 0:
@@ -187,8 +195,8 @@ def fill_clique(
             continue
         # From the end, so that nothing is overwritten before it is read.
         for u in range(cells - 1, -1, -1):
-            x = pot[start + u]
-            for k in range(start + u * growth, start + (u + 1) * growth):
+            x = pot[_U(start + u)]
+            for k in range(_U(start + u * growth), _U(start + (u + 1) * growth)):
                 pot[k] = x
         cells *= growth
         growth = 1
