@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -56,6 +56,12 @@ class Structure(Protocol):
     """A distribution that can be split into small factors with hidden variables between them."""
 
     def pieces(self, codes: Sequence[int], order: Sequence[int]) -> list[Piece]: ...
+
+
+@cache
+def _has_structure(kind: type) -> bool:
+    """Whether the distributions of a class can be split. A look at a protocol takes long: one for each class."""
+    return issubclass(kind, Structure)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,10 +147,6 @@ class Potentials:
             tables = []
             left = MOST_LAID_OUT
             sizes = [node.variable.size for node in network.nodes]
-            # A look at a protocol takes longer than everything else here: one for each class of distributions.
-            split = {
-                cls for cls in {type(n.distribution) for n in network.nodes} if issubclass(cls, Structure)
-            }
             for k, node in enumerate(network.nodes):
                 assert node.distribution is not None
                 assert not isinstance(node.distribution, (LinearGaussian, Softmax))
@@ -156,7 +158,7 @@ class Potentials:
                 else:
                     tables.append(np.empty(0))
                     rules[k] = node.distribution
-                if len(node.parents) >= FEWEST_PARENTS and type(node.distribution) in split:
+                if len(node.parents) >= FEWEST_PARENTS and _has_structure(type(node.distribution)):
                     structures[k] = cast(Structure, node.distribution)
             variables = tuple(node.variable for node in network.nodes)
             children = list(range(len(scopes)))
