@@ -158,7 +158,8 @@ class Potentials:
                 else:
                     tables.append(np.empty(0))
                     rules[k] = node.distribution
-                if len(node.parents) >= FEWEST_PARENTS and _has_structure(type(node.distribution)):
+                kind: type = type(node.distribution)
+                if len(node.parents) >= FEWEST_PARENTS and _has_structure(kind):
                     structures[k] = cast(Structure, node.distribution)
             variables = tuple(node.variable for node in network.nodes)
             children = list(range(len(scopes)))
