@@ -30,7 +30,7 @@ from bayeskit._networks.exploring import ExploredNetwork
 from bayeskit._web.explorer import FILES, GOTTEN, PAGE, POLICY, POSTED, WORDS, Explorer
 from bayeskit._web.json_server import Access, Limits
 from bayeskit.decision import decide
-from bayeskit.errors import UsageError
+from bayeskit.errors import TooLarge, UsageError
 from bayeskit.networks import Not, asia, melon, read_network, wet_grass
 from refusals import refuses
 
@@ -132,8 +132,9 @@ def test_continuous_nodes_have_a_mean_and_a_deviation() -> None:
     found = beliefs(app, [{"node": 1, "value": 180.5}])
     wanted = network.posteriors({"height": 180.5})
     np.testing.assert_allclose(found[0], wanted["sex"], atol=1e-12)
-    assert found[2] == {"mean": pytest.approx(float(wanted["weight"].mean)), "sd": pytest.approx(8.0)}
-    assert found[1] == {"mean": 180.5, "sd": 0.0}
+    mean = pytest.approx(float(wanted["weight"].mean))
+    assert found[2] == {"mean": mean, "sd": pytest.approx(8.0), "mixture": [[1.0, mean, pytest.approx(8.0)]]}
+    assert found[1] == {"mean": 180.5, "sd": 0.0, "mixture": [[1.0, 180.5, 0.0]]}
     for path, more in (
         ("/sensitivity", {"state": 0, "factor": 2}),
         ("/decide", {"loss": [[1]], "reject": None}),
@@ -144,6 +145,76 @@ def test_continuous_nodes_have_a_mean_and_a_deviation() -> None:
     # The odds of the prior, and so of the posterior, are halved and doubled.
     odds = [p / (1 - p) for p in (row["ends"][0][1], wanted["sex"][0], row["ends"][1][1])]
     assert (odds[1] / odds[0], odds[2] / odds[1]) == pytest.approx((2, 2))
+
+
+def test_the_density_of_many_components_is_short() -> None:
+    network = BayesianNetwork({"c": [], "x": ["c"]}, {"c": list(range(128)), "x": float})
+    network.set_cpt("c", np.arange(1, 129) / 8256)
+    network.set_gaussian("x", {k: (float(k), 4.0) for k in range(128)})
+    found = beliefs(explorer(network), [])[1]
+    weights, means, sds = np.array(found["mixture"]).T
+    assert len(weights) <= 48 and weights.sum() == pytest.approx(1)
+    mean = weights @ means
+    assert mean == pytest.approx(found["mean"])
+    assert weights @ (sds**2 + (means - mean) ** 2) == pytest.approx(found["sd"] ** 2)
+
+
+def within(found: list[Any], errors: list[Any], wanted: list[Any]) -> None:
+    """All estimates are within five standard errors."""
+    for values, spread, right in zip(found, errors, wanted, strict=True):
+        if isinstance(values, dict):
+            assert abs(values["mean"] - float(right.mean)) <= 5 * spread
+        else:
+            assert np.all(np.abs(np.array(values) - right) <= 5 * np.array(spread) + 1e-12)
+
+
+@pytest.mark.parametrize("made", [asia, mixed], ids=["states", "numbers"])
+def test_what_is_too_large_is_estimated_with_errors(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = made()
+    findings, evidence = [{"node": 0, "state": 1}], {network.nodes[0]: network.states(network.nodes[0])[1]}
+    exact = [list(network.posteriors(given).values()) for given in ({}, evidence)]
+    assert ask(explorer(made()), "/network")[1]["estimate"] is None
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise TooLarge(2.0**50, 2.0**30, ["a"], 2**47)
+
+    monkeypatch.setattr(type(network), "posteriors", refused)
+    app = explorer(made())
+    told = ask(app, "/network")[1]
+    assert told["estimate"]["samples"] == 50_000 == told["estimate"]["worth"]
+    within(told["beliefs"], told["estimate"]["errors"], exact[0])
+    answer = ask(app, "/posteriors", {"findings": findings})[1]
+    within(answer["beliefs"], answer["estimate"]["errors"], exact[1])
+    # What is observed is no estimate, and the same question has the same answer.
+    assert answer["beliefs"][0] == [0.0, 1.0] and answer["estimate"]["errors"][0] == [0.0, 0.0]
+    assert ask(app, "/posteriors", {"findings": findings})[1] == answer
+
+
+def test_a_markov_network_is_estimated_by_chains(monkeypatch: pytest.MonkeyPatch) -> None:
+    def made() -> MarkovNetwork:
+        table = [[3, 1], [1, 3]]
+        return MarkovNetwork({name: [0, 1] for name in "abc"}, [(["a", "b"], table), (["b", "c"], table)])
+
+    exact = list(made().posteriors({"a": 1}).values())
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise TooLarge(2.0**50, 2.0**30, ["a"], 2**47)
+
+    monkeypatch.setattr(MarkovNetwork, "posteriors", refused)
+    answer = ask(explorer(made()), "/posteriors", {"findings": [{"node": 0, "state": 1}]})[1]
+    within(answer["beliefs"], answer["estimate"]["errors"], exact)
+
+
+def test_impossible_findings_of_estimates_are_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any, **__: Any) -> Any:
+        raise TooLarge(2.0**50, 2.0**30, ["a"], 2**47)
+
+    network = asia()
+    monkeypatch.setattr(type(network), "posteriors", refused)
+    places = {name: place for place, name in enumerate(network.nodes)}
+    findings = [{"node": places["lung"], "state": 0}, {"node": places["either"], "state": 1}]
+    status, answer, _ = ask(explorer(network), "/posteriors", {"findings": findings})
+    assert status == 422 and set(answer["conflict"]) == {places["lung"], places["either"]}
 
 
 def test_a_markov_network_has_neighbours() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bayeskit import BayesianNetwork, NaiveBayes
-from bayeskit.errors import ImpossibleEvidence
+from bayeskit.errors import ImpossibleEvidence, TooLarge
 from bayeskit.networks import Not, asia, read_network, wet_grass
 from explorer_browser import (
     AXE,
@@ -163,6 +163,77 @@ def test_a_continuous_node_takes_a_number(browser: Any) -> None:
         when_found(page, 1)
         wanted = network.posteriors({"height": 180.0})["sex"][1]
         assert f"{100 * wanted:.1f}%" in name_of(page, "sex", "m")
+
+
+def curve(page: Any, node: str, kind: str) -> np.ndarray:
+    """The points of a drawn density: x, and the height above the axis."""
+    path = page.locator(f'.card[aria-label="{node}"] .{kind}').get_attribute("d")
+    points = np.array([[float(x), float(y)] for x, y in re.findall(r"[ML](-?[\d.]+) (-?[\d.]+)", path)])
+    return points.reshape(-1, 2)
+
+
+def test_a_continuous_node_shows_its_density(browser: Any) -> None:
+    from playwright.sync_api import expect
+
+    network = BayesianNetwork(
+        {"sex": [], "height": ["sex"], "weight": ["height"]},
+        {"sex": ["f", "m"], "height": float, "weight": float},
+    )
+    network.set_cpt("sex", [0.5, 0.5])
+    network.set_gaussian("height", {"f": (165.0, 36.0), "m": (178.0, 49.0)})
+    network.set_gaussian("weight", -100.0, {"height": 1.0}, 25.0)
+    with opened(browser, network) as page:
+        prior = curve(page, "weight", "density-prior")
+        bottom = float(page.locator('.card[aria-label="weight"] .density-axis').get_attribute("y1"))
+        left, right = (
+            float(page.locator('.card[aria-label="weight"] .small').nth(k).text_content()) for k in (0, 1)
+        )
+        # The heights are those of the density, in proportion.
+        x = left + (prior[:, 0] - prior[0, 0]) / np.ptp(prior[:, 0]) * (right - left)
+        wanted = network.query("weight").pdf(x)
+        heights = bottom - prior[:, 1]
+        np.testing.assert_allclose(heights / heights.max(), wanted / wanted.max(), atol=0.01)
+        page.get_by_role("button", name=re.compile("^height, mean")).click()
+        page.get_by_role("dialog").get_by_role("textbox").fill("183")
+        page.keyboard.press("Enter")
+        when_found(page, 1)
+        # Narrower is higher: what was the highest point is not any more. What is known is a line.
+        heights = bottom - curve(page, "weight", "density-prior")[:, 1]
+        now = curve(page, "weight", "density")
+        assert heights.max() < 0.7 * (bottom - now[:, 1]).max()
+        assert page.locator('.card[aria-label="height"] .density-value').is_visible()
+        assert not page.locator('.card[aria-label="weight"] .density-value').is_visible()
+        page.locator("#chips button").hover()
+        dashed = page.locator('.card[aria-label="weight"] .density-would')
+        expect(dashed).not_to_have_attribute("d", "")
+
+
+def test_what_is_too_large_is_shown_with_errors(browser: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from playwright.sync_api import expect
+
+    network = asia()
+    exact = network.posteriors({"xray": "yes"})
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise TooLarge(2.0**50, 2.0**30, ["lung"], 2**47)
+
+    monkeypatch.setattr(type(network), "posteriors", refused)
+    with opened(browser, network) as page:
+        expect(page.locator("#estimated")).to_contain_text("estimates from 50000 samples")
+        row(page, "xray", "yes").click()
+        when_found(page, 1)
+        label = name_of(page, "lung", "yes")
+        found = re.fullmatch(r"lung, yes, about ([\d.]+)%, standard error ([\d.]+), up from [\d.]+", label)
+        assert found is not None, label
+        shown, error = float(found[1]) / 100, float(found[2]) / 100
+        assert abs(shown - exact["lung"][0]) <= 5 * error + 0.0005
+        expect(row(page, "lung", "yes").locator(".change")).to_have_text(f"▲±{found[2]}")
+        expect(row(page, "lung", "yes").locator(".whisker")).to_have_count(1)
+        # What was observed is exact.
+        assert name_of(page, "xray", "yes").startswith("xray, yes, 100%")
+        page.locator("#language").click()
+        expect(page.locator("#estimated")).to_contain_text("50000")
+        assert "标准误" in name_of(page, "lung", "yes")
 
 
 def test_names_are_shown_as_they_are(browser: Any) -> None:

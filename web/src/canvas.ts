@@ -1,7 +1,8 @@
 // The cards, the arcs, and the window onto them. Everything is SVG of our own, and every name is a text node. Networks
 // that are too large for the window are shown as pills, which turn into cards as one zooms in.
+import { Density } from "./density";
 import type { Arrangement, Direction, Layouts, Request } from "./layers";
-import { percent, short, type Belief, type Finding, type Network, type Session } from "./model";
+import { LEAST_MOVE, percent, points, short, type Belief, type Finding, type Measure, type Network, type Session } from "./model";
 import { around, joined, type Box, type KeptLayout } from "./placing";
 import type { Speaker } from "./words";
 
@@ -12,6 +13,9 @@ const WIDTH = NARROW ? 196 : 244;
 const TITLE = 32;
 const ROW = 24;
 const FOOT = 4;
+// A density, its axis, and the numbers below.
+const DENSITY = { y: 4, height: 44, axis: 16 };
+const MEASURE = DENSITY.y + DENSITY.height + DENSITY.axis + ROW;
 const LABEL = { x: NARROW ? 8 : 12, width: NARROW ? 50 : 72 };
 const BAR = { x: NARROW ? 62 : 90, width: NARROW ? 36 : 60, height: 12 };
 const PERCENT = NARROW ? 144 : 196;
@@ -31,8 +35,6 @@ const CARDS_ABOVE = 0.58;
 const PILL_RATIO = PILL.width / WIDTH;
 const DRAG = 5;
 const LONG_TOUCH = 500;
-// Less than half of the last digit that is shown.
-const LEAST_MOVE = 0.0005;
 
 export interface Gestures {
   observe(node: number, state: number): void;
@@ -53,6 +55,10 @@ interface Row {
   bar: SVGRectElement | null;
   /** The outline of what the bar would be without a finding. */
   would: SVGRectElement | null;
+  /** Of an estimate: two standard errors to each side. Made when there is one. */
+  whisker: SVGLineElement | null;
+  /** Of a continuous node. */
+  density: Density | null;
   percent: SVGTextElement;
   change: SVGTextElement;
 }
@@ -150,7 +156,7 @@ export class Canvas {
   }
 
   private heights(): number[] {
-    return this.network.nodes.map((node) => TITLE + ROW * (node.states?.length ?? 1) + FOOT);
+    return this.network.nodes.map(({ states }) => TITLE + (states ? ROW * states.length : MEASURE) + FOOT);
   }
 
   /** Make all cards anew where a layout puts them, except for those that were moved by hand. */
@@ -329,7 +335,8 @@ export class Canvas {
     );
     group.dataset.node = String(node);
     group.dataset.state = String(place);
-    made("rect", { class: "hit", x: 4, width: WIDTH - 8, height: ROW, rx: 4 }, group);
+    made("rect", { class: "hit", x: 4, width: WIDTH - 8, height: state === null ? MEASURE : ROW, rx: 4 }, group);
+    let density: Density | null = null;
     let bar: SVGRectElement | null = null;
     let would: SVGRectElement | null = null;
     if (state !== null) {
@@ -345,10 +352,16 @@ export class Canvas {
       made("rect", { class: "grip", x: BAR.x - 4, width: BAR.width + 8, height: ROW }, group);
       made("line", { class: "tick", x1: at, x2: at, y1: frame.y - 3, y2: frame.y + BAR.height + 3 }, group);
     }
-    const number = made("text", { class: "percent", x: PERCENT, y: 16, "aria-hidden": "true" }, group);
-    const change = made("text", { class: "change", x: CHANGE, y: 16, "aria-hidden": "true" }, group);
+    if (state === null) {
+      const { y, height } = DENSITY;
+      density = new Density(group, this.network.beliefs[node] as Measure, { x: LABEL.x, y, width: WIDTH - 2 * LABEL.x, height });
+    }
+    const y = state === null ? MEASURE - ROW + 16 : 16;
+    const [kind, x] = state === null ? ["percent measure", LABEL.x] : ["percent", PERCENT];
+    const number = made("text", { class: kind, x, y, "aria-hidden": "true" }, group);
+    const change = made("text", { class: "change", x: CHANGE, y, "aria-hidden": "true" }, group);
     group.addEventListener("click", (event) => this.pressed(node, place, event.shiftKey));
-    return { group, bar, would, percent: number, change };
+    return { group, bar, would, whisker: null, density, percent: number, change };
   }
 
   pressed(node: number, state: number, shift: boolean): void {
@@ -369,7 +382,7 @@ export class Canvas {
       this.nameTools(card, node);
       const belief = beliefs[node];
       if (this.isFar) this.showPill(card, node, belief, finding);
-      else if (Array.isArray(belief)) this.showStates(card, node, belief, before?.[node] as number[] | undefined, finding);
+      else if (Array.isArray(belief)) this.showStates(card, node, belief, finding);
       else this.showNumber(card, node, belief, before?.[node]);
     });
     for (const { line, ends } of this.arcs) line.classList.toggle("near", ends.some((node) => findings.has(node)));
@@ -377,7 +390,7 @@ export class Canvas {
 
   private showPill({ pill }: Card, node: number, belief: Belief, finding: Finding | undefined): void {
     if (pill === null) return;
-    const { name, states } = this.network.nodes[node];
+    const { name } = this.network.nodes[node];
     const told = finding ? this.speaker.told(node, finding) : name;
     const tip = pill.group.querySelector("title")!;
     if (tip.textContent !== told || !pill.title.textContent) fitted(pill.title, told, PILL.width - 16, finding ? "600" : "");
@@ -393,7 +406,7 @@ export class Canvas {
         at += room * belief[state];
       });
       const most = belief.indexOf(Math.max(...belief));
-      label = this.speaker.say("row", { node: name, state: states![most], percent: percent(belief, most) });
+      label = this.named(node, most);
     }
     pill.group.setAttribute("aria-label", this.speaker.say("pill", { what: label }));
   }
@@ -405,12 +418,12 @@ export class Canvas {
     card.tools[1]?.setAttribute("aria-label", this.speaker.say("why_of", { node: name }));
   }
 
-  private showStates(
-    card: Card, node: number, belief: number[], before: number[] | undefined, finding: Finding | undefined,
-  ): void {
+  private showStates(card: Card, node: number, belief: number[], finding: Finding | undefined): void {
     const { states } = this.network.nodes[node];
+    const session = this.session!;
     card.rows.forEach((row, state) => {
-      const shown = percent(belief, state);
+      const error = session.error(node, state);
+      const shown = percent(belief, state, error);
       row.bar!.setAttribute("width", String(BAR.width * belief[state]));
       row.percent.textContent = /^[\d.]+$/.test(shown) ? `${shown}%` : shown;
       const seen = finding?.kind === "state" && finding.state === state;
@@ -418,8 +431,11 @@ export class Canvas {
       row.group.classList.toggle("seen", seen);
       row.group.classList.toggle("out", out);
       row.group.setAttribute("aria-pressed", String(seen || out));
-      const moved = before === undefined ? 0 : belief[state] - before[state];
-      row.change.textContent = Math.abs(moved) < LEAST_MOVE ? "" : `${moved > 0 ? "▲" : "▼"}${(100 * Math.abs(moved)).toFixed(1)}`;
+      const moved = session.moved(node, state);
+      const way = moved === 0 ? "" : moved > 0 ? "▲" : "▼";
+      // An estimate is told with its error; the way it went is a sign before it.
+      row.change.textContent = error > 0 ? `${way}±${points(error)}` : way && `${way}${(100 * Math.abs(moved)).toFixed(1)}`;
+      this.whisker(row, belief[state], error);
       const parts = [this.label(node, state)];
       if (seen) parts.push(this.speaker.say("observed"));
       if (out) parts.push(this.speaker.say("excluded"));
@@ -429,16 +445,25 @@ export class Canvas {
     });
   }
 
-  private showNumber(card: Card, node: number, belief: { mean: number; sd: number }, before?: Belief): void {
+  /** Draw two standard errors to each side of an estimate. */
+  private whisker(row: Row, p: number, error: number): void {
+    if (error === 0 && row.whisker === null) return;
+    row.whisker ??= made("line", { class: "whisker", y1: ROW / 2, y2: ROW / 2 }, row.group);
+    const at = (share: number) => String(BAR.x + BAR.width * Math.min(1, Math.max(0, share)));
+    row.whisker.setAttribute("x1", at(p - 2 * error));
+    row.whisker.setAttribute("x2", at(p + 2 * error));
+  }
+
+  private showNumber(card: Card, node: number, belief: Measure, before?: Belief): void {
     const [row] = card.rows;
+    row.density!.show(belief);
     const mean = short(belief.mean);
-    row.percent.textContent = belief.sd === 0 ? mean : `${mean} ± ${short(belief.sd)}`;
+    row.percent.textContent = belief.sd === 0 ? mean : `${mean} ± ${short(belief.sd, 3)}`;
     const moved = before === undefined ? 0 : belief.mean - (before as { mean: number }).mean;
-    row.change.textContent = Math.abs(moved) > 1e-9 * Math.abs(belief.mean) ? (moved > 0 ? "▲" : "▼") : "";
-    row.group.setAttribute(
-      "aria-label",
-      this.speaker.say("measured", { node: this.network.nodes[node].name, mean, sd: short(belief.sd) }),
-    );
+    const error = this.session!.error(node);
+    row.change.textContent = Math.abs(moved) > Math.max(1e-9 * Math.abs(belief.mean), 3 * error) ? (moved > 0 ? "▲" : "▼") : "";
+    const told = { node: this.network.nodes[node].name, mean, sd: short(belief.sd), error: String(Number(error.toPrecision(2))) };
+    row.group.setAttribute("aria-label", this.speaker.say(error > 0 ? "measured_about" : "measured", told));
   }
 
   /** Show beside the numbers what they would be; null ends it. */
@@ -457,8 +482,10 @@ export class Canvas {
           const moves = Math.abs(belief[state] - (current as number[])[state]) >= LEAST_MOVE;
           if (moves) told = `→${percent(belief, state)}`;
           row.would!.setAttribute("width", String(moves ? BAR.width * belief[state] : 0));
-        } else if (Math.abs(belief.mean - (current as { mean: number }).mean) > 1e-9 * Math.abs(belief.mean)) {
-          told = `→${short(belief.mean)}`;
+        } else {
+          const moves = Math.abs(belief.mean - (current as Measure).mean) > 1e-9 * Math.abs(belief.mean);
+          if (moves) told = `→${short(belief.mean)}`;
+          row.density!.would(moves || belief.sd !== (current as Measure).sd ? belief : null);
         }
         row.change.textContent = told;
       });
@@ -467,15 +494,20 @@ export class Canvas {
 
   /** A state in words, with its number and where it came from. */
   label(node: number, state: number): string {
-    const { beliefs, before } = this.session!;
-    const belief = beliefs[node] as number[];
+    const moved = this.session!.moved(node, state);
+    const now = this.named(node, state);
+    if (moved === 0) return now;
+    const before = percent(this.session!.before![node] as number[], state);
+    return `${now}, ${this.speaker.say(moved > 0 ? "up" : "down", { before })}`;
+  }
+
+  /** A state in words, with its number. */
+  private named(node: number, state: number): string {
     const { name, states } = this.network.nodes[node];
-    const now = this.speaker.say("row", { node: name, state: states![state], percent: percent(belief, state) });
-    if (before === null) return now;
-    const last = before[node] as number[];
-    const moved = belief[state] - last[state];
-    if (Math.abs(moved) < LEAST_MOVE) return now;
-    return `${now}, ${this.speaker.say(moved > 0 ? "up" : "down", { before: percent(last, state) })}`;
+    const error = this.session!.error(node, state);
+    const shown = percent(this.session!.beliefs[node] as number[], state, error);
+    const told = { node: name, state: states![state], percent: shown, error: points(error) };
+    return this.speaker.say(error > 0 ? "row_about" : "row", told);
   }
 
   stale(is: boolean): void {

@@ -1,6 +1,6 @@
 // Exact inference in a published page: a junction tree, as the server has it, from an order of elimination that comes
 // with the page. Two passes give the posteriors of all nodes; a third kind of pass, with maxima, the most probable states.
-import type { Belief, Decision, Explanation, Finding, Findings, Question, Questions, Source } from "./model";
+import type { Answer, Decision, Explanation, Finding, Findings, Question, Questions, Source } from "./model";
 import { Refusal } from "./model";
 
 export interface Factor {
@@ -241,8 +241,8 @@ export class Engine implements Omit<Source, "why" | "worker" | "keepLayout" | "e
     return { prior, factors };
   }
 
-  async posteriors(findings: Findings): Promise<Belief[]> {
-    return this.need(findings);
+  async posteriors(findings: Findings): Promise<Answer> {
+    return { beliefs: this.need(findings), estimate: null };
   }
 
   async next(target: number, costs: [number, number][], findings: Findings): Promise<Questions> {

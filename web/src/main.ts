@@ -13,6 +13,9 @@ import { Speaker } from "./words";
 const part = <T extends Element = HTMLElement>(id: string) => document.getElementById(id) as unknown as T;
 const button = (id: string) => part<HTMLButtonElement>(id);
 
+// Estimates that are worth fewer samples than this are called rough.
+const ROUGH = 100;
+
 /** What the browser keeps of the user's choices, where it keeps anything. */
 const kept = {
   get(name: string): string | null {
@@ -111,7 +114,8 @@ export async function begin(
       places.flatMap(([node, x, y]): KeptLayout["cards"] => (old[node] < 0 ? [] : [[old[node], x, y]]));
     const view = version.nodes.length === shown.nodes.length ? "stay" : "begin";
     shown = version;
-    Object.assign(network, { name: version.name, nodes: version.nodes, arcs: version.arcs, beliefs: version.beliefs });
+    const { name, nodes, arcs, beliefs, estimate } = version;
+    Object.assign(network, { name, nodes, arcs, beliefs, estimate });
     // What was told of the network as it was opened is not true of another.
     network.story = network.classifier = undefined;
     network.command = "";
@@ -137,7 +141,12 @@ export async function begin(
     changed(session.findings);
     button("undo").disabled = !session.canUndo;
     button("redo").disabled = !session.canRedo;
-    const { findings } = session;
+    const { findings, estimate } = session;
+    part("estimated").hidden = estimate === null;
+    if (estimate) {
+      const { samples: n, worth } = estimate;
+      part("estimated").textContent = speaker.say(worth < ROUGH ? "rough" : "estimated", { n, worth });
+    }
     part("start").hidden = findings.size > 0;
     button("clear").hidden = findings.size === 0;
     part("chips").replaceChildren(
@@ -202,7 +211,7 @@ export async function begin(
     const others = new Map(session.findings);
     others.delete(node);
     try {
-      const beliefs = others.size ? await source.posteriors(others, session.lang) : session.prior;
+      const { beliefs } = others.size ? await source.posteriors(others, session.lang) : session.prior;
       if (turn === hovered && session.findings.has(node)) canvas.preview(beliefs);
     } catch {
       // It is only a hint: the click itself says what is wrong.
@@ -211,13 +220,12 @@ export async function begin(
 
   /** Say to a screen reader what moved most. */
   function announce(): void {
-    const { beliefs, before } = session;
     const moved: [number, number, number][] = [];
-    beliefs.forEach((belief, node) => {
-      if (!Array.isArray(belief) || before === null || session.findings.has(node)) return;
-      const by = belief.map((p, state) => p - (before[node] as number[])[state]);
+    session.beliefs.forEach((belief, node) => {
+      if (!Array.isArray(belief) || session.findings.has(node)) return;
+      const by = belief.map((_, state) => session.moved(node, state));
       const state = by.indexOf(Math.max(...by));
-      if (by[state] >= 0.0005) moved.push([by[state], node, state]);
+      if (by[state] > 0) moved.push([by[state], node, state]);
     });
     const rows = moved.sort((a, b) => b[0] - a[0]).slice(0, 3).map(([, node, state]) => canvas.label(node, state));
     const told = [...session.findings].map(([node, finding]) => speaker.told(node, finding));
@@ -294,7 +302,8 @@ export async function begin(
       else if (held !== undefined) {
         const others = new Map(session.findings);
         others.delete(node);
-        belief = (others.size ? await session.source.posteriors(others, session.lang) : session.prior)[node] as number[];
+        const { beliefs } = others.size ? await session.source.posteriors(others, session.lang) : session.prior;
+        belief = beliefs[node] as number[];
       }
     } catch (error) {
       show();

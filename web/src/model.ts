@@ -3,7 +3,28 @@
 import type { NetworkDocument } from "./document";
 import type { KeptLayout } from "./placing";
 
-export type Belief = number[] | { mean: number; sd: number };
+/** A continuous node: its density is a mixture of normal distributions. */
+export interface Measure {
+  mean: number;
+  sd: number;
+  mixture: [weight: number, mean: number, sd: number][];
+}
+
+export type Belief = number[] | Measure;
+
+/** Where exact inference is too large: the standard error of each number, and how many samples they are worth. */
+export interface Estimate {
+  samples: number;
+  worth: number;
+  errors: (number[] | number)[];
+}
+
+/** What is known of all nodes. */
+export interface Answer {
+  beliefs: Belief[];
+  /** Null where the numbers are exact. */
+  estimate: Estimate | null;
+}
 
 export interface NodeInfo {
   name: string;
@@ -12,7 +33,7 @@ export interface NodeInfo {
 
 export type Words = Record<string, string>;
 
-export interface Network {
+export interface Network extends Answer {
   name: string;
   directed: boolean;
   /** Whether the network can be edited, and in which formats it can be written. */
@@ -20,7 +41,6 @@ export interface Network {
   formats?: string[];
   nodes: NodeInfo[];
   arcs: [number, number][];
-  beliefs: Belief[];
   lang: string;
   words: Record<string, Words>;
   /** What was kept of the layout; and whether it can be kept. */
@@ -35,12 +55,11 @@ export interface Network {
 }
 
 /** A network as it stands after an edit: what is shown, and by which name the server knows it. */
-export interface Version {
+export interface Version extends Answer {
   id: string | null;
   name: string;
   nodes: NodeInfo[];
   arcs: [number, number][];
-  beliefs: Belief[];
   document: NetworkDocument | null;
 }
 
@@ -65,7 +84,7 @@ export type Findings = ReadonlyMap<number, Finding>;
 
 interface Snapshot {
   findings: Findings;
-  beliefs: Belief[];
+  answer: Answer;
   version: Version;
 }
 
@@ -156,7 +175,7 @@ export interface Source {
   worker: string | null;
   keepLayout: ((layout: KeptLayout, lang: string) => Promise<void>) | null;
   editing: Editing | null;
-  posteriors(findings: Findings, lang: string): Promise<Belief[]>;
+  posteriors(findings: Findings, lang: string): Promise<Answer>;
   next(target: number, costs: [number, number][], findings: Findings, lang: string): Promise<Questions>;
   explanation(findings: Findings, lang: string): Promise<Explanation>;
   decide(node: number, loss: number[][], reject: number | null, findings: Findings, lang: string): Promise<Decision>;
@@ -173,23 +192,32 @@ export interface Source {
   why: ((node: number, findings: Findings, lang: string) => Promise<string>) | null;
 }
 
+// Less than half of the last digit that is shown.
+export const LEAST_MOVE = 0.0005;
+
+function errorOf({ estimate }: Answer, node: number, state: number): number {
+  const errors = estimate?.errors[node] ?? 0;
+  return Array.isArray(errors) ? errors[state] : errors;
+}
+
 /** The findings now and before; what is asked is answered in the order of the clicks. */
 export class Session {
   lang: string;
-  /** The numbers that were shown before the last change. */
-  before: Belief[] | null = null;
+  /** What was shown before the last change. */
+  private last: Answer | null = null;
   private history: Snapshot[];
   private at = 0;
-  private last: Promise<void> = Promise.resolve();
+  private queue: Promise<void> = Promise.resolve();
 
   constructor(network: Network, readonly source: Source) {
     this.lang = network.lang;
-    const { name, nodes, arcs, beliefs } = network;
-    this.history = [{ findings: new Map(), beliefs, version: { id: null, name, nodes, arcs, beliefs, document: null } }];
+    const { name, nodes, arcs, beliefs, estimate } = network;
+    const version = { id: null, name, nodes, arcs, beliefs, estimate, document: null };
+    this.history = [{ findings: new Map(), answer: version, version }];
   }
 
-  get prior(): Belief[] {
-    return this.version.beliefs;
+  get prior(): Answer {
+    return this.version;
   }
 
   get version(): Version {
@@ -200,8 +228,34 @@ export class Session {
     return this.history[this.at].findings;
   }
 
+  private get answer(): Answer {
+    return this.history[this.at].answer;
+  }
+
   get beliefs(): Belief[] {
-    return this.history[this.at].beliefs;
+    return this.answer.beliefs;
+  }
+
+  get estimate(): Estimate | null {
+    return this.answer.estimate;
+  }
+
+  /** The numbers that were shown before the last change. */
+  get before(): Belief[] | null {
+    return this.last?.beliefs ?? null;
+  }
+
+  /** The standard error of the number of a state, or of a mean; 0 where it is exact. */
+  error(node: number, state = 0): number {
+    return errorOf(this.answer, node, state);
+  }
+
+  /** How far a state has moved with the last change; 0 if that is less than is shown, or than chance explains. */
+  moved(node: number, state: number): number {
+    if (this.last === null) return 0;
+    const by = (this.beliefs[node] as number[])[state] - (this.last.beliefs[node] as number[])[state];
+    const chance = 2 * Math.hypot(this.error(node, state), errorOf(this.last, node, state));
+    return Math.abs(by) < Math.max(LEAST_MOVE, chance) ? 0 : by;
   }
 
   get canUndo(): boolean {
@@ -214,32 +268,32 @@ export class Session {
 
   /** Change the findings once all changes before are made; an impossible change is thrown, and changes nothing. */
   change(how: (findings: Map<number, Finding>) => void): Promise<void> {
-    const done = this.last.then(async () => {
+    const done = this.queue.then(async () => {
       const findings = new Map(this.findings);
       how(findings);
-      const beliefs = findings.size ? await this.source.posteriors(findings, this.lang) : this.prior;
-      this.before = this.beliefs;
-      this.push({ findings, beliefs, version: this.version });
+      const answer = findings.size ? await this.source.posteriors(findings, this.lang) : this.prior;
+      this.last = this.answer;
+      this.push({ findings, answer, version: this.version });
     });
-    this.last = done.catch(() => undefined);
+    this.queue = done.catch(() => undefined);
     return done;
   }
 
   /** Make another network the one that is shown; findings that are impossible in it are dropped. */
   edit(made: () => Promise<{ version: Version; findings: Findings }>): Promise<void> {
-    const done = this.last.then(async () => {
+    const done = this.queue.then(async () => {
       const { version, findings: wanted } = await made();
       this.source.editing!.use(version.id);
-      let [findings, beliefs]: [Findings, Belief[]] = [new Map(), version.beliefs];
+      let [findings, answer]: [Findings, Answer] = [new Map(), version];
       try {
-        if (wanted.size) [findings, beliefs] = [wanted, await this.source.posteriors(wanted, this.lang)];
+        if (wanted.size) [findings, answer] = [wanted, await this.source.posteriors(wanted, this.lang)];
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
       }
-      this.before = null;
-      this.push({ findings, beliefs, version });
+      this.last = null;
+      this.push({ findings, answer, version });
     });
-    this.last = done.catch(() => this.source.editing?.use(this.version.id));
+    this.queue = done.catch(() => this.source.editing?.use(this.version.id));
     return done;
   }
 
@@ -250,30 +304,35 @@ export class Session {
   }
 
   step(by: 1 | -1): Promise<void> {
-    this.last = this.last.then(() => {
+    this.queue = this.queue.then(() => {
       if (this.history[this.at + by] === undefined) return;
       const was = this.version;
-      this.before = this.beliefs;
+      this.last = this.answer;
       this.at += by;
       if (this.version === was) return;
-      this.before = null;
+      this.last = null;
       this.source.editing?.use(this.version.id);
     });
-    return this.last;
+    return this.queue;
   }
 }
 
-/** "0+" and "<100" say that a number is not quite 0 or 100; these two are said only where it is. */
-export function percent(belief: number[], state: number): string {
+/** "0+" and "<100" say that a number is not quite 0 or 100; these two are said only where it is: never of an estimate. */
+export function percent(belief: number[], state: number, error = 0): string {
   const p = belief[state];
-  if (p === 0) return "0";
-  if (belief.every((q, other) => other === state || q === 0)) return "100";
+  if (error === 0) {
+    if (p === 0) return "0";
+    if (belief.every((q, other) => other === state || q === 0)) return "100";
+  }
   if (p < 0.0005) return "0+";
   if (p >= 0.9995) return "<100";
   return (100 * p).toFixed(1);
 }
 
-/** Four digits, without an exponent where that is short. */
-export function short(number: number): string {
-  return String(Number(number.toPrecision(4)));
+/** A standard error in percentage points, rounded up. */
+export const points = (error: number) => (Math.ceil(1000 * error) / 10).toFixed(1);
+
+/** Four digits, or as many as are said, without an exponent where that is short. */
+export function short(number: number, digits = 4): string {
+  return String(Number(number.toPrecision(digits)));
 }

@@ -88,7 +88,7 @@ async function open(): Promise<void> {
   network.lang = network.lang || preferred;
   const sizes = network.nodes.map(({ states }) => states!.length);
   const engine = new Engine(sizes, network.factors, network.order);
-  network.beliefs = await engine.posteriors(new Map());
+  Object.assign(network, await engine.posteriors(new Map()));
   const sent = fragment(sizes); // before the page writes its own
   const source: Source = Object.assign(engine, {
     worker: null,
@@ -101,7 +101,7 @@ async function open(): Promise<void> {
     if (now !== location.hash) history.replaceState(null, "", now || location.pathname + location.search);
   });
   // For the console, and for tests: the numbers with all their digits.
-  Object.assign(globalThis, { bayeskit: { posteriors: (findings: string) => engine.posteriors(read(findings, sizes)) } });
+  Object.assign(globalThis, { bayeskit: { posteriors: async (findings: string) => (await engine.posteriors(read(findings, sizes))).beliefs } });
   if (sent.size) void page.restore(sent);
   addEventListener("hashchange", () => void page.restore(fragment(sizes)));
 }

@@ -137,7 +137,7 @@ export class Questions {
       const [first] = found;
       if (!Array.isArray(first)) {
         const means = (found as { mean: number; sd: number }[]).map(({ mean }) => mean);
-        const scale = (this.desk.session.prior[node] as { sd: number }).sd || 1;
+        const scale = (this.desk.session.prior.beliefs[node] as { sd: number }).sd || 1;
         return (Math.max(...means) - Math.min(...means)) / scale;
       }
       return Math.max(...first.map((_, state) => {

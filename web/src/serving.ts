@@ -64,7 +64,7 @@ export function serving(send: Transport, more: Pick<Source, "worker" | "publish"
           learn: (text, required, forbidden, lang) => sent("learn", lang, { text, required, forbidden }),
         }
       : null,
-    posteriors: async (findings, lang) => (await asked("posteriors", lang, findings)).beliefs,
+    posteriors: (findings, lang) => asked("posteriors", lang, findings),
     next: (target, costs, findings, lang) => asked("next", lang, findings, { target, costs }),
     explanation: (findings, lang) => asked("explanation", lang, findings),
     decide: (node, loss, reject, findings, lang) => asked("decide", lang, findings, { node, loss, reject }),

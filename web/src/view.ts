@@ -32,11 +32,12 @@ export function blanket({ arcs }: Network, node: number): Set<number> {
 }
 
 /** The nodes whose numbers moved most with the last finding, and those that have findings. */
-export function moved({ beliefs, before, findings }: Session): Set<number> {
+export function moved(session: Session): Set<number> {
+  const { beliefs, before, findings } = session;
   const by = beliefs.map((belief, node): [number, number] => {
     const last = before?.[node];
     if (last === undefined) return [node, 0];
-    if (Array.isArray(belief)) return [node, Math.max(...belief.map((p, state) => Math.abs(p - (last as number[])[state])))];
+    if (Array.isArray(belief)) return [node, Math.max(...belief.map((_, state) => Math.abs(session.moved(node, state))))];
     const { mean, sd } = last as { mean: number; sd: number };
     return [node, Math.abs(belief.mean - mean) / (sd || 1)];
   });

@@ -102,6 +102,28 @@ class GaussianMixturePosterior:
             self.weights, self.means[:, chosen], self.variances[:, chosen[:, None], chosen]
         )
 
+    def shortened(self, most: int) -> GaussianMixturePosterior:
+        """Return at most so many components (two or more), for one variable only.
+
+        The heavier half is kept. The others are taken together in groups of neighbours, which keeps mean and variance.
+
+        Examples
+        --------
+        >>> x = GaussianMixturePosterior(np.full(100, 0.01), np.arange(100.0), np.ones(100))
+        >>> short = x.shortened(10)
+        >>> len(short.weights), round(float(short.mean), 9), bool(abs(short.sd - x.sd) < 1e-9)
+        (10, 49.5, True)
+        """
+        self._require_one("shortened")
+        if len(self.weights) <= most:
+            return self
+        by_weight = np.argsort(-self.weights, kind="stable")
+        heavy, light = by_weight[: most // 2], by_weight[most // 2 :]
+        rest = grouped(self.weights[light], self.means[light], self.variances[light], most - most // 2)
+        kept = (self.weights[heavy], self.means[heavy], self.variances[heavy])
+        weights, means, variances = (np.concatenate(both) for both in zip(kept, rest, strict=True))
+        return GaussianMixturePosterior(weights / weights.sum(), means, variances)
+
     def pdf(self, x: ArrayLike) -> Any:
         """Return the density at each x; for d variables the last axis of x has length d.
 
@@ -222,6 +244,22 @@ class GaussianMixturePosterior:
             return f"GaussianMixturePosterior(N({self.means[0]:.4g}, {float(self.sd):.4g}²))"
         more = f" + {len(self.weights) - 6} more" if len(self.weights) > 6 else ""
         return f"GaussianMixturePosterior(mean {self.mean:.4g}, sd {float(self.sd):.4g}: {shown}{more})"
+
+
+def grouped(weights: Floats, means: Floats, variances: Floats, most: int) -> tuple[Floats, Floats, Floats]:
+    """Return at most so many components of about equal weights, each with the moments of neighbours together."""
+    order = np.argsort(means, kind="stable")
+    w, m, v = weights[order], means[order], variances[order]
+    middle = np.cumsum(w) - 0.5 * w
+    total = w.sum()
+    group = np.minimum((most * (middle / total if total > 0.0 else middle)).astype(np.int64), most - 1)
+    sums: Floats = np.bincount(group, w, most).astype(np.float64)
+    live = sums > 0.0
+    off = m - m[0]  # about one of the means: equal means have no spread
+    centre = np.bincount(group, w * off, most)[live] / sums[live]
+    at = np.cumsum(live)[group] - 1
+    spread = np.bincount(group, w * (v + np.where(live[group], off - centre[at], 0.0) ** 2), most)
+    return sums[live], m[0] + centre, spread[live] / sums[live]
 
 
 def _points(x: ArrayLike) -> Floats:

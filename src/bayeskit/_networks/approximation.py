@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +19,12 @@ from bayeskit._inference.loopy import loopy
 from bayeskit._inference.potentials import Contradiction, Evidence, Potentials
 from bayeskit._inference.relevant import ancestral, relevant_factors, with_tables
 from bayeskit._inference.sampling.estimate import Cells, Estimate
-from bayeskit._inference.sampling.gibbs import gibbs
+from bayeskit._inference.sampling.gibbs import Sampler, gibbs, shares_of_chains
 from bayeskit._inference.sampling.likelihood_weighting import (
     rejection,
     relative_weights,
     weighted_cells,
+    weighted_chunks,
     weighted_numbers,
     weighted_shares,
 )
@@ -34,6 +35,7 @@ from bayeskit._networks.evidence import Given
 from bayeskit._networks.queries import Queries
 from bayeskit._networks.sampling_adapter import SamplingAdapter, sampling_adapter_of
 from bayeskit._random_state import generator_of
+from bayeskit._schema import Name
 from bayeskit.errors import NotSupported, SettingError, SuspectResult, TooLarge, UsageError
 from bayeskit.typing import Floats, NamesLike, Seed
 
@@ -154,6 +156,117 @@ def approximate(
         )
     except Contradiction:
         raise adapter.impossible(evidence, soft, limit) from None
+
+
+def estimated_nodes(
+    network: Queries,
+    evidence: Given = None,
+    *,
+    soft: Given = None,
+    n_samples: int = 10_000,
+    random_state: Seed = 0,
+    max_memory: float | None = None,
+) -> Mapping[Name, Estimate | NumericEstimate]:
+    """Estimate P(node | evidence) of every node, all from the same samples.
+
+    Likelihood weighting, unless the evidence leaves too little of the samples, or there are no parents: then Gibbs
+    sampling, if the nodes have states only. Nothing warns; look at ``effective_sample_size``.
+
+    Examples
+    --------
+    >>> from bayeskit._networks.examples import wet_grass
+    >>> found = estimated_nodes(wet_grass(), {"wet": "yes"})
+    >>> bool(abs(found["sprinkler"]["yes"] - 0.3382) < 4 * found["sprinkler"].standard_error[1])
+    True
+    """
+    adapter = sampling_adapter_of(network._cache)
+    limit, rng = allowed(max_memory), generator_of(random_state)
+    observed, known = adapter.read(evidence, soft, limit)
+    try:
+        return _all_nodes(adapter, observed, known, n_samples, rng)
+    except Contradiction:
+        raise adapter.impossible(evidence, soft, limit) from None
+
+
+def _all_nodes(
+    adapter: SamplingAdapter, observed: Evidence, known: Floats, n: int, rng: np.random.Generator
+) -> Mapping[Name, Estimate | NumericEstimate]:
+    if not adapter.directed:
+        return _all_visited(adapter, observed, n, rng)
+    weighted: Mapping[Name, Estimate | NumericEstimate] = {}
+    refused: SettingError | None = None
+    try:
+        weighted, worth = _all_weighted(adapter, observed, known, n, rng)
+        if worth >= _WORTH or adapter.numeric is not None:
+            return weighted
+    except SettingError as error:  # no sample agrees with the evidence
+        if adapter.numeric is not None:
+            raise
+        refused = error
+    try:
+        visited = _all_visited(adapter, observed, n, rng)
+    except UsageError:  # zeros tie too many nodes together
+        if refused is not None:
+            raise refused from None
+        return weighted
+    # Chains that disagree are no better than samples of little worth, which at least say so.
+    agree = all(each.r_hat is not None and each.r_hat <= _R_HAT for each in visited.values())
+    return visited if agree or not weighted else weighted
+
+
+def _all_weighted(
+    adapter: SamplingAdapter, observed: Evidence, known: Floats, n: int, rng: np.random.Generator
+) -> tuple[dict[Name, Estimate | NumericEstimate], float]:
+    """Return the estimates, and how many independent samples all of them are worth."""
+    states, numbers = len(adapter.discrete), len(adapter.continuous)
+    if adapter.node_by_node is None:
+        chunks = weighted_chunks(
+            adapter.forward, range(states), range(numbers), observed, n, rng, adapter.numeric, known
+        )
+    else:
+        everything = np.ones(len(adapter.node_by_node.order), bool)
+        chunks = adapter.node_by_node.chunks(n, rng, observed, known, everything)
+    codes, values, logs = np.zeros((states, n), np.int32), np.zeros((numbers, n)), np.zeros(n)
+    for rows, drawn, measured, log_weights in chunks:
+        codes[:, rows], values[:, rows], logs[rows] = drawn[:, :states].T, measured.T, log_weights
+    weights, _ = relative_weights(logs)
+    worth = float(weights.sum() ** 2 / (weights**2).sum())
+    found: dict[Name, Estimate | NumericEstimate] = {}
+    discrete, continuous = iter(enumerate(codes)), iter(values)
+    for place, variable in enumerate(adapter.variables):
+        if variable.kind == "categorical":
+            k, at = next(discrete)
+            shares = weighted_shares(
+                at.astype(np.int64), weights, Cells.of(adapter.potentials, (k,), observed)
+            )
+            factor = adapter.factor((place,), shares.values)
+            found[variable.name] = Estimate(
+                factor, "likelihood weighting", shares.standard_error, worth, n_samples=n
+            )
+        else:
+            one = WeightedSample(next(continuous), weights)
+            found[variable.name] = NumericEstimate(
+                (variable.name,), "likelihood weighting", (one,), (one.standard_error,), worth, n
+            )
+    return found, worth
+
+
+def _all_visited(
+    adapter: SamplingAdapter, observed: Evidence, n: int, rng: np.random.Generator
+) -> dict[Name, Estimate]:
+    """Return the estimates from four chains; of every second sweep the states are kept."""
+    chains, sweeps = 4, 2
+    each = max(4, math.ceil(n / (chains * sweeps)))
+    sampler = Sampler.of(adapter.potentials, observed, range(len(adapter.discrete)))
+    codes = np.stack([sampler.visited(each, sweeps, each, own) for own in rng.spawn(chains)])
+    found: dict[Name, Estimate] = {}
+    for place, variable in enumerate(adapter.variables):
+        shares = shares_of_chains(codes[:, :, place], Cells.of(adapter.potentials, (place,), observed))
+        factor = adapter.factor((place,), shares.values)
+        found[variable.name] = Estimate(
+            factor, "gibbs", shares.standard_error, shares.worth, shares.r_hat, chains * each
+        )
+    return found
 
 
 def _exactly(

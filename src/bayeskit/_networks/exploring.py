@@ -10,17 +10,19 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayeskit._graphs.network import FactorGraph
-from bayeskit._inference.mixture_posterior import GaussianMixturePosterior
+from bayeskit._inference.sampling.numeric_estimate import Marginal
 from bayeskit._messages import Joined
+from bayeskit._networks.approximation import estimated_nodes
 from bayeskit._networks.editing import WRITTEN, document_of, editable, edited_network
 from bayeskit._networks.evidence import Not
 from bayeskit._networks.guided_stories import story_of, told
 from bayeskit._schema import Label, Name, Variable
 from bayeskit._visible import visible
 from bayeskit._web.served_model import json_kind
-from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, SettingError
-from bayeskit.typing import Floats
+from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, NotSupported, SettingError, TooLarge
 
 if TYPE_CHECKING:
     from bayeskit._networks.queries import Queries
@@ -34,6 +36,11 @@ MOST_COST = 1e9
 # Entries of tables and actions: what a page can show.
 MOST_ENTRIES = 40
 MOST_ACTIONS = 100
+# Where exact inference is too large: samples of all nodes together, and of each; about half a second.
+MOST_DRAWS = 10_000_000
+LEAST_SAMPLES, MOST_SAMPLES = 5_000, 50_000
+# Normal distributions that a drawn density consists of.
+MOST_COMPONENTS = 48
 
 
 class ExploredNetwork:
@@ -59,8 +66,8 @@ class ExploredNetwork:
         self.network = network.copy()  # type: ignore[attr-defined]
         self._variables: tuple[Variable, ...] = self.network._adapter.variables
         self._places: dict[Name, int] = {v.name: place for place, v in enumerate(self._variables)}
-        # A network that is too large is refused here, before a browser opens.
-        self._prior = self.beliefs([])
+        # What is wrong with a network is said here, before a browser opens.
+        self._prior = self.posteriors([])
         self._story = story_of(self._variables)
 
     def description(self) -> dict[str, Any]:
@@ -73,7 +80,7 @@ class ExploredNetwork:
             "directed": directed,
             "nodes": [_described(variable) for variable in self._variables],
             "arcs": [[self._places[a], self._places[b]] for a, b in pairs],
-            "beliefs": self._prior,
+            **self._prior,
             "story": [
                 {
                     "node": self._places[step.node],
@@ -116,9 +123,34 @@ class ExploredNetwork:
         return {**self.description(), "beliefs": [], "factors": factors, "order": order}
 
     def beliefs(self, findings: object) -> list[Any]:
-        """Return for each node its probabilities given the findings, or mean and standard deviation."""
+        """Return for each node its probabilities given the findings; of a continuous node mean, sd and density."""
+        found: list[Any] = self.posteriors(findings)["beliefs"]
+        return found
+
+    def posteriors(self, findings: object) -> dict[str, Any]:
+        """Return the beliefs; and their standard errors, where exact inference is too large and they are estimates."""
         evidence, soft = self.read(findings)
-        return [_belief(found) for found in self.network.posteriors(evidence, soft=soft).values()]
+        try:
+            exact = self.network.posteriors(evidence, soft=soft)
+            return {"beliefs": self._beliefs(exact), "estimate": None}
+        except (TooLarge, NotSupported):
+            n = min(MOST_SAMPLES, max(LEAST_SAMPLES, MOST_DRAWS // len(self._variables)))
+            found = estimated_nodes(self.network, evidence, soft=soft, n_samples=n)
+        worth = min(each.effective_sample_size or 0.0 for each in found.values())
+        return {
+            "beliefs": self._beliefs({name: each.marginals[0] for name, each in found.items()}),
+            "estimate": {
+                "samples": max(each.n_samples or 0 for each in found.values()),
+                "worth": round(worth),
+                "errors": [np.asarray(each.standard_error).tolist() for each in found.values()],
+            },
+        }
+
+    def _beliefs(self, found: Mapping[Name, Any]) -> list[Any]:
+        return [
+            found[v.name].tolist() if v.kind == "categorical" else _number(found[v.name])
+            for v in self._variables
+        ]
 
     def why(self, node: object, findings: object, lang: str) -> str:
         """Return the page of arithmetic of a node, as text."""
@@ -311,7 +343,7 @@ class ExploredNetwork:
         >>> ExploredNetwork(wet_grass()).findings({"wet": "yes"}, {"rain": [1, 3]})
         [{'node': 3, 'state': 1}, {'node': 0, 'likelihood': [1, 3]}]
         """
-        self.network.log_probability(evidence, soft=soft)  # which names what is wrong
+        self.network._adapter.reader.read_mixed(evidence, soft)  # which names what is wrong
         found: list[dict[str, Any]] = []
         for name, value in evidence.items():
             node = self._places[name]
@@ -363,7 +395,8 @@ def state_of(variable: Variable, code: object) -> Any:
     return states[code]
 
 
-def _belief(found: Floats | GaussianMixturePosterior) -> Any:
-    if hasattr(found, "tolist"):
-        return found.tolist()
-    return {"mean": float(found.mean), "sd": float(found.sd)}
+def _number(found: Marginal) -> dict[str, Any]:
+    """Return a continuous node: mean, standard deviation, and the density as a short mixture."""
+    short = found.shortened(MOST_COMPONENTS)
+    mixture = np.column_stack([short.weights, short.means, np.sqrt(short.variances)])
+    return {"mean": float(found.mean), "sd": float(found.sd), "mixture": mixture.tolist()}

@@ -93,7 +93,7 @@ class Explored(Protocol):
 
     def published(self) -> dict[str, Any]: ...
 
-    def beliefs(self, findings: Any) -> list[Any]: ...
+    def posteriors(self, findings: Any) -> dict[str, Any]: ...
 
     def why(self, node: Any, findings: Any, lang: str) -> str: ...
 
@@ -136,8 +136,6 @@ def answer(explored: Explored, path: str, said: Any, lang: str) -> dict[str, Any
     need_fields(path, said)
     if path == "why":
         return {"text": explored.why(**said, lang=lang)}
-    if path == "posteriors":
-        return {"beliefs": explored.beliefs(**said)}
     found: dict[str, Any] = getattr(explored, path)(**said)
     return found
 
@@ -263,7 +261,8 @@ class Explorer(JsonServer):
             while len(self._versions) > MOST_VERSIONS:
                 self._versions.popitem(last=False)
         found = made.description()
-        return {"id": version, **{name: found[name] for name in ("name", "nodes", "arcs", "beliefs")}}
+        shown = ("name", "nodes", "arcs", "beliefs", "estimate")
+        return {"id": version, **{name: found[name] for name in shown}}
 
     def _keep(self, direction: Any, cards: Any, pills: Any) -> dict[str, Any]:
         if self.layout is None:

@@ -71,6 +71,12 @@ class Estimate:
     def values(self) -> NDArray[np.float64]:
         return self.factor.values
 
+    @property
+    def marginals(self) -> tuple[NDArray[np.float64], ...]:
+        """The estimated probabilities of each target by itself."""
+        axes = range(self.values.ndim)
+        return tuple(self.values.sum(axis=tuple(other for other in axes if other != k)) for k in axes)
+
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return self.factor.__array__(dtype, copy)
 

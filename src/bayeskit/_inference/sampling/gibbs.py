@@ -391,21 +391,38 @@ class Sampler:
         )
         return cls(blocks, settled, arrays)
 
-    def chain(self, cells: Cells, n: int, burn_in: int, rng: np.random.Generator) -> Ints:
-        """Return the targets' cell after each of n sweeps, following burn_in others.
-
-        A chain starts with a possible joint state of every block, drawn uniformly.
-        """
+    def _start(self, rng: np.random.Generator) -> Ints:
+        """Return where a chain starts: a possible joint state of every block, drawn uniformly."""
         x = self.settled.copy()
         for block in self.blocks:
             x[list(block.variables)] = block.states[rng.integers(len(block.states))]
-        weights = np.zeros(max((len(block.states) for block in self.blocks), default=0))
+        return x
+
+    def _buffer(self) -> Floats:
+        return np.zeros(max((len(block.states) for block in self.blocks), default=0))
+
+    def chain(self, cells: Cells, n: int, burn_in: int, rng: np.random.Generator) -> Ints:
+        """Return the targets' cell after each of n sweeps, following burn_in others."""
+        x, weights = self._start(rng), self._buffer()
         targets = np.array(cells.targets, np.int64)
         found = np.zeros(burn_in + n, np.int64)
         for start, uniforms in uniform_chunks(rng, burn_in + n, len(self.blocks)):
             rows = slice(start, start + len(uniforms))
             gibbs_sweeps(x, uniforms, *self.arrays, weights, targets, cells.strides, found[rows])
         return found[burn_in:]
+
+    def visited(self, n: int, sweeps: int, burn_in: int, rng: np.random.Generator) -> Ints:
+        """Return the codes of all variables (n × variables), n times after so many sweeps, following burn_in others."""
+        x = self._start(rng)
+        weights, nothing = self._buffer(), np.zeros(0, np.int64)
+        found = np.zeros((n, len(x)), np.int64)
+        for row in range(-1, n):
+            length = burn_in if row < 0 else sweeps
+            uniforms = rng.random((length, len(self.blocks)))
+            gibbs_sweeps(x, uniforms, *self.arrays, weights, nothing, nothing, np.zeros(length, np.int64))
+            if row >= 0:
+                found[row] = x
+        return found
 
 
 @dataclass(frozen=True)

@@ -126,9 +126,7 @@ def weighted_cells(
 ) -> tuple[Ints, Floats]:
     """Return the cell and the log weight of each of n samples."""
     at, log_weights = np.zeros(n, np.int64), np.zeros(n)
-    for rows, codes, _, logs in _weighted_chunks(
-        forward, cells.targets, (), evidence, n, rng, numeric, known
-    ):
+    for rows, codes, _, logs in weighted_chunks(forward, cells.targets, (), evidence, n, rng, numeric, known):
         at[rows], log_weights[rows] = cells.of_rows(codes), logs
     return at, log_weights
 
@@ -144,12 +142,12 @@ def weighted_numbers(
 ) -> tuple[Floats, Floats]:
     """Return the values of numeric nodes (samples × targets) and the log weight of each of n samples."""
     values, log_weights = np.zeros((n, len(targets))), np.zeros(n)
-    for rows, _, drawn, logs in _weighted_chunks(forward, (), targets, evidence, n, rng, numeric, known):
+    for rows, _, drawn, logs in weighted_chunks(forward, (), targets, evidence, n, rng, numeric, known):
         values[rows], log_weights[rows] = drawn[:, list(targets)], logs
     return values, log_weights
 
 
-def _weighted_chunks(
+def weighted_chunks(
     forward: Forward,
     targets: Sequence[int],
     numeric_targets: Sequence[int],

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayeskit._inference.mixture_posterior import GaussianMixturePosterior, grouped
 from bayeskit._schema import Name
 from bayeskit.errors import SettingError
 from bayeskit.typing import Floats
@@ -25,6 +26,9 @@ class Marginal(Protocol):
 
     def quantile(self, q: ArrayLike) -> Any:
         """Return the smallest x with P(X ≤ x) ≥ q."""
+
+    def shortened(self, most: int) -> GaussianMixturePosterior:
+        """Return a mixture of at most so many normal distributions, to draw the density."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +81,12 @@ class WeightedSample:
         """Return the smallest value up to which the values have the share q of the weight."""
         values, ends = self._ordered
         return values[np.minimum(np.searchsorted(ends, q), len(values) - 1)]
+
+    def shortened(self, most: int) -> GaussianMixturePosterior:
+        """Return the density as at most so many normal distributions, of neighbouring values each."""
+        weights = self.weights / self.weights.sum()
+        found = grouped(weights, self.values, np.zeros(len(weights)), most)
+        return GaussianMixturePosterior(*found)
 
 
 @dataclass(frozen=True, eq=False)
