@@ -33,6 +33,9 @@ const LEAST_AT_START = 0.55;
 const PILLS_BELOW = 0.5;
 const CARDS_ABOVE = 0.58;
 const PILL_RATIO = PILL.width / WIDTH;
+// More cards than these are drawn in parts: first what is in the window, then so many in each frame.
+const MOST_AT_ONCE = 400;
+const IN_A_FRAME = 400;
 const DRAG = 5;
 const LONG_TOUCH = 500;
 
@@ -124,6 +127,8 @@ export class Canvas {
   /** Whether the window shows the whole, and goes on doing so when it becomes larger or smaller. */
   private isWhole = false;
   private session: Session | null = null;
+  /** The frame in which the rest of a large network is drawn. */
+  private drawing = 0;
 
   constructor(
     private svg: SVGSVGElement,
@@ -164,6 +169,8 @@ export class Canvas {
     this.layouts = layouts;
     this.direction = kept.direction;
     this.session = null;
+    cancelAnimationFrame(this.drawing);
+    this.svg.classList.toggle("large", this.network.nodes.length > MOST_AT_ONCE);
     this.cards.length = 0;
     this.world.replaceChildren();
     this.moved = { near: new Set(), far: new Set() };
@@ -370,22 +377,46 @@ export class Canvas {
     else this.gestures.observe(node, state);
   }
 
-  /** Show the numbers of a session, in cards or in pills: what cannot be seen is not drawn. */
+  /** Show the numbers of a session, in cards or in pills. Of a large network, what is in the window comes first. */
   show(session: Session): void {
     this.session = session;
     this.svg.classList.remove("preview");
-    const { beliefs, before, findings } = session;
-    this.cards.forEach((card, node) => {
-      const finding = findings.get(node);
-      card.group.classList.toggle("seen", finding !== undefined);
-      for (const part of this.parts(node)) part.classList.remove("clash");
-      this.nameTools(card, node);
-      const belief = beliefs[node];
-      if (this.isFar) this.showPill(card, node, belief, finding);
-      else if (Array.isArray(belief)) this.showStates(card, node, belief, finding);
-      else this.showNumber(card, node, belief, before?.[node]);
+    cancelAnimationFrame(this.drawing);
+    const later: number[] = [];
+    this.cards.forEach((_, node) => {
+      if (this.isNear(node)) this.showNode(session, node);
+      else later.push(node);
     });
-    for (const { line, ends } of this.arcs) line.classList.toggle("near", ends.some((node) => findings.has(node)));
+    for (const { line, ends } of this.arcs) line.classList.toggle("near", ends.some((node) => session.findings.has(node)));
+    const rest = () => {
+      for (const node of later.splice(0, IN_A_FRAME)) this.showNode(session, node);
+      this.svg.setAttribute("aria-busy", String(later.length > 0));
+      if (later.length) this.drawing = requestAnimationFrame(rest);
+    };
+    this.svg.setAttribute("aria-busy", String(later.length > 0));
+    if (later.length) this.drawing = requestAnimationFrame(rest);
+  }
+
+  /** Whether a node is drawn at once: of a large network only what is in the window. */
+  private isNear(node: number): boolean {
+    if (this.cards.length <= MOST_AT_ONCE) return true;
+    const { x, y, width, height } = this.extent(node);
+    const { scale } = this.view;
+    const [left, top] = [x * scale + this.view.x, y * scale + this.view.y];
+    const { width: across, height: down } = this.shown;
+    return left + width * scale >= 0 && top + height * scale >= 0 && left <= across && top <= down;
+  }
+
+  private showNode({ beliefs, before, findings }: Session, node: number): void {
+    const card = this.cards[node];
+    const finding = findings.get(node);
+    card.group.classList.toggle("seen", finding !== undefined);
+    for (const part of this.parts(node)) part.classList.remove("clash");
+    this.nameTools(card, node);
+    const belief = beliefs[node];
+    if (this.isFar) this.showPill(card, node, belief, finding);
+    else if (Array.isArray(belief)) this.showStates(card, node, belief, finding);
+    else this.showNumber(card, node, belief, before?.[node]);
   }
 
   private showPill({ pill }: Card, node: number, belief: Belief, finding: Finding | undefined): void {
@@ -475,6 +506,7 @@ export class Canvas {
     }
     const now = this.session!.beliefs;
     this.cards.forEach((card, node) => {
+      if (!this.isNear(node)) return;
       const [belief, current] = [beliefs[node], now[node]];
       card.rows.forEach((row, state) => {
         let told = "";
