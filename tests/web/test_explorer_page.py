@@ -295,6 +295,28 @@ def forest(n: int) -> BayesianNetwork:
     return network
 
 
+def test_all_cards_of_a_very_large_network_follow_those_in_the_window(browser: Any) -> None:
+    from playwright.sync_api import expect
+
+    names = [f"node {k}" for k in range(450)]
+    network = BayesianNetwork(
+        {name: [names[k // 2]] if k else [] for k, name in enumerate(names)},
+        {name: ["no", "yes"] for name in names},
+    )
+    for k, name in enumerate(names):
+        network.set_cpt(name, [[0.9, 0.1], [0.2, 0.8]] if k else [0.7, 0.3])
+    with opened(browser, network) as page:
+        for _ in range(20):  # cards, not pills
+            if page.locator("#canvas.far").count():
+                page.locator("#zoom-in").click()
+        canvas = page.locator("#canvas")
+        expect(canvas).to_have_attribute("aria-busy", "false")
+        page.locator(".row").nth(1).press("Enter")
+        when_found(page, 1)
+        expect(canvas).to_have_attribute("aria-busy", "false")
+        is_shown(page, network.posteriors({"node 0": "yes"}), network)
+
+
 def boxes(page: Any, kind: str) -> list[list[float]]:
     return page.locator(kind).evaluate_all(
         "all => all.map(each => { const b = each.getBoundingClientRect();"
