@@ -2,7 +2,7 @@
 // that are too large for the window are shown as pills, which turn into cards as one zooms in.
 import { Density } from "./density";
 import type { Arrangement, Direction, Layouts, Request } from "./layers";
-import { LEAST_MOVE, percent, points, short, type Belief, type Finding, type Measure, type Network, type Session } from "./model";
+import { LEAST_MOVE, percent, points, short, spread, type Belief, type Finding, type Measure, type Network, type Session } from "./model";
 import { around, joined, type Box, type KeptLayout } from "./placing";
 import type { Speaker } from "./words";
 
@@ -489,7 +489,7 @@ export class Canvas {
     const [row] = card.rows;
     row.density!.show(belief);
     const mean = short(belief.mean);
-    row.percent.textContent = belief.sd === 0 ? mean : `${mean} ± ${short(belief.sd, 3)}`;
+    row.percent.textContent = belief.sd === 0 ? mean : `${mean} ± ${spread(belief.sd)}`;
     const moved = before === undefined ? 0 : belief.mean - (before as { mean: number }).mean;
     const error = this.session!.error(node);
     row.change.textContent = Math.abs(moved) > Math.max(1e-9 * Math.abs(belief.mean), 3 * error) ? (moved > 0 ? "▲" : "▼") : "";

@@ -332,7 +332,8 @@ export function percent(belief: number[], state: number, error = 0): string {
 /** A standard error in percentage points, rounded up. */
 export const points = (error: number) => (Math.ceil(1000 * error) / 10).toFixed(1);
 
-/** Four digits, or as many as are said, without an exponent where that is short. */
-export function short(number: number, digits = 4): string {
-  return String(Number(number.toPrecision(digits)));
-}
+const digits = (number: number, n: number) => String(Number(number.toPrecision(n)));
+
+/** Four digits, without an exponent where that is short; three for a spread. Both take one argument: lists are mapped. */
+export const short = (number: number) => digits(number, 4);
+export const spread = (number: number) => digits(number, 3);
