@@ -297,7 +297,7 @@ def _wide(path: Path, n_columns: int = 40, n_values: int = 60, n: int = 240) -> 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_what_was_not_looked_at_is_said(lang: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     none = WORDS.of(lang)["structure_none"].format(target="class")
-    monkeypatch.setattr("bayeskit._comparison.attribute_screening.MOST_PAIRS", 50e6)
+    monkeypatch.setattr("bayeskit._comparison.resources.MOST_PAIRS", 50e6)
     data, page = _wide(tmp_path / "wide.csv"), tmp_path / "page.html"
     ask = ("compare", data, "--target", "class", "--no-baselines", "--folds", "2", "--lang", lang)
     result = run(*ask, "--models", "nb", "--report", page)

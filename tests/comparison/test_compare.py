@@ -28,8 +28,10 @@ from sklearn.svm import SVC
 
 import bayeskit
 from bayeskit import TAN, NaiveBayes, compare
+from bayeskit._comparison import candidates, resources
 from bayeskit._comparison.comparison_run import ComparisonRun
 from bayeskit._comparison.report_data import profiles
+from bayeskit._numba import DeferredKernel, compile_seconds
 from bayeskit.comparison import Comparison
 from bayeskit.errors import (
     BayeskitError,
@@ -42,6 +44,7 @@ from bayeskit.errors import (
     UsageError,
 )
 from cli_run import done
+from odd_tables import TABLES
 from refusals import unnamed
 
 
@@ -455,7 +458,7 @@ def wide_frame(n_columns: int = 215, n: int = 200) -> pd.DataFrame:
 
 
 def test_attributes_are_screened_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bayeskit._comparison.attribute_screening.free_memory", lambda: 64e6)
+    monkeypatch.setattr("bayeskit._comparison.resources.free_memory", lambda: 64e6)
     found = compare(wide_frame(), "class", models=None, baselines=False, folds=2, time_limit=1e-3)
     assert found.uncounted_pairs is not None and found.looked_at == 30
     said = found.to_dict()["not_looked_at"]
@@ -474,7 +477,7 @@ def test_attributes_are_screened_where_memory_is_short(monkeypatch: pytest.Monke
 
 def test_attributes_are_chosen_by_the_rows_that_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
     """Among 215 columns of noise some tell the class of all rows, by chance: chosen by all rows, they would help."""
-    monkeypatch.setattr("bayeskit._comparison.attribute_screening.free_memory", lambda: 64e6)
+    monkeypatch.setattr("bayeskit._comparison.resources.free_memory", lambda: 64e6)
     table = wide_frame().drop(columns="c7")
     found = compare(table, "class", models="nb", baselines=False, folds=5, random_state=1)
     run = found.run
@@ -516,3 +519,71 @@ def test_holes_words_and_constants_have_a_profile() -> None:
         assert "many" in page and "10 (16.7%)" in page
     own = compare(rows, "class", models={"mine": Guess()}, baselines=False, folds=2)
     assert "mine" in own.page()
+
+
+# -- the estimate of the time ------------------------------------------------------------------------
+
+
+def _work(train=4_000, words=6, numbers=6):
+    return resources.Work(train, train // 4, 5, words, numbers, 2)
+
+
+def _all_of_ours():
+    return [
+        candidates.ours(key)
+        for key in ("nb", "kernel", "tan", "aode", "a2de", "kdb", "skdb", "weighted", "auto")
+    ]
+
+
+def test_compiling_is_estimated_for_what_is_not_on_disk(monkeypatch):
+    monkeypatch.setattr(resources, "is_cached", lambda function: False)
+    cold = sum(_work().estimates(_all_of_ours()), resources.Estimate(0.0, 0.0))
+    monkeypatch.setattr(resources, "is_cached", lambda function: True)
+    warm = sum(_work().estimates(_all_of_ours()), resources.Estimate(0.0, 0.0))
+    assert 10 < cold.compiling < 40 and warm.compiling == 0.0
+    assert cold.seconds > 2 * warm.seconds
+
+
+def test_a_kernel_is_compiled_once(monkeypatch):
+    monkeypatch.setattr(resources, "is_cached", lambda function: False)
+    tan = candidates.ours("tan")
+    first, second = _work().estimates([tan, tan])
+    assert first.compiling > 1.0 and second.compiling == 0.0
+
+
+def test_a_small_table_compiles_little(monkeypatch):
+    monkeypatch.setattr(resources, "is_cached", lambda function: False)
+    ours = [each for each in _all_of_ours() if each.key != "auto"]
+    assert sum(each.compiling for each in _work(300, 3, 3).estimates(ours)) == 0.0
+
+
+@pytest.mark.parametrize(("words", "numbers"), [(4, 0), (0, 4), (3, 3)])
+def test_the_loops_of_a_model_are_those_that_it_runs(words, numbers, monkeypatch):
+    """Every kernel that costs more than a moment to compile is known beforehand."""
+    ran = set()
+    monkeypatch.setattr(DeferredKernel, "_step_aside", lambda self: None)
+
+    def first(self, arguments):
+        ran.add(self)
+        return self.made()(*arguments)
+
+    monkeypatch.setattr(DeferredKernel, "_first", first)
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b"], 120)
+    X = {f"n{j}": rng.normal(size=120) for j in range(numbers)}
+    X |= {f"w{j}": rng.choice(["u", "v", "w"], 120) for j in range(words)}
+    known = {name for each in _all_of_ours() for name in _work(100, words, numbers)._loops(each.key)}
+    known = {resources._function(name) for name in known}
+    for each in _all_of_ours():
+        if each.key != "kernel" or numbers:
+            each.make().fit(X, y).predict_proba(X)
+    missed = sum(map(compile_seconds, ran - known))
+    assert missed < 0.3 * sum(map(compile_seconds, known))
+
+
+def test_a_saved_comparison_remembers_what_tells_the_class(tmp_path):
+    data = TABLES["identifier, leak and six marks"].write(tmp_path / "t.csv")
+    with pytest.warns(SourceNote):
+        found = compare(data, "y", models="nb", baselines=False, folds=2)
+    reading = found.fitted().reading_
+    assert set(reading.telling) == {"leak"} and set(reading.left_out) == {"client id"}

@@ -12,6 +12,7 @@ from bayeskit._cli.options import Common, Reading
 from bayeskit._cli.output import console, note, table
 from bayeskit._comparison.candidates import OURS
 from bayeskit._comparison.comparison_run import unheard
+from bayeskit._comparison.resources import Estimate
 from bayeskit._comparison.run import Watcher
 from bayeskit._conditionals.density import family_of
 from bayeskit._data.suspect_columns import reason_text
@@ -78,15 +79,20 @@ WORDS = WordList(
         "rare": "{labels}: fewer rows than folds, so some folds learn nothing about it.",
         "sampled": "Models are compared on {rows:,} of {of:,} rows, drawn at random, and the recommended one is fitted "
         "to all; --full compares them on all rows.",
-        "seconds": "about {n:.0f} s of CPU time; after Ctrl-C, the models that have finished are reported",
-        "minutes": "about {n:.0f} min of CPU time; after Ctrl-C or --time-limit, the models that have finished "
-        "are reported",
+        "seconds": "about {least:.0f} to {most:.0f} s of CPU time; after Ctrl-C, the models that have finished are "
+        "reported",
+        "minutes": "about {least:.0f} to {most:.0f} min of CPU time; after Ctrl-C or --time-limit, the models that "
+        "have finished are reported",
+        "to_compile": "about {n:.0f} s of it to compile loops, only this time: they are kept on disk (bayeskit warmup "
+        "compiles them beforehand)",
         "interrupt": "Stopped. Only the models that have finished are reported.",
         "time": "The time limit is reached. Only the models that have finished are reported.",
     }
 )
 # The maximum number of columns to list. Of the columns in use, the first ones are listed.
 MOST_COLUMNS = 40
+# So many seconds of compiling are told.
+WORTH_TELLING = 2.0
 
 
 class ProgressScreen(Watcher):
@@ -106,11 +112,14 @@ class ProgressScreen(Watcher):
     def sampled(self, rows: int, of: int) -> None:
         note(self._common.say(WORDS["sampled"], rows=rows, of=of))
 
-    def estimated(self, seconds: float) -> None:
-        if seconds < 90.0:
-            note(self._common.say(WORDS["seconds"], n=max(seconds, 1.0)))
+    def estimated(self, estimate: Estimate) -> None:
+        least, most = estimate.range
+        if most < 120.0:
+            note(self._common.say(WORDS["seconds"], least=max(least, 1.0), most=max(most, 2.0)))
         else:
-            note(self._common.say(WORDS["minutes"], n=seconds / 60.0))
+            note(self._common.say(WORDS["minutes"], least=max(least / 60.0, 1.0), most=most / 60.0))
+        if estimate.compiling >= WORTH_TELLING:
+            note(self._common.say(WORDS["to_compile"], n=estimate.compiling))
 
     def begin(self, models: int, folds: int, rare: Sequence[object]) -> None:
         if rare:

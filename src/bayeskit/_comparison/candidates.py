@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from bayeskit._comparison.attribute_screening import (
+from bayeskit._comparison.resources import (
     INTERVALS,
     bytes_of_counts,
     counts_budget,

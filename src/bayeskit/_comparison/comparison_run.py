@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._comparison import candidates
-from bayeskit._comparison.attribute_screening import Work, most_telling
 from bayeskit._comparison.loading import LabelledRows
+from bayeskit._comparison.resources import Estimate, Work, most_telling
 from bayeskit._comparison.trials import (
     LEVEL,
     Contender,
@@ -154,12 +154,13 @@ class ComparisonRun:
         self.fold_models: dict[str, tuple[Any, ...]] = {}
         self.contenders, self.too_large = self._contenders()
 
-    @property
-    def seconds(self) -> dict[str, float]:
-        """How long each model will take, by estimate, in CPU seconds."""
+    @cached_property
+    def estimates(self) -> dict[str, Estimate]:
+        """How long each model will take, by estimate."""
         train, test = self.judged.parts[0]
-        work = Work(len(train), len(test), len(self.judged.parts), self.shape.sizes, len(self.classes))
-        return {key: work.seconds(contender) for key, contender in self.contenders.items()}
+        words, numbers = len(self.shape.categorical), len(self.shape.numeric)
+        work = Work(len(train), len(test), len(self.judged.parts), words, numbers, len(self.classes))
+        return dict(zip(self.contenders, work.estimates(self.contenders.values()), strict=True))
 
     def _learned(self, loaded: LabelledRows, texts: bool) -> dict[Name, NDArray[Any]]:
         rows = slice(loaded.n_learned)
@@ -234,7 +235,7 @@ class ComparisonRun:
         if contender.kind == "ours":
             table = loaded.take(slice(loaded.n_learned), contender.reads_texts)
             model = self._fit(contender, table, loaded.y[rows])
-            model.reading_ = loaded.given.reading(loaded.left_out, self.target)
+            model.reading_ = loaded.given.reading(loaded.screening, self.target)
             return model
         if contender.kind == "own":
             return contender.make().fit(loaded.as_given(rows), loaded.y[rows])
@@ -290,12 +291,12 @@ class ComparisonRun:
         failed: list[tuple[Contender, BaseException]] = []
         standings: list[ModelStanding] = []
         unfinished: list[tuple[Contender, str]] = []
-        stopped, deadline, estimates = None, Deadline.after(self.settings.time_limit), self.seconds
+        stopped, deadline, estimates = None, Deadline.after(self.settings.time_limit), self.estimates
         with _interruptible() as interrupted:
             for key, contender in self.contenders.items():
                 is_needed = not any(s.ours for s in standings)
                 left = deadline.end - time.monotonic()
-                if stopped == "interrupt" or (not is_needed and estimates[key] > left):
+                if stopped == "interrupt" or (not is_needed and estimates[key].seconds > left):
                     unfinished.append((contender, stopped or "skipped"))
                     stopped = stopped or "time"
                     continue

@@ -79,7 +79,7 @@ class ComparisonSource(Protocol):
     def note(self, found: ColumnScreening, target: Name) -> None:
         """Warn of what a look at the columns found; the result lists those that are left out."""
 
-    def reading(self, left_out: Mapping[Name, str], target: Name) -> FileReading | None:
+    def reading(self, found: ColumnScreening, target: Name) -> FileReading | None:
         """Return how a file was read."""
 
 
@@ -178,7 +178,7 @@ class MemorySource:
     def note(self, found: ColumnScreening, target: Name) -> None:
         note_columns(self.shown, found, stacklevel=5)
 
-    def reading(self, left_out: Mapping[Name, str], target: Name) -> FileReading | None:
+    def reading(self, found: ColumnScreening, target: Name) -> FileReading | None:
         return None
 
 
@@ -231,8 +231,8 @@ class FileTableSource:
         used = [name for name in self.rows.names if name not in found.left_out]
         note_file(self.rows.read_as(used), found, str(target), left_out=False, stacklevel=5)
 
-    def reading(self, left_out: Mapping[Name, str], target: Name) -> FileReading | None:
-        return FileReading.of(self.rows.source, str(target), ColumnScreening(left_out))
+    def reading(self, found: ColumnScreening, target: Name) -> FileReading | None:
+        return FileReading.of(self.rows.source, str(target), found)
 
 
 def _picked(rows: FileRows, places: Places) -> Batch:
@@ -323,6 +323,11 @@ class LabelledRows:
     states: dict[Name, Sequence[Label]]
     texts: tuple[Name, ...] = ()
     telling: Mapping[Name, float] = field(default_factory=dict)
+
+    @property
+    def screening(self) -> ColumnScreening:
+        """What the look at the columns found."""
+        return ColumnScreening(self.left_out, self.telling, self.texts)
 
     def sampled(self, most: int, seed: int, least: int) -> LabelledRows:
         """Return a random sample of at most about ``most`` rows for learning, and as many for the test.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bayeskit._comparison import candidates
 from bayeskit._comparison.comparison_run import ComparisonRun, ComparisonSettings, unheard
 from bayeskit._comparison.loading import FileTableSource, load, open_rows
+from bayeskit._comparison.resources import Estimate
 from bayeskit._decision.loss import read_loss
 from bayeskit._messages import Joined
 from bayeskit._random_state import seed_of
@@ -66,14 +67,20 @@ class Watcher:
             stacklevel=3,
         )
 
-    def estimated(self, seconds: float) -> None:
-        """Called before the start with the estimated CPU time."""
-        if seconds > LONG:
+    def estimated(self, estimate: Estimate) -> None:
+        """Called before the start with the CPU seconds that the models take, by estimate.
+
+        ``estimate.seconds`` is their sum, ``estimate.compiling`` the part that a first run in an installation takes
+        to compile loops, ``estimate.range`` the limits between which the time is expected.
+        """
+        if estimate.seconds > LONG:
+            least, most = estimate.range
             warnings.warn(
                 SourceNote(
-                    "This will take about {minutes:.0f} minutes. time_limit= ends it sooner, and so does Ctrl-C: the "
-                    "models that are finished by then are reported.",
-                    minutes=max(1.0, seconds / 60.0),
+                    "This will take about {least:.0f} to {most:.0f} minutes of CPU time. time_limit= ends it sooner, "
+                    "and so does Ctrl-C: the models that are finished by then are reported.",
+                    least=max(1.0, least / 60.0),
+                    most=max(2.0, most / 60.0),
                 ),
                 stacklevel=3,
             )
@@ -225,7 +232,7 @@ def compare(
     counts = Counter(run.loaded.y[: run.loaded.n_learned].tolist())
     rare = [label for label, n in counts.items() if n < len(run.judged.parts)]
     losses = _losses(loss, run.classes)
-    watcher.estimated(sum(run.seconds.values()))
+    watcher.estimated(sum(run.estimates.values(), Estimate(0.0, 0.0)))
     watcher.begin(len(run.contenders), len(run.judged.parts), rare)
     return run.compare(losses, watcher.trying)
 
