@@ -82,7 +82,9 @@ def test_what_is_not_one_network_is_refused(tmp_path: Path) -> None:
     refused("explore", table, "--target", "y", "--model", "aode", names=["aode", "tan"])
 
 
-def test_commands_of_networks_take_the_examples_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_of_networks_take_the_examples_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     result = run("network", "query", "asia", "dysp", "--json")
     assert result.exit_code == 0 and "0.43597" in result.output
