@@ -56,8 +56,23 @@ def test_the_setting_is_restored_whichever_thread_leaves_last() -> None:
     assert threads() == {1}
     leave.set()
     other.join()
-    with context:
-        assert threads() == {1}
+    assert threads() == {2}
+
+
+def test_every_thread_gets_one_thread_of_blas() -> None:
+    with one_blas_thread:
+        pass  # threadpoolctl would let this thread alone change the setting from now on
+    seen: list[set[int]] = []
+
+    def look() -> None:
+        with one_blas_thread:
+            seen.append(threads())
+
+    for _ in range(3):
+        other = threading.Thread(target=look)
+        other.start()
+        other.join()
+    assert seen == [{1}] * 3
     assert threads() == {2}
 
 

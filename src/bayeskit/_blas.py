@@ -17,23 +17,20 @@ class OneBlasThread(ContextDecorator):
     """A context, or a decorator of a function, in which the libraries of BLAS use one thread.
 
     Their setting belongs to the process. So it is changed when the first thread enters, and restored when the last
-    one leaves. threadpoolctl lets only one thread of a process change it, as long as that thread lives; what another
-    one could not restore is restored when the next one leaves.
+    one leaves, which may be another one.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
         self._before: list[tuple[Any, int]] = []
-        self._restored = True
         self._libraries: list[Any] | None = None
         self._with_scipy = False
 
     def __enter__(self) -> None:
         with self._lock:
             if not self._inside:
-                if self._restored:
-                    self._before = [(library, library.num_threads) for library in self._loaded()]
+                self._before = [(library, library.num_threads) for library in self._loaded()]
                 self._set((library, 1) for library, _ in self._before)
             self._inside += 1
 
@@ -42,13 +39,20 @@ class OneBlasThread(ContextDecorator):
             self._inside -= 1
             if not self._inside:
                 self._set(self._before)
-                self._restored = all(library.num_threads == n_threads for library, n_threads in self._before)
 
     @staticmethod
     def _set(numbers: Iterable[tuple[Any, int]]) -> None:
         for library, n_threads in numbers:
-            if library.num_threads != n_threads:
-                library.set_num_threads(n_threads)
+            if library.num_threads == n_threads:
+                continue
+            # threadpoolctl lets one thread alone change the setting, and ignores all others without a word, until that
+            # thread gives the right back. Here every thread may, one after the other.
+            give_back = getattr(library, "clear_controlling_thread", None)
+            if give_back is not None:
+                give_back(force=True)
+            library.set_num_threads(n_threads)
+            if give_back is not None:
+                give_back(force=True)
 
     def _loaded(self) -> list[Any]:
         """Return the libraries that are loaded by now: SciPy brings one of its own, with its first import."""

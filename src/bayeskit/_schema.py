@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate
@@ -224,6 +224,10 @@ class Variable:
         if type(self.name) is not str:
             object.__setattr__(self, "name", column_name(self.name))
         object.__setattr__(self, "size", len(self.states))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: what was derived from them is found again."""
+        return {one.name: self.__dict__[one.name] for one in fields(self)}
 
     @cached_property
     def codes(self) -> dict[Label, int]:

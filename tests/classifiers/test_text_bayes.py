@@ -518,10 +518,22 @@ def test_a_lazy_model_answers_as_a_fitted_one() -> None:
     np.testing.assert_allclose(lazy.predict_proba(texts), TextBayes().fit(texts, labels).predict_proba(texts))
 
 
-def test_rows_are_needed() -> None:
+def test_texts_of_a_relation_are_counted_like_those_of_a_frame() -> None:
     duckdb = pytest.importorskip("duckdb")
+    texts, labels = drawn(60)
+    frame = pd.DataFrame({"text": texts, "y": labels})
+    here = TextBayes(min_count=1).fit(frame, target="y")
+    there = TextBayes(min_count=1).fit(duckdb.from_df(frame), target="y")
+    assert there.schema_ == here.schema_
+    np.testing.assert_array_equal(there.predict_proba(frame[["text"]]), here.predict_proba(frame[["text"]]))
+
+
+def test_rows_are_needed(tmp_path: Any) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(tmp_path / "texts.db") as database:
+        database.execute("create table t as select 'a b' as text, 'x' as y")
     with refuses(NeedsRows, "TextBayes"):
-        TextBayes().fit(duckdb.sql("select 'a b' as text, 'x' as y"), target="y")
+        TextBayes().lazy(f"duckdb:///{tmp_path}/texts.db?table=t", target="y")
 
 
 def test_a_forged_vocabulary_is_refused(tmp_path: Any) -> None:

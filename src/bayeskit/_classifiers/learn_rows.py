@@ -135,8 +135,7 @@ def _rows_for_choices(model: CountClassifier, source: Source, backend: Backend |
     A source of which no rows can be read is returned, too; what must be chosen from rows is then refused.
     """
     rows = source if backend is None else backend.sample(source)
-    # Words are split and counted row by row: no backend does that.
-    if rows is not None and (backend is None or not model._reads_texts):
+    if rows is not None:
         return rows
     for choice in model._row_choices():
         raise NeedsRows(choice.setting, source.passed, choice.way_out)
