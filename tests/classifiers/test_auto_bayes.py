@@ -374,6 +374,7 @@ def odd_tables() -> dict[str, tuple[Any, Any]]:
         "columns without values": (np.full((10, 2), np.nan), np.arange(10) % 2),
         "constant columns": (np.ones((10, 3)), np.arange(10) % 2),
         "one value for each class": (np.repeat([[0.0], [1.0]], 5, axis=0), np.repeat([0, 1], 5)),
+        "one value for each of three": (np.arange(150)[:, None] % 3.0, np.arange(150) % 3),
         "one class": (ten, np.zeros(10, dtype=int)),
         "one row": (ten[:1], np.zeros(1, dtype=int)),
     }

@@ -319,7 +319,7 @@ def _root(slopes: Callable[[float], tuple[float, float, float]]) -> float:
         return bound
     inverse, before = 1.0, 0.0
     while abs(inverse - before) > 1e-14 * inverse and abs(slope) > 1e-15 * size:
-        step = inverse - slope / bend if bend > 0.0 else 0.0
+        step = inverse - slope / bend if bend * high > abs(slope) else 0.0  # a longer one leaves the bounds
         before, inverse = inverse, (step if low < step < high else float(np.sqrt(low * high)))
         slope, bend, size = slopes(inverse)
         low, high = (low, inverse) if slope > 0.0 else (inverse, high)
