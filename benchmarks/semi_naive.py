@@ -1,10 +1,10 @@
 """How fast is the semi-naive family, against Weka, scikit-bayes and pyAgrum in the same run?
 
 AODE on 1e5 × 20 (6 states, 3 classes) and TAN on 1e5 × 30 (5 states, 3 classes), 1e4 rows answered; selective kDB
-on covertype and AutoBayes on adult, where no peer has such a thing. Our tables are made at the first question,
-so one row is answered within the time of "fit". Peers are found as ``peers.py`` says; ``BENCH_DATA`` names the
-folder with ``covertype.parquet`` and ``adult.parquet`` (last column ``class``), ``benchmarks/data`` by default.
-What is not there is left out, and said. bnlearn's times are its published ones, of another machine.
+on covertype, where no peer has such a thing. Our tables are made at the first question, so one row is answered within
+the time of "fit". Peers are found as ``peers.py`` says; ``BENCH_DATA`` names the folder with ``covertype.parquet``
+(last column ``class``), ``benchmarks/data`` by default. What is not there is left out, and said.
+bnlearn's times are its published ones, of another machine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import harness
 from harness import Report, Run, options
 from peers import WEKA_36, WEKA_39, NotThere, Outcome, Task, keep, python_peer, weka
 
-QUESTION = "Semi-naive Bayes: AODE, TAN, selective kDB and AutoBayes against Weka, scikit-bayes and pyAgrum"
+QUESTION = "Semi-naive Bayes: AODE, TAN and selective kDB against Weka, scikit-bayes and pyAgrum"
 DATA = Path(os.environ.get("BENCH_DATA", Path(__file__).with_name("data")))
 # What each stage must reach against each peer: (fit, predict).
 AODE_TARGETS = {"Weka 3.6 AODE": (1.5, 1.0), "scikit-bayes AnDE(1)": (12.0, 8.0)}
@@ -199,20 +199,6 @@ def time_selective_kdb(report: Report, scale: float) -> None:
     report.note(f"{title}: the whole process came to {whole:.0f} MB, the frame and the libraries included")
 
 
-def time_auto_bayes(report: Report, scale: float) -> None:
-    make = ours("AutoBayes")
-    if make is None or not (DATA / "adult.parquet").exists():
-        report.note("left out: AutoBayes on adult (no such class yet, or no file in BENCH_DATA)")
-        return
-    X, y = table("adult", scale)
-    stage, name = "AutoBayes on adult, 48,842 × 14", "bayeskit AutoBayes"
-    found = report.race(
-        f"{stage}: fit", {name: lambda: make().fit(X, y)}, repeats=min(2, report.given.repeats)
-    )
-    report.claim(f"{stage}: fit, CPU", report.cpu(f"{stage}: fit", name), " s", at_most=20)
-    report.race(f"{stage}: predict_proba", {name: partial(found[name].predict_proba, X)}, repeats=2)
-
-
 def main() -> None:
     given = options(QUESTION)
     report = Report(QUESTION, given, "pandas")
@@ -220,7 +206,6 @@ def main() -> None:
     time_tan(report, given.scale)
     print()
     time_selective_kdb(report, given.scale)
-    time_auto_bayes(report, given.scale)
     report.finish()
 
 
