@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from functools import cache, lru_cache, partial
-from math import isfinite, isinf
+from itertools import chain
+from math import inf, isfinite, isinf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -164,9 +165,10 @@ def count(model: CountClassifier, examples: list[Example]) -> None:
     """Add rows now. New keys become attributes."""
     fitted = model._fitted
     if fitted is None:
-        names = tuple(dict.fromkeys(name for row, _, _ in examples for name in row))
+        rows = [row for row, _, _ in examples]
+        names = tuple(dict.fromkeys(chain.from_iterable(rows)))
         empty = 0.0 if model._reading().block else None
-        table = _by_columns(names, [row for row, _, _ in examples], dict.fromkeys(names, empty))
+        table = _by_columns(names, rows, dict.fromkeys(names, empty))
     else:
         known = set(column_names(fitted))
         strange = [row for row, _, _ in examples if not row.keys() <= known]
@@ -204,6 +206,11 @@ def predict_one(model: CountClassifier, row: Row) -> Any:
     if found is None:
         return model.predict(_one_row_table(model, row)).tolist()[0]
     stream, joint, log_prior = found
+    if "calibration" not in model._held:
+        scores = joint[0].tolist()
+        best = max(scores)
+        if best > -inf:  # of one row: a kernel takes longer to begin
+            return stream.labels[scores.index(best)]
     return stream.labels[chosen(model, joint, log_prior, stream.schema)[0]]
 
 
@@ -244,7 +251,7 @@ def _one_row_table(model: CountClassifier, row: Row) -> Any:
 
 
 def check_row(row: object) -> None:
-    if not isinstance(row, Mapping):
+    if type(row) is not dict and not isinstance(row, Mapping):
         raise DataTypeError(
             "A row of a stream is a mapping from column to value, not {kind}. For rows of a table use partial_fit "
             "and predict.",
@@ -289,7 +296,10 @@ def _by_columns(names: tuple[Name, ...], rows: list[Row], empty: Mapping[Name, A
     for name in names:
         absent = empty[name]
         cells = [row.get(name, absent) for row in rows]
-        if type(absent) is float or all(type(cell) is float for cell in cells):
+        if {*map(type, cells)} == _FLOATS:
+            columns[name] = np.array(cells)
+            continue
+        if type(absent) is float:
             cells = [absent if cell is None else cell for cell in cells]
             if all(isinstance(cell, (int, float)) for cell in cells):
                 columns[name] = np.array(cells, dtype=np.float64)

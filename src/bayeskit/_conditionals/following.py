@@ -37,8 +37,12 @@ if TYPE_CHECKING:
 ALMOST_CONSTANT = 1e-20
 # The share of a sum of squares about its pivot that may be due to the distance of the mean: three deviations.
 NEAR = 0.9
-# The rows of the tables of a normal density, each of shape (K, d).
-MEAN, MEAN_LOW, INVERSE, NORM = range(4)
+# The rows of the tables of a normal density, each of shape (K, d). INVERSE is 1/(σ√2), and SPREAD the centred sum.
+MEAN, MEAN_LOW, INVERSE, SPREAD = range(4)
+# log N(x) = log INVERSE − this − z²
+LOG_ROOT_PI = HALF_LOG_TAU + log(sqrt(0.5))
+# Products are taken up to here and down to one over it. One more factor, at most 1e162, does not overflow.
+LARGE_PRODUCT = 1e140
 
 
 @kernel
@@ -54,7 +58,7 @@ def log_shares(margin: Any, mass: Any, out: Any) -> None:
 
 @kernel
 def describe_plainly(cells: Any, tables: Any) -> None:
-    """Write the means (high and low) and, for the moment in NORM, the centred sums of cells.
+    """Write the means (high and low) and the centred sums of cells.
 
     Plain doubles are enough where the mean is within three deviations of the pivot: no more than one digit cancels. A
     loop without branches takes a sixtieth of the time of double-doubles.
@@ -66,12 +70,12 @@ def describe_plainly(cells: Any, tables: Any) -> None:
             offset = f / (cells[WEIGHT, c, j] if cells[WEIGHT, c, j] != 0.0 else 1.0)
             tables[MEAN, c, j], tables[MEAN_LOW, c, j] = add_exactly(cells[PIVOT, c, j], offset)
             tables[INVERSE, c, j] = f * offset
-            tables[NORM, c, j] = max(cells[SECOND, c, j] - f * offset, 0.0)
+            tables[SPREAD, c, j] = max(cells[SECOND, c, j] - f * offset, 0.0)
     for c in range(classes):
         for j in range(width):
             if tables[INVERSE, c, j] > NEAR * cells[SECOND, c, j]:
                 mean, low, spread = describe_cell(cells, c, j)
-                tables[MEAN, c, j], tables[MEAN_LOW, c, j], tables[NORM, c, j] = mean, low, spread
+                tables[MEAN, c, j], tables[MEAN_LOW, c, j], tables[SPREAD, c, j] = mean, low, spread
 
 
 @kernel
@@ -100,14 +104,12 @@ def estimate_normals(
             w = cells[WEIGHT, c, j]
             if w != 0.0:
                 away = ((tables[MEAN, c, j] - mean) + (tables[MEAN_LOW, c, j] - low)) - moved
-                spread += tables[NORM, c, j] + w * away * away
+                spread += tables[SPREAD, c, j] + w * away * away
         if 0.0 < spread <= ALMOST_CONSTANT * mean * mean * weight:
             return False
         pooled[0, j], pooled[1, j], pooled[2, j] = mean + (low + moved), spread, weight
         if weight > 0.0:
             largest = max(largest, spread / weight)
-    for c in range(classes):
-        total[c] = 0.0
     for j in range(width):
         mean, spread, weight = pooled[0, j], pooled[1, j], pooled[2, j]
         overall = spread / weight if weight > 0.0 else 0.0
@@ -118,15 +120,22 @@ def estimate_normals(
             if w <= 0.0:
                 tables[MEAN, c, j], tables[MEAN_LOW, c, j] = mean, 0.0
             few = w <= (ONE_ROW if unbiased else 0.0)
-            variance = alike if few else variance_of(w, tables[NORM, c, j], unbiased)
+            variance = alike if few else variance_of(w, tables[SPREAD, c, j], unbiased)
             variance = variance + share * largest if share >= 0.0 else max(variance, floor * overall)
             used[j] = used[j] and variance > 0.0
             deviation = max(sqrt(variance), SMALLEST_DEVIATION)
             tables[INVERSE, c, j] = sqrt(0.5) / deviation
-            tables[NORM, c, j] = -log(deviation) - HALF_LOG_TAU
-        if used[j]:
-            for c in range(classes):
-                total[c] += tables[NORM, c, j]
+    for c in range(classes):
+        # The logarithm of a product instead of one for each factor.
+        total[c], product = 0.0, 1.0
+        for j in range(width):
+            if used[j]:
+                product *= tables[INVERSE, c, j]
+                total[c] -= LOG_ROOT_PI
+                if not 1.0 / LARGE_PRODUCT < product < LARGE_PRODUCT:
+                    total[c] += log(product)
+                    product = 1.0
+        total[c] += log(product)
     return True
 
 
@@ -144,7 +153,11 @@ def add_normals(values: Any, columns: Any, tables: Any, used: Any, total: Any, o
             x = values[columns[i]]
             if used[i] and x == x:
                 z = ((x - tables[MEAN, c, i]) - tables[MEAN_LOW, c, i]) * tables[INVERSE, c, i]
-                score = fma(-z, z, score) if complete else score + (tables[NORM, c, i] - z * z)
+                score = (
+                    fma(-z, z, score)
+                    if complete
+                    else score + (log(tables[INVERSE, c, i]) - LOG_ROOT_PI - z * z)
+                )
         if not isfinite(score):
             return False
         out[c] += score

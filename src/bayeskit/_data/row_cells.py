@@ -20,7 +20,6 @@ Row = Mapping[Any, Any]
 # The codes of the categorical attributes and the numbers of the others, each in the order of the schema.
 Cells = tuple[Sequence[int], Sequence[float]]
 
-_FLOATS = {float}
 # Whole numbers up to this one are doubles.
 _LARGEST_WHOLE = 2**53
 
@@ -61,7 +60,7 @@ class RowCoder:
             except KeyError:
                 pass
             else:
-                if {*map(type, numbers)} == _FLOATS and isfinite(sum(numbers)):
+                if [*map(type, numbers)].count(float) == self._width and isfinite(sum(numbers)):
                     return (), numbers
         codes, values = [], []
         for name, read in self._codes:

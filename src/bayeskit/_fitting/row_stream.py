@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from struct import pack_into
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,7 @@ class RunningModel:
         self.log_prior = prior.log
         self._code_dtype = model.schema.code_dtype
         self._no_codes = np.empty(0, self._code_dtype)
+        self._format = f"{len(model.schema.numeric)}d"
         self._is_current = self.has_more = False
 
     @staticmethod
@@ -187,7 +189,10 @@ class RunningModel:
                 log_shares(self._sums.margin, self._mass, self.log_prior)
             self._is_current = True
         out = self.log_prior.copy()
-        cells = np.array(codes, self._code_dtype) if codes else self._no_codes, np.array(values, np.float64)
+        numbers: Any = np.empty(len(values))
+        # Packing takes two thirds of the time of an array of a tuple.
+        pack_into(self._format, numbers, 0, *values)
+        cells = np.array(codes, self._code_dtype) if codes else self._no_codes, numbers
         for factor in self._factors:
             if not factor.add(*cells, out):
                 return None
