@@ -3,8 +3,8 @@
 Dictionaries of 30 numbers into Gaussian naive Bayes of two and of five classes, one at a time, and a prediction after
 every 100 of them. Learning and predicting are timed separately. Our rows are added to sums, 32 at a time; those
 that are left, and the estimate, are paid for by the next prediction. The first prediction of all reads its rows as a
-table and takes some milliseconds; the stream is long enough for that not to matter. Then predictions alone, with nothing learned
-between them.
+table and takes some milliseconds; the stream is long enough for that not to matter. Then predictions alone,
+with nothing learned between them.
 """
 
 from __future__ import annotations
