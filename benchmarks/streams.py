@@ -86,7 +86,9 @@ def compare(report: Report, makers: dict[str, Any], classes: int, scale: float, 
         together = [BETWEEN * seconds[0] + seconds[1] for seconds in (ours, its)]
         report.claim(f"{of}: learn_one against river", its[0] / ours[0], "×", at_least=1)
         report.claim(f"{of}: predict_one against river", its[1] / ours[1], "×", at_least=10)
-        report.claim(f"{of}: predict_one against river, one after another", its[2] / ours[2], "×", at_least=10)
+        report.claim(
+            f"{of}: predict_one against river, one after another", its[2] / ours[2], "×", at_least=10
+        )
         both = together[1] / together[0]
         report.claim(f"{of}: {BETWEEN} learn_one and one predict_one against river", both, "×")
         alike = np.mean([a == b for a, b in zip(answers["bayeskit"], answers["river"], strict=True)])
