@@ -1,12 +1,14 @@
 """Do the servers and a stream stay as they were after hours: flat memory, the same answers?
 
 `bayeskit serve` and `bayeskit explore` are asked over one connection after the other. A stream learns and forgets rows
-for as long, so that it always holds a window, and is compared with a fresh fit. Memory is read after a warm-up and at
-the end. The long form takes an hour, a third of it for each; the short form a few seconds.
+for as long, so that it always holds a window, and is compared with a fresh fit. Memory is read at each fifth of the
+time: the first is a warm-up, in which kernels are compiled, and what it grows by afterwards is judged. The long form
+takes an hour, a third of it for each; the short form a few seconds. ``--pause 0.05`` waits after each request.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -38,18 +40,19 @@ def memory(process: int) -> float:
         return next(int(line.split()[1]) / 1024 for line in file if line.startswith("VmRSS"))
 
 
-def soak(ask: Callable[[int], None], process: int, seconds: float) -> tuple[int, float]:
-    """Ask for so long; return how often, and by how many MB the memory grew after the first fifth."""
-    end, n, before = time.monotonic() + seconds, 0, None
-    while time.monotonic() < end:
+def soak(ask: Callable[[int], None], process: int, seconds: float, pause: float) -> tuple[int, list[float]]:
+    """Ask for so long; return how often, and the memory in MB at the end of each fifth of the time."""
+    begin, n, read = time.monotonic(), 0, []
+    while len(read) < 5:
         ask(n)
         n += 1
-        if before is None and time.monotonic() > end - 0.8 * seconds:
-            before = memory(process)
-    return n, memory(process) - (before if before is not None else memory(process))
+        time.sleep(pause)
+        if time.monotonic() > begin + (len(read) + 1) / 5 * seconds:
+            read.append(memory(process))
+    return n, read
 
 
-def serve(seconds: float) -> tuple[int, float]:
+def serve(seconds: float, pause: float) -> tuple[int, list[float]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.bayes"
         test_server.melons().save(path)
@@ -62,10 +65,10 @@ def serve(seconds: float) -> tuple[int, float]:
                     assert server.ask("/predict", {"色则": "青绿"})[0] == 422
                 assert server.ask("/predict_proba", row) == first, "the answer has changed"
 
-            return soak(ask, server.process.pid, seconds)
+            return soak(ask, server.process.pid, seconds, pause)
 
 
-def explore(seconds: float) -> tuple[int, float]:
+def explore(seconds: float, pause: float) -> tuple[int, list[float]]:
     words = [sys.executable, "-m", "bayeskit", "explore", "asia", "--no-browser"]
     network, rng = asia(), np.random.default_rng(0)
     names = list(network.nodes)
@@ -89,12 +92,12 @@ def explore(seconds: float) -> tuple[int, float]:
                 for ours, right in zip(found, wanted, strict=True):
                     np.testing.assert_allclose(ours, right, atol=1e-12, rtol=0)
 
-            return soak(ask, process.pid, seconds)
+            return soak(ask, process.pid, seconds, pause)
         finally:
             process.kill()
 
 
-def stream(seconds: float) -> tuple[int, float]:
+def stream(seconds: float, pause: float) -> tuple[int, list[float]]:
     rng, model = np.random.default_rng(0), NaiveBayes()
     window: list[tuple[Any, Any]] = []
 
@@ -111,22 +114,28 @@ def stream(seconds: float) -> tuple[int, float]:
             ours, right = model.predict_proba_one(row), fresh.predict_proba_one(row)
             assert all(abs(ours[key] - right[key]) < 1e-9 for key in right), "the stream has drifted"
 
-    return soak(learn, os.getpid(), seconds)
+    return soak(learn, os.getpid(), seconds, pause)
 
 
 def main() -> int:
     question = __doc__.splitlines()[0]
-    given = options(question)
+    slower = argparse.ArgumentParser(add_help=False)
+    slower.add_argument("--pause", type=float, default=0.0)
+    more, left = slower.parse_known_args()
+    given = options(question, left)
     seconds = 12.0 if given.short else 60.0 * (given.minutes or 60.0)
     counts: dict[str, int] = {}
-    grown: dict[str, float] = {}
+    read: dict[str, list[float]] = {}
     failures: list[dict[str, Any]] = []
     for name, part in {"serve": serve, "explore": explore, "stream": stream}.items():
+        unit = "rows" if name == "stream" else "requests"
         try:
-            counts[f"{name}: {'rows' if name == 'stream' else 'requests'}"], grown[name] = part(seconds / 3)
-            # In seconds the allocator has not settled; memory is judged over minutes.
-            if grown[name] > LIMIT and not given.short:
-                failures.append({"error": f"{name}: memory grew by {grown[name]:.1f} MB"})
+            counts[f"{name}: {unit}"], read[name] = part(seconds / 3, more.pause)
+            grown = read[name][-1] - read[name][0]
+            print(f"{name}: {counts[f'{name}: {unit}']:,} {unit}, memory {read[name]} MB", flush=True)
+            # In seconds the allocator has not settled, and kernels are still compiled; minutes are judged.
+            if grown > LIMIT and not given.short:
+                failures.append({"error": f"{name}: memory grew by {grown:.1f} MB"})
         except Exception as error:
             failures.append({"error": f"{name}: {type(error).__name__}: {str(error)[:400]}"})
     counts["seconds"] = round(seconds)
@@ -137,7 +146,11 @@ def main() -> int:
         counts=counts,
         promised={"seconds": 3_600},
         failures=failures,
-        more={"memory_grown_mb": {name: round(mb, 2) for name, mb in grown.items()}},
+        more={
+            "memory_mb": {name: [round(mb, 1) for mb in of] for name, of in read.items()},
+            "memory_grown_mb": {name: round(of[-1] - of[0], 2) for name, of in read.items()},
+            "pause_seconds": more.pause,
+        },
     )
 
 

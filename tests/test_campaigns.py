@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,23 @@ def test_a_few_seeds(imported: Any, name: str, seeds: list[int]) -> None:
     for seed in seeds:
         counts = campaign.check(seed)
         assert counts and all(n >= 0 for n in counts.values()) and set(counts) & set(campaign.promised)
+
+
+def test_formats_and_ways_take_turns_until_each_has_its_share(imported: Any) -> None:
+    mutants, histories = imported("mutants"), imported("histories")
+    turns = Counter(mutants.format_of(seed) for seed in range(mutants.CAMPAIGN.long))
+    assert {name: turns[name] * batch for name, (_, _, batch) in mutants.FORMATS.items()} == dict(
+        mutants.CAMPAIGN.promised
+    )
+    assert {mutants.format_of(seed) for seed in range(mutants.CAMPAIGN.short)} == set(mutants.FORMATS)
+    drawn = {histories.turn(seed) for seed in range(histories.CAMPAIGN.long)}
+    assert len(drawn) == histories.CAMPAIGN.long >= 100_000
+    assert Counter(way for way, _ in drawn) == histories.EACH
+    assert set(histories.QUICK) | set(histories.SLOW) <= set(histories.WAYS)
+    of = Counter(way.split("-")[0] for way, _ in drawn)
+    assert all(
+        of[name.removeprefix("of ")] >= n for name, n in histories.CAMPAIGN.promised.items() if "of" in name
+    )
 
 
 def test_every_kind_of_file_has_its_mutants(imported: Any) -> None:

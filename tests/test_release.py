@@ -40,6 +40,14 @@ def test_a_tag_must_name_the_version_and_have_a_section(monkeypatch, tmp_path):
         check_tag("v0.1.0")
 
 
+def test_the_wheel_is_asked_what_the_readme_says():
+    script = runpy.run_path(str(ROOT / ".ci" / "package"), run_name="package")
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    assert {f"bayeskit {words}" for words in script["README_COMMANDS"]} <= set(lines)
+    demo = [line for line in lines if line.startswith("python3 -m venv") and "demo" in line]
+    assert len(demo) == 1 and demo[0].endswith("/bayeskit demo")
+
+
 def test_hooks_use_the_versions_of_pyproject_and_of_the_sessions():
     hooks = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
     pinned = [
