@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from itertools import pairwise
 from unittest import mock
 
 import numpy as np
@@ -13,12 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from scipy import stats
+from scipy.integrate import quad
 from sklearn.metrics import mutual_info_score
 
 from bayeskit._counting.count_tables import count_pairs
 from bayeskit._data.encode import encode
 from bayeskit._data.table import open_table
 from bayeskit._statistics import information
+from bayeskit._statistics.information import mixture_information
 from bayeskit.datasets import load_dataset
 from bayeskit.extending import Chunk
 from bayeskit.statistics import (
@@ -179,3 +182,40 @@ def test_the_watermelons():
     gain = class_information(pairs.tables.counts, pairs.offsets) / math.log(2)
     for name, wanted in GAIN.items():
         assert gain[place[name]] == pytest.approx(wanted, abs=1e-3)
+
+
+def integrated_information(weight, mean, deviation):
+    """I(X; Y) = H(Y) − ∫ p(x) H(Y | x) dx by adaptive quadrature between the places where it bends."""
+    share, mean, deviation = np.array(weight, float) / sum(weight), np.array(mean), np.array(deviation)
+
+    def left(x):
+        joint = share / deviation * np.exp(-0.5 * ((x - mean) / deviation) ** 2) / math.sqrt(2 * math.pi)
+        posterior = joint[joint > 0] / max(joint.sum(), 1e-300)
+        return -joint.sum() * float((posterior * np.log(posterior)).sum())
+
+    bends = sorted({float(b) for k in (-12, -6, -2, 0, 2, 6, 12) for b in mean + k * deviation})
+    rest = math.fsum(quad(left, a, b, limit=200)[0] for a, b in pairwise(bends))
+    return -float((share * np.log(share)).sum()) - rest
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 99), st.floats(-20, 20), st.floats(-3, 0.5).map(lambda e: 10.0**e)),
+        min_size=2,
+        max_size=5,
+    )
+)
+@settings(max_examples=25, deadline=None)
+def test_information_of_normal_classes_is_the_integral(components):
+    weight, mean, deviation = zip(*components, strict=True)
+    found = mixture_information(weight, mean, deviation)
+    assert found == pytest.approx(integrated_information(weight, mean, deviation), abs=5e-4)
+    # An empty class changes nothing; a unit changes nothing.
+    more = mixture_information((*weight, 0), (*mean, 3.0), (*deviation, 1.0))
+    moved = mixture_information(weight, np.multiply(mean, 1e6) - 7.0, np.multiply(deviation, 1e6))
+    assert more == found and moved == pytest.approx(found, abs=1e-6)
+
+
+def test_one_class_or_none_has_no_information():
+    assert mixture_information([5, 0], [1.0, 2.0], [1.0, 1.0]) == 0.0
+    assert mixture_information([4, 6], [1.0, 1.0], [2.0, 2.0]) == pytest.approx(0.0, abs=1e-12)

@@ -19,7 +19,7 @@ from scipy.special import gammaln
 from bayeskit._display_table import DisplayTable
 from bayeskit._report.words import words_of
 from bayeskit._schema import Name
-from bayeskit._statistics.information import class_information, entropy, pair_information
+from bayeskit._statistics.information import class_information, entropy, mixture_information, pair_information
 from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import DataTypeError, SettingError, UsageError
 
@@ -44,8 +44,7 @@ class AttributeInformation:
         H(X). For a numeric attribute, the differential entropy, which may be negative and depends on the
         unit.
     information : float
-        I(X; Y). For a numeric attribute, under a Gaussian assumption, overall and in each class, and at most
-        H(Y).
+        I(X; Y). For a numeric attribute, that of a normal distribution in each class.
     share : float
         I(X; Y)/H(Y), between 0 and 1.
     """
@@ -183,7 +182,7 @@ def _categorical(statistics: Statistics) -> list[AttributeInformation]:
 
 
 def _numeric(statistics: Statistics) -> list[AttributeInformation]:
-    """I = ½ Σ_c P(c) log(σ²/σ_c²), over the rows where the attribute is present."""
+    """Return I(X; Y) of a number that is normal in each class, over the rows where it is present."""
     schema = statistics.schema
     if not schema.numeric:
         return []
@@ -192,20 +191,20 @@ def _numeric(statistics: Statistics) -> list[AttributeInformation]:
     overall, weight = pooled.scaled_variance()[0], classes.weight
     varies = overall > 0.0
     overall = np.where(varies, overall, 1.0)
-    within = np.maximum(classes.scaled_variance(), _FLOOR * overall)
-    share = weight / np.maximum(weight.sum(axis=0), 1e-300)
-    gain = np.where(varies, 0.5 * (share * np.log(overall / within)).sum(axis=0), 0.0)
+    (high, low), (centre, centre_low) = classes.scaled_mean(), pooled.scaled_mean()
+    # In deviations from the common mean, so that no unit is too large or too small.
+    unit = np.sqrt(overall)
+    mean = ((high - centre) + (low - centre_low)) / unit
+    deviation = np.sqrt(np.maximum(classes.scaled_variance(), _FLOOR * overall)) / unit
     # log σ² = log of the held variance + 2·exponent·log 2. What is constant has no density.
     spread = 0.5 * (np.log(2.0 * np.pi * math.e * overall) + 2.0 * np.log(2.0) * pooled.exponent)
     rows = []
     for m, variable in enumerate(schema.numeric):
         of_class = float(entropy(weight[:, m]))
-        # The Gaussian has the largest entropy of all, so this may exceed the entropy of the class.
-        information = float(min(max(gain[m], 0.0), of_class))
+        gain = mixture_information(weight[:, m], mean[:, m], deviation[:, m]) if varies[m] else 0.0
         height = float(spread[m]) if varies[m] else -np.inf
-        rows.append(
-            AttributeInformation(variable.name, None, height, information, _share(information, of_class))
-        )
+        gain = min(gain, of_class)
+        rows.append(AttributeInformation(variable.name, None, height, gain, _share(gain, of_class)))
     return rows
 
 

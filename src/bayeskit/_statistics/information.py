@@ -157,6 +157,11 @@ def _per_row(amount: Floats, total: Floats) -> Floats:
 # The smallest variance, as a fraction of the attribute's variance over all classes.
 FLOOR = 1e-9
 
+# The integral over a mixture has a grid in units of each component's deviation, up to this many deviations, ...
+_REACH = 8.0
+# ... of this many points for each of up to so many components. More components share the points of that many.
+_POINTS, _COMPONENTS = 129, 16
+
 
 def gaussian_information(cell_moments: CellMoments, moments: Moments, schema: Schema) -> Floats:
     r"""Return I(X_m; Z_j | Y) in nats for numeric X_m and categorical Z_j: shape (d, M).
@@ -195,3 +200,37 @@ def gaussian_information(cell_moments: CellMoments, moments: Moments, schema: Sc
         # The floor of the variances may make the sum negative.
         information[j] = np.maximum(gain, 0.0) / np.where(total > 0.0, total, 1.0)
     return np.where(overall > 0.0, information, 0.0)
+
+
+def mixture_information(weight: ArrayLike, mean: ArrayLike, deviation: ArrayLike) -> float:
+    r"""Return I(X; Y) in nats for X normal in each class, with the weights of the classes.
+
+    .. math:: I(X; Y) = H(Y) - \int p(x) \, H(Y \mid x) \, dx, \quad p(x) = \sum_c P(c) \, N(x; \mu_c, \sigma_c^2)
+
+    The integral is a sum over a grid that is fine near each mean, in units of that class's deviation. The error is
+    below 1e-4. A class without weight does not count.
+
+    Examples
+    --------
+    >>> round(mixture_information([1, 1], [-10.0, 10.0], [1.0, 1.0]), 4)  # log 2: x tells the class
+    0.6931
+    >>> round(mixture_information([1, 1], [-1.0, 1.0], [1.0, 1.0]), 4)
+    0.3369
+    """
+    n, centre, spread = (np.asarray(a, dtype=np.float64) for a in (weight, mean, deviation))
+    there = n > 0.0
+    share, centre, spread = n[there] / n[there].sum(), centre[there], spread[there]
+    if len(share) < 2:
+        return 0.0
+    points = max(_POINTS * _COMPONENTS // max(len(share), _COMPONENTS), 9)
+    x = np.unique(centre[:, None] + spread[:, None] * np.linspace(-_REACH, _REACH, points))
+    joint = (x[:, None] - centre) / spread
+    joint = share / spread * np.exp(-0.5 * joint * joint)  # up to √(2π), which cancels
+    density = joint.sum(axis=1)
+    posterior = joint / np.where(density > 0.0, density, 1.0)[:, None]
+    left = -(posterior * np.log(np.where(posterior > 0.0, posterior, 1.0))).sum(axis=1)
+    width = np.diff(x)
+    mass = (0.5 * width * (density[1:] + density[:-1])).sum()
+    density *= left
+    rest = (0.5 * width * (density[1:] + density[:-1])).sum()
+    return max(float(-(share * np.log(share)).sum() - rest / mass), 0.0)

@@ -229,8 +229,13 @@ class Moments(Part):
 
     def mean(self) -> tuple[Floats, Floats]:
         """Return the means as high + low, so that x − high is exact near the mean; 0 for cells without weight."""
-        high, low, _ = self._described()
+        high, low = self.scaled_mean()
         return np.ldexp(high, self.exponent), np.ldexp(low, self.exponent)
+
+    def scaled_mean(self) -> tuple[Floats, Floats]:
+        """Return the means of x·2^−exponent as high + low, which are always in range."""
+        high, low, _ = self._described()
+        return high, low
 
     def centred(self) -> Floats:
         """Return the second moments about the means, Σw(x − mean)²."""
