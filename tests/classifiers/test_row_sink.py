@@ -143,6 +143,14 @@ def test_a_file_without_a_sink_is_told_of_it(verb: str, source: Any, model: Any)
         getattr(model, verb)(source)
 
 
+def test_rows_in_pieces_without_a_sink_are_told_of_it(model: Any) -> None:
+    polars = pytest.importorskip("polars")
+    pieces = [polars.LazyFrame(ROWS.to_dict("list")), Batches(lambda: iter([ROWS])), iter([ROWS])]
+    for source in [*pieces, duckdb.sql("SELECT 'v0' AS a, 1.0 AS x")]:
+        with refuses(DataTypeError, type(source).__name__, 'sink="answers.csv"'):
+            model.predict(source)
+
+
 @pytest.mark.parametrize("verb", ["predict", "predict_proba"])
 def test_a_limit_of_memory_is_for_a_sink(verb: str, model: Any) -> None:
     with refuses(UsageError, "max_memory=200000000", "sink="):

@@ -400,6 +400,9 @@ def test_urls():
     assert (
         found.place == "postgresql://me:secret@host:5433/shop?sslmode=require" and "secret" not in found.shown
     )
+    found = parse_url("postgresql://me@host/shop?table=t&password=secret&sslpassword=secret")
+    assert "password=secret" in found.place and "secret" not in found.shown
+    assert parse_url("duckdb:///shop.db?table=t").shown == "duckdb:///shop.db?table=t"
     for wrong in (
         "duckdb:///shop.db",
         "sqlite://shop.db?table=t",

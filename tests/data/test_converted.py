@@ -1,4 +1,4 @@
-"""Rows from JSON lines, Arrow, ARFF, packed files and databases: the same as from CSV; what is wrong is named."""
+"""Rows from JSON, Arrow, ARFF, packed files and databases: the same as from CSV; what is wrong is named."""
 
 import gzip
 import subprocess
@@ -32,6 +32,17 @@ def as_json_lines(folder: Path) -> Path:
     path = folder / "rows.jsonl"
     duckdb.sql(f"COPY ({ROWS}) TO '{path}' (FORMAT json)")
     return path
+
+
+def as_json_list(folder: Path) -> Path:
+    path = folder / "rows.json"
+    duckdb.sql(f"COPY ({ROWS}) TO '{path}' (FORMAT json, ARRAY true)")
+    assert path.read_bytes().startswith(b"[")
+    return path
+
+
+def as_json_lines_by_another_name(folder: Path) -> Path:
+    return as_json_lines(folder).rename(folder / "rows.json")
 
 
 def as_arrow(folder: Path, stream: bool = False) -> Path:
@@ -97,7 +108,7 @@ def as_query(folder: Path) -> str:
 
 MAKERS = [
     *(as_json_lines, as_arrow, lambda f: as_arrow(f, True), as_arff, packed, lambda f: packed(f, ".zst")),
-    *(packed_csv, as_table, as_query),
+    *(packed_csv, as_table, as_query, as_json_list, as_json_lines_by_another_name),
 ]
 
 
@@ -129,6 +140,12 @@ def test_counts_and_predictions_are_those_of_csv(make: Any, tmp_path: Path) -> N
             ["a.jsonl"],
         ),
         (lambda f: (f / "a.jsonl").write_text('{"x": {"y": 1}}\n') and f / "a.jsonl", ColumnError, ["'x'"]),
+        (lambda f: (f / "a.json").write_text("[1, 2]") and f / "a.json", DataError, ["a.json", "object"]),
+        (
+            lambda f: (f / "a.json").write_text('{"x": [1, 2], "y": [3, 4]}') and f / "a.json",
+            ColumnError,
+            ["'x'"],
+        ),
         (lambda f: (f / "a.arrow").write_text("no arrow") and f / "a.arrow", DataError, ["a.arrow"]),
         (lambda f: (f / "a.arff").write_text("no arff") and f / "a.arff", DataError, ["@attribute"]),
         (
@@ -140,6 +157,7 @@ def test_counts_and_predictions_are_those_of_csv(make: Any, tmp_path: Path) -> N
         (lambda f: f"duckdb://{database(f)}?table=tt", DataError, ["'tt'", "select"]),
         (lambda f: f"duckdb://{database(f)}", SettingError, ["table"]),
         (lambda f: f"duckdb://{database(f)}?query=SELECT+nothing", DataError, ["nothing"]),
+        (lambda f: f"duckdb://{database(f)}?table=tt", DataError, ["duckdb:///"]),
         (lambda f: f / "nowhere.jsonl", DataError, ["nowhere.jsonl"]),
     ],
 )

@@ -164,6 +164,61 @@ def test_a_pattern_that_matches_nothing_says_so(tmp_path: Path) -> None:
         NaiveBayes().fit(str(tmp_path / "part-*.parquet"), target="class")
 
 
+def test_a_folder_is_the_tables_in_it(tmp_path: Path) -> None:
+    frame = table(60)
+    folder = tmp_path / "parts"
+    (folder / "late").mkdir(parents=True)
+    write(frame[:20], folder / "a.parquet")
+    write(frame[20:50], folder / "b.csv.gz")
+    write(frame[50:], folder / "late" / "c.csv")
+    for name in "README.md", "_SUCCESS", "_old.csv", ".a.csv.crc", ".b.csv":
+        (folder / name).write_text("no table")
+    asked = frame.drop(columns="class")
+    whole = NaiveBayes().fit(asked, frame["class"])
+    for given_ in str(folder), folder, f"{folder}{os.sep}", [folder]:
+        found = NaiveBayes().fit(given_, target="class")
+        np.testing.assert_allclose(found.predict_proba(asked), whole.predict_proba(asked), rtol=0, atol=1e-12)
+    assert whole.predict(folder, sink=tmp_path / "answers.csv").rows == 60
+    with refuses(DataError, f"{tmp_path / 'none'}", f"{tmp_path / 'none' / '*'}"):
+        (tmp_path / "none").mkdir()
+        NaiveBayes().fit(tmp_path / "none", target="class")
+
+
+def test_values_in_the_names_of_folders_are_noted(tmp_path: Path) -> None:
+    frame = table(60)
+    for day in 1, 2:
+        (tmp_path / f"day={day}").mkdir()
+        write(frame[day * 20 :], tmp_path / f"day={day}" / "rows.parquet")
+    with pytest.warns(SourceNote, match=r"'day'.*'day=1'"):
+        found = NaiveBayes().fit(tmp_path, target="class")
+    assert found.statistics_.total == 60
+    # Nothing is lost where the files have the column, or where there is one value only.
+    write(frame.assign(day=frame["whole"]), tmp_path / "day=1" / "rows.parquet")
+    write(frame.assign(day=frame["whole"]), tmp_path / "day=2" / "rows.parquet")
+    NaiveBayes().fit(tmp_path, target="class")
+    write(frame, tmp_path / "day=2" / "more.parquet")
+    NaiveBayes().fit([tmp_path / "day=2" / "more.parquet"] * 2, target="class")
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["s3://bucket/part.parquet", "https://host/rows.csv", "mysql://me@host/shop?table=t", "gs://b/*.csv"],
+)
+def test_an_address_is_refused_with_the_way_out(address: str) -> None:
+    for verb in (NaiveBayes().fit, NaiveBayes().lazy):
+        with refuses(DataError, repr(address), "duckdb.sql"):
+            verb(address, target="class")
+
+
+def test_lists_in_a_column_are_refused_by_its_name(tmp_path: Path) -> None:
+    frame = table(60).assign(pair=[[1, 2]] * 60)
+    write(frame, tmp_path / "a.parquet")
+    with refuses(ColumnError, "'pair'", "exclude=['pair']"):
+        NaiveBayes().fit(tmp_path / "a.parquet", target="class")
+    found = NaiveBayes().fit(tmp_path / "a.parquet", target="class", exclude=["pair"])
+    assert found.statistics_.total == 60
+
+
 def test_a_file_with_a_pattern_for_a_name_is_itself(tmp_path: Path) -> None:
     frame = table(20)
     odd = write(frame, tmp_path / "[ab].csv")

@@ -484,8 +484,9 @@ def no_formula(what: str | Message) -> NotSupported:
     """Return the error for a model that cannot be written as a formula in SQL, ONNX or JSON."""
     return NotSupported(
         "{what} cannot be written as SQL, ONNX or JSON: it is not a formula of look-ups and simple densities. "
-        "Tables, normal, Student and Poisson densities can be; so can NaiveBayes, SPODE, TAN, KDB, AODE and AnDE "
-        "of these.",
+        "NaiveBayes, SPODE, TAN, KDB, AODE and AnDE with tables, normal, Student or Poisson densities can be. Any "
+        'model answers other programs through "bayeskit serve", and files through predict(source, '
+        'sink="answers.csv").',
         what=what,
     )
 

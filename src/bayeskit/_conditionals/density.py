@@ -24,9 +24,11 @@ from bayeskit._conditionals.conditional import (
     ParameterPosterior,
     Profiles,
     Workings,
+    no_formula,
 )
+from bayeskit._conditionals.scoring import Score
 from bayeskit._data.encoded import Chunk
-from bayeskit._messages import LANGUAGES, Joined, RowNumber, add_translations
+from bayeskit._messages import LANGUAGES, Joined, Message, RowNumber, add_translations
 from bayeskit._schema import Name
 from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import DataError, NotSupported, SettingError
@@ -213,6 +215,10 @@ class Density(Component):
     def in_use(self) -> NDArray[np.bool_]:
         """Which attributes are factors: shape (d,). A constant attribute is not."""
         return np.ones(len(self.columns), dtype=bool)
+
+    def score(self) -> Score:
+        """Not supported, unless the family has a formula."""
+        raise no_formula(Message("A density of the family {family!r}", family=self.family))
 
     @classmethod
     def check_values(cls, values: Floats, names: tuple[Name, ...], rows: NDArray[np.intp]) -> None:

@@ -1,4 +1,4 @@
-"""Sources that DuckDB or PyArrow convert to Parquet once, before they are read: JSON lines, Arrow, ARFF, databases."""
+"""Sources that DuckDB or PyArrow convert to Parquet once, before they are read: JSON, Arrow, ARFF, databases."""
 
 from __future__ import annotations
 
@@ -113,18 +113,23 @@ def _copy(select: str, folder: Path) -> Path:
     return target
 
 
-def _from_json_lines(path: Path, shown: str, folder: Path) -> Path:
-    """A key is a column. What is no number and no truth value in all lines is text; dates stay the text they are."""
+def _from_json(path: Path, shown: str, folder: Path) -> Path:
+    """Objects, one in each line or in one list: a key is a column.
+
+    What is no number and no truth value in all of them is text; dates stay the text they are.
+    """
     import duckdb
 
-    read = f"read_json({quoted(str(path))}, format = 'newline_delimited', sample_size = -1"
+    is_list = _first_sign(path) == b"["
+    form = "array" if is_list else "newline_delimited"
+    read = f"read_json({quoted(str(path))}, format = '{form}', sample_size = -1"
     with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
         types = connection.execute(f"DESCRIBE SELECT * FROM {read})").fetchall()
         mixed = [name for name, kind, *_ in types if kind == "JSON"]
         found = [f"bool_or(json_type({_name(name)}) IN ('OBJECT', 'ARRAY'))" for name in mixed]
         flags = connection.execute(f"SELECT {', '.join(found)} FROM {read})").fetchone() if found else ()
     if [name for name, *_ in types] == ["json"]:
-        _refuse_no_object(path, shown)
+        _refuse_no_object(path, shown, is_list)
     nested = [name for name, kind, *_ in types if kind.startswith(("STRUCT", "MAP")) or kind.endswith("]")]
     nested += [name for name, flag in zip(mixed, flags or (), strict=True) if flag]
     if nested:
@@ -143,8 +148,23 @@ def _name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _refuse_no_object(path: Path, shown: str) -> None:
+def _first_sign(path: Path) -> bytes:
+    """Return the first byte that is no blank."""
+    with open(path, "rb") as file:
+        while sign := file.read(1):
+            if not sign.isspace() and sign not in _BYTE_ORDER_MARK:
+                return sign
+    return b""
+
+
+def _refuse_no_object(path: Path, shown: str, is_list: bool) -> None:
     """Raise an error for the first line that is no object; where there is one, DuckDB makes all lines one column."""
+    if is_list:
+        raise DataError(
+            "The list in {shown} holds something that is no JSON object: each is one row, such as {example}.",
+            shown=shown,
+            example='{"x": 1, "class": "yes"}',
+        )
     with open(path, "rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip() and not line.lstrip().startswith(b"{"):
@@ -271,8 +291,9 @@ def _bare(name: str) -> str:
 
 
 _PACKINGS = (".gz", ".zst")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CONVERTERS = {
-    **dict.fromkeys((".jsonl", ".ndjson"), _from_json_lines),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), _from_json),
     **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), _from_arrow),
     ".arff": _from_arff,
 }

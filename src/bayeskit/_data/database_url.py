@@ -82,7 +82,11 @@ def parse_url(url: str) -> DatabaseUrl:
     said = dict(parse_qsl(parts.query, keep_blank_values=True))
     host = parts.netloc.rpartition("@")[2]
     user = parts.username or ""
-    shown = urlunsplit((parts.scheme, f"{user}@{host}" if user else host, parts.path, parts.query, ""))
+    # Not by urlunsplit, which drops the slashes of schemes that it does not know. A password may be here, too.
+    told = "&".join(
+        part for part in parts.query.split("&") if "password" not in part.partition("=")[0].lower()
+    )
+    shown = f"{parts.scheme}://{f'{user}@{host}' if user else host}{parts.path}{'?' if told else ''}{told}"
     query = said.pop("query", None) if engine == "duckdb" and "table" not in said else None
     table, schema = said.pop("table", ""), said.pop("schema", None)
     if not table and not query:

@@ -6,6 +6,7 @@ import glob
 import hashlib
 import math
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from bayeskit._data.database_url import names_database
 from bayeskit._data.file_options import MissingMarks
 from bayeskit._data.files import FileSource, file_stamp
 from bayeskit._data.formats import Field
-from bayeskit._data.frames import FilesLike
+from bayeskit._data.frames import FilesLike, is_table_name
 from bayeskit._data.table import ColumnBatch
 from bayeskit._messages import Joined
 from bayeskit.errors import ColumnError, DataError, SourceNote
@@ -28,7 +29,8 @@ from bayeskit.errors import ColumnError, DataError, SourceNote
 def paths_of(data: FilesLike) -> list[str]:
     """List the files that a path, a pattern or a list of these names; those of a pattern sorted by name.
 
-    A file whose own name has the signs of a pattern is taken literally.
+    A file whose own name has the signs of a pattern is taken literally. A folder stands for the tables in it and in
+    its folders.
     """
     if not isinstance(data, (str, os.PathLike)):
         return [path for one in data for path in paths_of(one)]
@@ -41,11 +43,37 @@ def paths_of(data: FilesLike) -> list[str]:
             "read its rows in batches and pass them as Batches.",
             path=path,
         )
+    if _ADDRESS.match(path):
+        raise DataError(
+            "{path!r} is an address, and only files of this machine are read. Copy the file here, or let another "
+            "library read it and pass what it returns: duckdb.sql(\"FROM '...'\"), or polars.scan_parquet(...).",
+            path=path,
+        )
+    if os.path.isdir(path):
+        return _tables_in(path)
     if not glob.has_magic(path) or os.path.exists(path):
         return [path]
     found = sorted(one for one in glob.glob(path, recursive=True) if os.path.isfile(one))
     if not found:
         raise DataError("No file matches {pattern!r}. Check the folder and the pattern.", pattern=path)
+    return found
+
+
+def _tables_in(folder: str) -> list[str]:
+    """List the tables in a folder and in its folders; names that begin with a dot or an underscore are not data."""
+    found = []
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name[0] not in "._")
+        found += [
+            os.path.join(place, name) for name in sorted(files) if name[0] not in "._" and is_table_name(name)
+        ]
+    if not found:
+        raise DataError(
+            "The folder {path!r} holds no CSV, Parquet, JSON, Arrow or ARFF file. To read files with other "
+            "endings, name them by a pattern: {pattern!r}.",
+            path=folder,
+            pattern=os.path.join(folder, "*"),
+        )
     return found
 
 
@@ -55,6 +83,12 @@ def stamps_of(data: FilesLike) -> tuple[object, ...] | None:
         return tuple((path, *file_stamp(path_in(path))) for path in paths_of(data))
     except (OSError, DataError):
         return None
+
+
+# What is no path: s3://…, https://…; a letter alone is a drive of Windows.
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+# A folder that is named as a part of a table: day=2024-01-31.
+_PART = re.compile(r"([^=]+)=.+")
 
 
 class FileSet:
@@ -240,7 +274,29 @@ def open_files(
         "threads": threads,
         "max_memory": max_memory,
     }
-    return FileSource(paths[0], **settings) if len(paths) == 1 else FileSet(paths, **settings)
+    if len(paths) == 1:
+        return FileSource(paths[0], **settings)
+    files = FileSet(paths, **settings)
+    _note_parts(paths, files.names)
+    return files
+
+
+def _note_parts(paths: Sequence[str], columns: Sequence[str]) -> None:
+    """Tell by a warning that the names of folders hold values of a column which the files do not have."""
+    parts: dict[str, set[str]] = {}
+    for path in paths:
+        for name in os.path.dirname(path).split(os.sep):
+            if (match := _PART.fullmatch(name)) and match[1] not in columns:
+                parts.setdefault(match[1], set()).add(name)
+    parts = {name: folders for name, folders in parts.items() if len(folders) > 1}
+    if parts:
+        note = SourceNote(
+            "The values of {names} are in the names of folders only, such as {example!r}, and are not read. To use "
+            "them, pass polars.scan_parquet(..., hive_partitioning=True), or a DuckDB relation.",
+            names=Joined(map(repr, parts)),
+            example=min(next(iter(parts.values()))),
+        )
+        warnings.warn(note, stacklevel=6)
 
 
 def _check_columns(first: FileSource, other: FileSource) -> None:

@@ -68,7 +68,7 @@ class FileSource:
     Parameters
     ----------
     path : path
-        CSV or TSV (also packed with gzip), or Parquet; JSON lines, Arrow, ARFF, files packed with zstd and
+        CSV or TSV (also packed with gzip), or Parquet; JSON, Arrow, ARFF, files packed with zstd and
         ``duckdb:///path?table=…`` are converted to Parquet first. It is taken literally: no patterns, no other
         addresses. Patterns and lists are for :func:`bayeskit._data.file_set.open_files`.
     columns, exclude : sequence of str, optional
@@ -225,6 +225,15 @@ class FileSource:
         iterator of dict of str to array
             One array per column, all of the same length; a column has the same dtype in every batch.
         """
+        self._refuse_unusable()
+        if file_stamp(self.path) != self._stamp:
+            raise DataError(
+                "{shown} has changed since it was opened. Make a new FileSource of it.", shown=self.shown
+            )
+        return self._read()
+
+    def _refuse_unusable(self) -> None:
+        """Raise an error for a column of dates, lists or structures."""
         for field in self._fields:
             if field.kind not in _USABLE:
                 dated = field.kind in ("date", "time")
@@ -244,11 +253,6 @@ class FileSource:
                     what=what,
                     way_out=way_out,
                 )
-        if file_stamp(self.path) != self._stamp:
-            raise DataError(
-                "{shown} has changed since it was opened. Make a new FileSource of it.", shown=self.shown
-            )
-        return self._read()
 
     def reread(
         self, columns: Sequence[str] | None = None, kinds: Mapping[str, str] | None = None
@@ -310,6 +314,7 @@ class FileSource:
         return partial(self._format.where, condition)
 
     def _some(self, most: int, which: Callable[[str], str]) -> ColumnBatch:
+        self._refuse_unusable()
         parts = list(self._queried(most, which))
         arrays = [np.concatenate(column) for column in zip(*parts, strict=True)]
         return ColumnBatch(zip(self.names, arrays, strict=True), self.text)

@@ -247,8 +247,8 @@ def _in_bytes(batches: Iterator[Any]) -> Iterator[Any]:
         )
 
 
-def open_frame(data: Any) -> Any:
-    """Return the narwhals view of a frame."""
+def open_frame(data: Any, of_pieces: Message | None = None) -> Any:
+    """Return the narwhals view of a frame; ``of_pieces`` is what the caller can do with one that is not in memory."""
     import narwhals.stable.v2 as nw
 
     try:
@@ -256,10 +256,11 @@ def open_frame(data: Any) -> Any:
     except TypeError:
         way = Message("df() or arrow()") if is_relation(data) else Message("collect() or compute()")
         raise DataTypeError(
-            "A {split} {kind} is not rows in memory. Call its {way} first, or pass batches of it.",
+            "A {split} {kind} is not rows in memory. Call its {way} first. {way_out}",
             split=type(data).__module__.split(".")[0],
             kind=type(data).__name__,
             way=way,
+            way_out=of_pieces or Message("Or pass batches of it."),
         ) from None
 
 
@@ -469,9 +470,18 @@ def as_frame(columns: Mapping[Name, NDArray[Any]]) -> Any:
 
 # How the names of tables end; a list of texts does not look so by chance.
 _LIKE_A_PATH = re.compile(
-    r"\.(csv|tsv|txt|tab|data|parquet|pq|jsonl|ndjson|arrow|arrows|feather|ipc|arff)(\.gz|\.zst)?$|^duckdb://",
+    r"\.(csv|tsv|txt|tab|data|parquet|pq|json|jsonl|ndjson|arrow|arrows|feather|ipc|arff)(\.gz|\.zst)?$|^duckdb://",
     re.IGNORECASE,
 )
+
+
+def is_table_name(name: str) -> bool:
+    """Tell whether a name ends as that of a table does, such as ``.csv`` or ``.csv.gz``.
+
+    >>> is_table_name("melons.csv.gz"), is_table_name("README.md")
+    (True, False)
+    """
+    return _LIKE_A_PATH.search(name) is not None
 
 
 def names_files(data: object) -> TypeGuard[FilesLike]:

@@ -229,16 +229,23 @@ _FILES_OF_CLASSIFIERS = Message(
     "learns from it; to get its rows, read it first."
 )
 
+_PIECES_OF_CLASSIFIERS = Message(
+    'To predict rows that are read piece by piece, write the answers to a file: predict(rows, sink="answers.csv").'
+)
+
 
 def open_attributes(data: RowSource | None) -> Table:
     """Open the rows that a classifier is given. An error for a file says what a classifier does with one."""
-    return open_table(data, _FILES_OF_CLASSIFIERS)
+    return open_table(data, _FILES_OF_CLASSIFIERS, _PIECES_OF_CLASSIFIERS)
 
 
-def open_table(data: RowSource | None, of_files: Message | None = None) -> Table:
+def open_table(
+    data: RowSource | None, of_files: Message | None = None, of_pieces: Message | None = None
+) -> Table:
     """Open rows in memory: arrays, lists, frames, mappings of columns, lists of mappings, sparse matrices.
 
-    A file is refused; ``of_files`` is what the caller can do with one.
+    A file is refused, and so is what gives its rows piece by piece; ``of_files`` and ``of_pieces`` are what the caller
+    can do with one.
     """
     if type(data) is np.ndarray:
         return _open_array(data)
@@ -249,17 +256,21 @@ def open_table(data: RowSource | None, of_files: Message | None = None) -> Table
     if isinstance(data, Mapping):
         return _open_mapping(data)
     if is_frame(data):
-        return _open_frame(data)
+        return _open_frame(data, of_pieces)
     if isinstance(data, np.ma.MaskedArray):
         return _open_array(_filled(data))
     if hasattr(data, "collect") or hasattr(data, "compute"):
-        open_frame(data)  # raises an error with advice for a frame that is not in memory
+        open_frame(data, of_pieces)  # raises an error with advice for a frame that is not in memory
     if names_files(data):
         raise DataTypeError(
             "Rows in memory were expected, not the {kind} {data!r}. {way_out}",
             way_out=of_files or Message("If that is a file, read its rows first."),
             kind=type(data).__name__,
             data=str(data[0] if isinstance(data, (list, tuple)) else data),
+        )
+    if of_pieces is not None and callable(getattr(data, "__iter__", None)) and not hasattr(data, "__len__"):
+        raise DataTypeError(
+            "Rows in memory were expected, not {kind}. {way_out}", kind=type(data).__name__, way_out=of_pieces
         )
     if isinstance(data, (str, bytes)) or not (hasattr(data, "__array__") or hasattr(data, "__len__")):
         raise DataTypeError(
@@ -422,13 +433,13 @@ def _one_column(name: Name, column: Any) -> Any:
     return column
 
 
-def _open_frame(data: Any) -> Table:
+def _open_frame(data: Any, of_pieces: Message | None = None) -> Table:
     columns = list(data.columns) if hasattr(data, "columns") and not callable(data.columns) else []
     columns = list(getattr(data, "column_names", columns)) if not _plain_names(columns) else columns
     names = _column_names(columns)
     if len(set(names)) < len(names):
         raise ColumnError("Two columns are named {name!r}. Rename one of them.", name=first_twice(names))
-    frame = open_frame(data)
+    frame = open_frame(data, of_pieces)
     return _checked(Table(frame.shape[0], names or tuple(frame.columns), True, frame=frame))
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bayeskit._conditionals.conditional import no_formula
 from bayeskit._conditionals.scoring import Score
 from bayeskit._data.encode import Unseen
 from bayeskit._fitting.calibration import Calibration
@@ -84,6 +85,8 @@ def scorer_of(
     calibration: Calibration | None,
 ) -> Scorer:
     """Return a model as a formula; ``columns`` are the names of a block's columns, ``classes`` the labels."""
+    if not all(conditional.supports("score") for conditional in model.conditionals):
+        raise no_formula(name)
     schema = model.schema
     target = replace(schema.target, states=tuple(classes))
     numbers = columns if schema.block is not None else tuple(v.name for v in schema.numeric)
