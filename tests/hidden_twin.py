@@ -61,3 +61,18 @@ def answers(model, x):
             filtered[t, path[-1]] += math.exp(value - high)
         filtered[t] /= filtered[t].sum()
     return top + math.log(total), smoothed / total, filtered, moves / total, max(weigh, key=weigh.get)
+
+
+def best_value(first, move, weight, fresh):
+    """Return the log probability of the best path over rows of log weights, by Viterbi's recursion."""
+    value = np.zeros(1)
+    for begins, w in zip(fresh, weight, strict=True):
+        value = value.max() + first + w if begins else (value[:, None] + move).max(axis=0) + w
+    return float(value.max())
+
+
+def value_of(path, first, move, weight, fresh):
+    """Return the log probability of one path."""
+    before = np.r_[0, path[:-1]]
+    steps = np.where(fresh, first[path], move[before, path])
+    return float((steps + weight[np.arange(len(path)), path]).sum())

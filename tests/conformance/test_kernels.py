@@ -149,6 +149,9 @@ def sequences() -> None:
         model = HiddenMarkov(3, emission=kind, n_init=2, max_iter=3).fit(given)
         model.predict(given)
         model.predict_proba(given)
+    HiddenMarkov.of(np.full(5, 0.2), np.full((5, 5), 0.2), emissionprob=np.full((5, 2), 0.5)).predict(
+        [0, 1, 1]
+    )
     stuck = HiddenMarkov.of([0.5, 0.5], np.eye(2), emissionprob=[[0.99, 0.01, 0.0], [0.01, 0.98, 0.01]])
     stuck.predict_proba([0] * 160 + [2])
 

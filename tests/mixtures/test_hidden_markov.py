@@ -26,7 +26,7 @@ from bayeskit.errors import (
     UnseenState,
     UsageError,
 )
-from hidden_twin import answers, paths
+from hidden_twin import answers, best_value, paths, value_of
 from refusals import refuses, warns_of
 from work import check_growth
 
@@ -112,6 +112,45 @@ def test_random_models_equal_enumeration(seed):
 def test_thousands_of_random_models_equal_enumeration(part):
     for seed in range(1_000 + 200 * part, 1_000 + 200 * (part + 1)):
         check_against_enumeration(seed)
+
+
+@pytest.mark.parametrize("padded", [0, 2**20])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 8, 16, 17, 30, 257])
+def test_paths_equal_viterbi_step_by_step(k, padded, monkeypatch):
+    """Few states, many, more than a byte can number; matrices padded to whole vectors or not."""
+    monkeypatch.setattr(chain_module, "_PADDED", padded)
+    rng = np.random.default_rng(k)
+    n = 40 if k > 100 else 300
+    move = rng.dirichlet(np.full(k, 0.3), k) + 1e-300
+    model = HiddenMarkov.of(
+        rng.dirichlet(np.ones(k)),
+        move / move.sum(axis=1, keepdims=True),
+        emissionprob=rng.dirichlet(np.ones(3), k),
+    )
+    x, lengths = rng.integers(0, 3, n), [n // 3, 1, n - n // 3 - 1]
+    fresh = np.zeros(n)
+    fresh[np.cumsum([0, *lengths[:-1]])] = 1
+    rows = np.log(model.startprob_), np.log(model.transmat_), np.log(model.emissionprob_.T[x]), fresh
+    best, path = model.decode(x, lengths)
+    # Several paths may be equal up to rounding.
+    assert math.isclose(best, best_value(*rows), rel_tol=1e-12)
+    assert math.isclose(best, value_of(path, *rows), rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 7, 20])
+def test_of_equally_good_states_the_path_takes_the_first(k):
+    model = HiddenMarkov.of(np.full(k, 1 / k), np.full((k, k), 1 / k), emissionprob=np.full((k, 2), 0.5))
+    assert not model.predict([0, 1] * 40).any()
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 7, 20])
+@pytest.mark.parametrize("step", [0, 1, 15, 16, 30])
+def test_the_step_at_which_no_path_goes_on_is_named(k, step):
+    model = HiddenMarkov.of(np.full(k, 1 / k), np.eye(k), emissionprob=np.tile([1.0, 0.0], (k, 1)))
+    seen = np.zeros(40, int)
+    seen[step] = 1
+    with refuses(DataError, step, 1):
+        model.predict([[0, 0, 0], seen.tolist(), [0, 0]])
 
 
 @pytest.mark.parametrize("seed", range(8))

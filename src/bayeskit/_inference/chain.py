@@ -27,287 +27,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._numba import kernel
+from bayeskit._inference.kernels.chain_messages import (
+    best_path_of_few,
+    best_path_of_rows,
+    filter_rows,
+    log_filter_rows,
+    log_smooth_rows,
+    smooth_rows,
+    trace_back,
+)
 from bayeskit.typing import Floats, Ints
 
 # Smaller blocks are not worth a call, larger ones leave the cache.
 BLOCK = 4_096
-# A probability below this, relative to its row, has lost digits or will soon.
-TINY = 1e-290
 # If every entry of the matrices is larger, a lost state is reached again from the others, and nothing is lost.
 _LEAST_ENTRY = 1e-100
-# Linear messages whose product is smaller than this are computed in logarithms.
-_LEAST_PRODUCT = 1e-250
 _SAFE_LOG = math.log(1e-200)
-# A message is rescaled when its largest entry leaves this range.
-_SMALL, _LARGE = 1e-30, 1e30
 # Up to this many cells of forward messages are kept for the way back; beyond it they are computed again.
 KEPT = 2**20
-
-
-@kernel
-def _forward(
-    first: Any, matrices: Any, which: Any, weight: Any, fresh: Any, carry: Any, alpha: Any, scale: Any
-) -> int:
-    """Write P(z_t | x_0 … x_t) and its scale for each row. Return 1 if a state was lost, 2 if all were, else 0.
-
-    The message is rescaled only when it has become small: no division stands between one row and the next.
-    """
-    n, states = weight.shape
-    lost = 0
-    before = 0.0
-    for k in range(states):
-        before += carry[k]
-    for t in range(n):
-        m = np.uintp(which[t])
-        if fresh[t]:
-            before = 1.0
-            for k in range(states):
-                alpha[t, k] = first[m, k]
-        else:
-            c = carry[0]
-            for k in range(states):
-                alpha[t, k] = c * matrices[m, 0, k]
-            for j in range(1, states):
-                c = carry[j]
-                for k in range(states):
-                    alpha[t, k] += c * matrices[m, j, k]
-        total = 0.0
-        for k in range(states):
-            x = alpha[t, k] * weight[t, k]
-            if x < TINY and alpha[t, k] > 0.0 and weight[t, k] > 0.0:
-                lost = 1
-            carry[k] = x
-            total += x
-        if not total > TINY:
-            return 2
-        scale[t] = total / before
-        share = 1.0 / total
-        for k in range(states):
-            alpha[t, k] = carry[k] * share
-        before = total
-        if total < _SMALL or total > _LARGE:
-            before = 1.0
-            for k in range(states):
-                carry[k] = alpha[t, k]
-    for k in range(states):
-        carry[k] /= before
-    return lost
-
-
-@kernel
-def _backward(
-    matrices: Any,
-    which: Any,
-    weight: Any,
-    fresh: Any,
-    alpha: Any,
-    before: Any,
-    scale: Any,
-    message: Any,
-    work: Any,
-    beta: Any,
-    gamma: Any,
-    starts: Any,
-    outer: Any,
-) -> int:
-    """Write the backward messages and P(z_t | x), and add the expected starts and transitions of the rows.
-
-    ``before`` is the forward message of the row before the block, ``message`` the backward message of its last row.
-    The transitions in ``outer`` still have to be multiplied by the matrices. Return 1 if digits were lost, else 0.
-    """
-    n, states = weight.shape
-    for i in range(n):
-        t = n - 1 - i
-        m = np.uintp(which[t])
-        total = 0.0
-        for k in range(states):
-            beta[t, k] = message[k]
-            gamma[t, k] = alpha[t, k] * message[k]
-            total += gamma[t, k]
-        if not total > _LEAST_PRODUCT:
-            return 1
-        for k in range(states):
-            gamma[t, k] /= total
-        if fresh[t]:
-            for k in range(states):
-                starts[m, k] += gamma[t, k]
-                message[k] = 1.0
-            continue
-        for k in range(states):
-            work[k] = weight[t, k] * message[k]
-        share = 1.0 / (scale[t] * total)
-        largest = 0.0
-        for j in range(states):
-            a = (alpha[t - 1, j] if t > 0 else before[j]) * share
-            s = 0.0
-            for k in range(states):
-                outer[m, j, k] += a * work[k]
-                s += matrices[m, j, k] * work[k]
-            message[j] = s
-            largest = max(largest, s)
-        if largest < _SMALL or largest > _LARGE:
-            for j in range(states):
-                message[j] /= largest
-    return 0
-
-
-@kernel
-def _log_forward(
-    first: Any, matrices: Any, which: Any, weight: Any, fresh: Any, carry: Any, alpha: Any, scale: Any
-) -> int:
-    """Write log P(z_t | x_0 … x_t) and its log scale for each row. Return the first impossible row, or −1."""
-    n, states = weight.shape
-    for t in range(n):
-        m = np.uintp(which[t])
-        top = -np.inf
-        for k in range(states):
-            if fresh[t]:
-                x = first[m, k]
-            else:
-                largest = -np.inf
-                for j in range(states):
-                    largest = max(largest, carry[j] + matrices[m, j, k])
-                x = largest
-                if largest > -np.inf:
-                    s = 0.0
-                    for j in range(states):
-                        s += np.exp(carry[j] + matrices[m, j, k] - largest)
-                    x += np.log(s)
-            alpha[t, k] = x + weight[t, k]
-            top = max(top, alpha[t, k])
-        if not top > -np.inf:
-            return int(t)
-        s = 0.0
-        for k in range(states):
-            s += np.exp(alpha[t, k] - top)
-        scale[t] = top + np.log(s)
-        for k in range(states):
-            alpha[t, k] -= scale[t]
-        for k in range(states):
-            carry[k] = alpha[t, k]
-    return -1
-
-
-@kernel
-def _log_backward(
-    matrices: Any,
-    which: Any,
-    weight: Any,
-    fresh: Any,
-    alpha: Any,
-    before: Any,
-    message: Any,
-    work: Any,
-    beta: Any,
-    gamma: Any,
-    starts: Any,
-    counts: Any,
-) -> None:
-    """Do what ``_backward`` does, all messages in logarithms. The transitions in ``counts`` are complete."""
-    n, states = weight.shape
-    for i in range(n):
-        t = n - 1 - i
-        m = np.uintp(which[t])
-        top = -np.inf
-        for k in range(states):
-            beta[t, k] = message[k]
-            top = max(top, alpha[t, k] + message[k])
-        total = 0.0
-        for k in range(states):
-            gamma[t, k] = np.exp(alpha[t, k] + message[k] - top)
-            total += gamma[t, k]
-        for k in range(states):
-            gamma[t, k] /= total
-        if fresh[t]:
-            for k in range(states):
-                starts[m, k] += gamma[t, k]
-                message[k] = 0.0
-            continue
-        for k in range(states):
-            work[k] = weight[t, k] + message[k]
-        top = -np.inf
-        for j in range(states):
-            a = alpha[t - 1, j] if t > 0 else before[j]
-            for k in range(states):
-                top = max(top, a + (matrices[m, j, k] + work[k]))
-        total = 0.0
-        for j in range(states):
-            a = alpha[t - 1, j] if t > 0 else before[j]
-            for k in range(states):
-                total += np.exp(a + (matrices[m, j, k] + work[k]) - top)
-        best = -np.inf
-        for j in range(states):
-            a = alpha[t - 1, j] if t > 0 else before[j]
-            largest = -np.inf
-            for k in range(states):
-                x = matrices[m, j, k] + work[k]
-                counts[m, j, k] += np.exp(a + x - top) / total
-                largest = max(largest, x)
-            s = 0.0
-            if largest > -np.inf:
-                for k in range(states):
-                    s += np.exp(matrices[m, j, k] + work[k] - largest)
-                largest += np.log(s)
-            message[j] = largest
-            best = max(best, largest)
-        for j in range(states):
-            message[j] -= best
-
-
-@kernel
-def _best_forward(
-    first: Any, matrices: Any, which: Any, weight: Any, fresh: Any, carry: Any, came: Any, best: Any
-) -> int:
-    """Write from which state the best path to each state came, and the gain of the best path in each row.
-
-    Of equally good states the first is taken. Return the first impossible row, or −1.
-    """
-    n, states = weight.shape
-    for t in range(n):
-        m = np.uintp(which[t])
-        if fresh[t]:
-            # A path begins here; the one before ended in its best state.
-            end = 0
-            for j in range(1, states):
-                if carry[j] > carry[end]:
-                    end = j
-            for k in range(states):
-                came[t, k] = end
-                best[t, k] = first[m, k]
-        else:
-            for k in range(states):
-                place, largest = 0, carry[0] + matrices[m, 0, k]
-                for j in range(1, states):
-                    # Without a branch: which state is better cannot be guessed.
-                    x = carry[j] + matrices[m, j, k]
-                    better = x > largest
-                    largest = x if better else largest
-                    place = j if better else place
-                came[t, k] = place
-                best[t, k] = largest
-        top = -np.inf
-        for k in range(states):
-            carry[k] = best[t, k] + weight[t, k]
-            top = max(top, carry[k])
-        if not top > -np.inf:
-            return int(t)
-        # Relative to the best, sums of a million logarithms keep their digits.
-        for k in range(states):
-            carry[k] -= top
-        best[t, 0] = top
-    return -1
-
-
-@kernel
-def _trace_back(came: Any, end: int, path: Any) -> int:
-    """Write the states of the best path that ends in a state; return the state of the row before the block."""
-    state = end
-    for i in range(path.shape[0]):
-        t = path.shape[0] - 1 - i
-        path[t] = state
-        state = int(came[t, state])
-    return state
+# Loops over states are unrolled to so many numbers. Matrices of up to so many cells are padded for them.
+_LANES, _PADDED = 16, 2**20
 
 
 class Impossible(Exception):
@@ -396,13 +135,13 @@ class Chain:
         if not carry.is_log:
             weights = self.weights(begin, end, False)
             moved = carry.values.copy()
-            lost = _forward(self.first, self.matrices, which, weights.values, fresh, moved, alpha, scale)
+            lost = filter_rows(self.first, self.matrices, which, weights.values, fresh, moved, alpha, scale)
             if not (lost == 2 or ((lost or weights.lost) and self._is_sparse)):
                 log = float(np.log(scale).sum() + (0.0 if weights.shift is None else weights.shift.sum()))
                 return Forward(begin, end, carry, _Message(moved, False), weights, alpha, scale, log)
         weights = self.weights(begin, end, True)
         moved = carry.logs()
-        row = _log_forward(*self._logs, which, weights.values, fresh, moved, alpha, scale)
+        row = log_filter_rows(*self._logs, which, weights.values, fresh, moved, alpha, scale)
         if row >= 0:
             raise Impossible(begin + int(row))
         return Forward(begin, end, carry, _Message(moved, True), weights, alpha, scale, float(scale.sum()))
@@ -440,7 +179,7 @@ class Chain:
             moved = message.values.copy()
             # A block that turns out to need logarithms must not leave sums behind.
             starts, outer = np.zeros_like(counts.starts), np.zeros_like(counts.transitions)
-            lost = _backward(
+            lost = smooth_rows(
                 self.matrices, which, block.weights.values, fresh, block.alpha, block.carry.values, block.scale,
                 moved, work, beta, gamma, starts, outer,
             )  # fmt: skip
@@ -452,7 +191,7 @@ class Chain:
         moved = message.logs()
         with np.errstate(divide="ignore"):
             alpha = block.alpha if block.is_log else np.log(block.alpha)
-        _log_backward(
+        log_smooth_rows(
             self._logs[1], which, weights.values, fresh, alpha, block.carry.logs(), moved, work, beta, gamma,
             counts.starts, counts.transitions,
         )  # fmt: skip
@@ -463,7 +202,7 @@ class Chain:
     def best_path(self) -> tuple[Ints, float]:
         """Return the most probable states of all rows, and log P(states, x)."""
         carry, values, carries = np.zeros(self.n_states), [], []
-        kept: dict[int, NDArray[np.int32]] = {}
+        kept: dict[int, NDArray[Any]] = {}
         for begin, end in self._blocks():
             carries.append(carry.copy())
             came, value = self._best(begin, end, carry)
@@ -475,19 +214,34 @@ class Chain:
         state = int(carry.argmax())
         for (begin, end), before in reversed(list(zip(self._blocks(), carries, strict=True))):
             came = kept.pop(begin) if begin in kept else self._best(begin, end, before)[0]
-            state = int(_trace_back(came, state, path[begin:end]))
+            state = int(trace_back(came, state, path[begin:end]))
         return path, math.fsum(values)
 
-    def _best(self, begin: int, end: int, carry: Floats) -> tuple[NDArray[np.int32], float]:
-        came = np.empty((end - begin, self.n_states), np.int32)
-        best = np.empty((end - begin, self.n_states))
+    @cached_property
+    def _wide_logs(self) -> Floats:
+        """The logs of the matrices, their rows filled up to whole vectors if that takes little."""
+        logs, states = self._logs[1], self.n_states
+        width = -(-states // _LANES) * _LANES
+        if width == states or len(logs) * states * width > _PADDED:
+            return logs
+        wide = np.full((len(logs), states, width), -np.inf)
+        wide[:, :, :states] = logs
+        return wide
+
+    def _best(self, begin: int, end: int, carry: Floats) -> tuple[NDArray[Any], float]:
+        states = self.n_states
+        came = np.empty((end - begin, states), np.uint8 if states <= 256 else np.int32)
+        gain, which = np.zeros(1), self._which(begin, end)
         weights = self.weights(begin, end, True).values
-        row = _best_forward(
-            *self._logs, self._which(begin, end), weights, self.fresh[begin:end], carry, came, best
-        )
+        shared = (which, weights, self.fresh[begin:end], carry, came, gain)
+        if states <= 4:
+            row = best_path_of_few(*self._logs, *shared)
+        else:
+            wide, work = self._wide_logs, np.empty((2, self._wide_logs.shape[2]))
+            row = best_path_of_rows(self._logs[0], wide, *shared, *work)
         if row >= 0:
             raise Impossible(begin + int(row))
-        return came, float(best[:, 0].sum())
+        return came, float(gain[0])
 
 
 @dataclass(frozen=True, eq=False)

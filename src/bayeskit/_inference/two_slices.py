@@ -21,7 +21,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._inference.chain import TINY, Chain, ExpectedTransitions, Weights
+from bayeskit._inference.chain import Chain, ExpectedTransitions, Weights
+from bayeskit._inference.kernels.chain_messages import TINY
 from bayeskit.errors import TooLarge
 from bayeskit.typing import Floats, Ints
 

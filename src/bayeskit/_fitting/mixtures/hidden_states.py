@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._inference.chain import TINY, Chain, ExpectedTransitions, Impossible, Weights
+from bayeskit._inference.chain import Chain, ExpectedTransitions, Impossible, Weights
+from bayeskit._inference.kernels.chain_messages import TINY
 from bayeskit._numba import kernel
 from bayeskit.errors import DataError, Incompatible
 from bayeskit.typing import Floats, Ints
