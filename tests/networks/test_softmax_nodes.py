@@ -13,6 +13,7 @@ from scipy import integrate, optimize, stats
 
 from bayeskit import BayesianNetwork, read_network
 from bayeskit._fitting.networks.softmax_fit import PRIOR_SD, newton
+from bayeskit._inference.gaussian.hybrid import Hybrid
 from bayeskit.errors import (
     ImpossibleEvidence,
     ModelFormatError,
@@ -434,3 +435,22 @@ def test_edits_of_the_graph():
     network.rename({"y": "w"})
     assert network.query("w", {"x": 0.5})["yes"] == pytest.approx(0.5)
     assert isinstance(network.do({"w": [0.25, 0.75]}).distribution("w"), Table)
+
+
+def test_rows_with_holes_share_one_engine(monkeypatch):
+    """The same answers as one query a row, which builds an engine of its own; the rows build one together."""
+    made = []
+    begin = Hybrid.__init__
+    monkeypatch.setattr(Hybrid, "__init__", lambda self, network: (made.append(1), begin(self, network))[1])
+    network = shop()
+    rows = network.sample(20, random_state=0)
+    rows = {name: list(rows[name]) for name in ("income", "sex", "spent", "happy")}
+    rows["spent"] = [None if i % 2 else x for i, x in enumerate(rows["spent"])]
+    rows["sex"] = [None if i % 3 else x for i, x in enumerate(rows["sex"])]
+    found, logs = network.predict_proba(rows, "buys"), network.log_prob(rows)
+    assert sum(made) == 1
+    for i in range(20):
+        evidence = {name: cells[i] for name, cells in rows.items() if cells[i] is not None}
+        alone = shop()
+        np.testing.assert_allclose(found[i], alone.query("buys", evidence=evidence).values, atol=1e-14)
+        assert abs(logs[i] - alone.log_probability(evidence)) < 1e-12

@@ -461,13 +461,16 @@ class Softmax:
         score = score - score.max(axis=1, keepdims=True)
         return np.asarray(score - np.log(np.exp(score).sum(axis=1, keepdims=True)))
 
+    def logs_at(self, values: Floats) -> Floats:
+        """Return log P(child | discrete parents) for all their states, where the numeric parents have these values."""
+        score = self.intercept + self.coefficients @ values
+        score = score - score.max(axis=-1, keepdims=True)
+        return np.asarray(score - np.log(np.exp(score).sum(axis=-1, keepdims=True)))
+
     def table_at(self, values: Floats) -> Floats:
         """Return the table over the discrete parents and the child, where the numeric parents have these values."""
-        shape = self.intercept.shape
-        count = self.intercept.size // self.size
-        cells = np.array(list(np.ndindex(*shape[:-1])), np.int64).reshape(count, len(shape) - 1)
-        table: Floats = np.exp(self.log_rows(cells, np.tile(values, (len(cells), 1))))
-        return np.asarray((table / table.sum(axis=1, keepdims=True)).reshape(shape))
+        table: Floats = np.exp(self.logs_at(values))
+        return np.asarray(table / table.sum(axis=-1, keepdims=True))
 
     def __eq__(self, other: object) -> bool:
         return (

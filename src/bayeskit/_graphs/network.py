@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from bayeskit._graphs.dag import Dag, unknown_node
-from bayeskit._graphs.distributions import Distribution
+from bayeskit._graphs.distributions import Distribution, uniform
 from bayeskit._graphs.factor import Factor
 from bayeskit._messages import Message
 from bayeskit._schema import Label, Name, Variable, first_twice
@@ -125,6 +125,13 @@ class Network:
             for node in self.nodes
         )
         return replace(self, nodes=tuple(nodes))
+
+    def with_stand_ins(self) -> Network:
+        """Return the network with uniform tables in place of softmax nodes, given their discrete parents."""
+        found = self.without_softmax()
+        for name in self.softmax_nodes:
+            found = found.with_node(replace(found[name], distribution=uniform(found.shape_of(name))))
+        return found
 
     def refuse_softmax(self, what: str, node: Name | None = None) -> None:
         """Raise an error if this node, or any discrete node, has a continuous parent: ``what`` is not possible then."""

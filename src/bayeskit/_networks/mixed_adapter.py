@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._graphs.dag import ancestors
-from bayeskit._graphs.distributions import LinearGaussian, Softmax, Table, uniform
+from bayeskit._graphs.distributions import LinearGaussian, Softmax, uniform
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import Network, Node
 from bayeskit._inference.gaussian.hybrid import Hybrid
@@ -113,43 +114,55 @@ class MixedAdapter(QueryAdapter):
         super().__init__([node.variable for node in network.nodes])
         self._network = network
         self._sizes = np.array([variable.size for variable in self.variables], np.int64)
-        # If discrete nodes depend on numbers, each query has its own engine.
-        self._hybrid = None if network.softmax_nodes else Hybrid(network)
-        self.has_rules = self._hybrid is not None and self._hybrid.has_rules
+        # Uniform tables stand in for nodes that depend on numbers; what these say follows from the evidence.
+        self._hybrid = Hybrid(network.with_stand_ins())
+        self.has_rules = self._hybrid.has_rules
         # The numbers of continuous nodes that are set, as by an intervention; NaN for all others.
         self._set_numbers = np.array([_set_number(node) for node in network.nodes])
 
-    def hybrid(self, observed: HybridEvidence, targets: Iterable[int]) -> Hybrid:
-        """Return the engine for a query.
+    def _with_softmax(self, observed: HybridEvidence, targets: Iterable[int]) -> HybridEvidence:
+        """Return the evidence with the tables of softmax nodes.
 
         A softmax node is a table where its continuous parents are observed or set, and does not matter where neither
         it nor a descendant is observed or asked for. Otherwise there is no exact answer.
         """
-        if self._hybrid is not None:
-            return self._hybrid
         network = self._network
-        seen = {p for p in range(len(self.variables)) if observed.codes[p] >= 0 or p in observed.likelihoods}
-        seen |= set(np.flatnonzero(~np.isnan(observed.values)).tolist()) | set(targets)
-        names = [network.nodes[p].name for p in sorted(seen)]
-        matters = {*names, *ancestors(network.dag, *names)}
+        if not network.softmax_nodes:
+            return observed
         known = np.where(np.isnan(observed.values), self._set_numbers, observed.values)
-        nodes = []
-        for node in network.nodes:
-            if node.name not in network.softmax_nodes:
-                nodes.append(node)
-                continue
+        tables: list[tuple[tuple[int, ...], Floats]] = []
+        unknown = []
+        for name, given, discrete, numeric in self._softmax:
+            values = known[numeric]
+            if np.isnan(values).any():
+                unknown.append(name)
+            else:
+                # Times the number of states, since one in so many is what the uniform table says.
+                tables.append((discrete, given.logs_at(values) + math.log(given.size)))
+        if unknown:
+            seen = {
+                p for p in range(len(self.variables)) if observed.codes[p] >= 0 or p in observed.likelihoods
+            }
+            seen |= set(np.flatnonzero(~np.isnan(observed.values)).tolist()) | set(targets)
+            names = [network.nodes[p].name for p in sorted(seen)]
+            matters = {*names, *ancestors(network.dag, *names)}
+            for name in unknown:
+                if name in matters:
+                    network.refuse_softmax("an exact answer", name)
+        return replace(observed, tables=tables)
+
+    @cached_property
+    def _softmax(self) -> list[tuple[Name, Softmax, tuple[int, ...], list[int]]]:
+        """The softmax nodes: their names, numbers, discrete parents with the node itself, and numeric parents."""
+        network, found = self._network, []
+        for name in network.softmax_nodes:
+            node = network[name]
             given = node.distribution
             assert isinstance(given, Softmax)
-            numbers = known[[network.dag.position[p] for p in network.numeric_parents(node)]]
-            if not np.isnan(numbers).any():
-                table = Table(given.table_at(numbers))
-            elif node.name not in matters:
-                table = uniform(given.intercept.shape)
-            else:
-                network.refuse_softmax("an exact answer", node.name)
-            parents = tuple(p for p in node.parents if network[p].is_discrete)
-            nodes.append(replace(node, parents=parents, distribution=table))
-        return Hybrid(replace(network, nodes=tuple(nodes)))
+            place = network.dag.position
+            discrete = tuple(place[p] for p in (*node.parents, name) if network[p].is_discrete)
+            found.append((name, given, discrete, [place[p] for p in network.numeric_parents(node)]))
+        return found
 
     def log_total(self, limit: float) -> float:
         """Return the log of the total without evidence."""
@@ -160,12 +173,13 @@ class MixedAdapter(QueryAdapter):
         return (
             log_scale
             if log_scale == -math.inf
-            else self.hybrid(observed, ()).log_probability(observed, limit) + log_scale
+            else self._hybrid.log_probability(self._with_softmax(observed, ()), limit) + log_scale
         )
 
     def posteriors(self, evidence: Given, soft: Given, limit: float) -> dict[Name, Any]:
         observed, log_scale = self._read(evidence, soft)
-        answers = self.hybrid(observed, range(len(self.variables))).posteriors(observed, limit)
+        observed = self._with_softmax(observed, range(len(self.variables)))
+        answers = self._hybrid.posteriors(observed, limit)
         if answers.log_density + log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
         both: dict[int, Any] = {**answers.discrete, **answers.continuous}
@@ -175,20 +189,21 @@ class MixedAdapter(QueryAdapter):
         """Return a Factor of discrete targets, a GaussianMixturePosterior of continuous ones."""
         places = self.targets(targets)
         observed, log_scale = self._read(evidence, soft)
+        observed = self._with_softmax(observed, places)
         variables = [self.variables[place] for place in places]
         if any(v.kind != "categorical" for v in variables):
-            mixture, log_density = self.hybrid(observed, places).joint(places, observed, limit)
+            mixture, log_density = self._hybrid.joint(places, observed, limit)
             if log_density + log_scale == -math.inf:
                 raise self.impossible(evidence, soft, limit)
             return mixture
-        values = self.hybrid(observed, places).posterior(places, observed, limit)
+        values = self._hybrid.posterior(places, observed, limit)
         if values is None or log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
         return Factor((v.name for v in variables), (v.states for v in variables), values)
 
     def mpe(self, evidence: Given, soft: Given, limit: float) -> MostProbable:
         observed, log_scale = self._read(evidence, soft)
-        best = self.hybrid(observed, range(len(self.variables))).mpe(observed, limit)
+        best = self._hybrid.mpe(self._with_softmax(observed, range(len(self.variables))), limit)
         log_p = best.log_density + log_scale
         if log_p == -math.inf:
             raise self.impossible(evidence, soft, limit)
@@ -204,8 +219,9 @@ class MixedAdapter(QueryAdapter):
                 name=self.variables[numeric].name,
             )
         observed, log_scale = self._read(evidence, soft)
+        observed = self._with_softmax(observed, places)
         order = tuple(sorted(places))  # ties go by the order of the nodes, not of the targets
-        table, log_density = self.hybrid(observed, places).joint(order, observed, limit)
+        table, log_density = self._hybrid.joint(order, observed, limit)
         if log_density + log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
         assert isinstance(table, np.ndarray)
@@ -236,15 +252,16 @@ class MixedAdapter(QueryAdapter):
             codes, values = self._cells(rows, [p for p in range(len(self.variables)) if p != target])
             for row in np.flatnonzero(~whole).tolist():
                 evidence = HybridEvidence.of_row(codes[row], values[row], self._sizes)
-                table, log_density = self.hybrid(evidence, (target,)).joint((target,), evidence, limit)
+                evidence = self._with_softmax(evidence, (target,))
+                table, log_density = self._hybrid.joint((target,), evidence, limit)
                 if log_density > -math.inf:
                     out[row] = np.asarray(table)
         return out
 
     def prior(self, target: int, limit: float) -> Floats:
         """Return P(target) without evidence."""
-        nothing = HybridEvidence.nothing(len(self.variables))
-        return np.asarray(self.hybrid(nothing, (target,)).joint((target,), nothing, limit)[0])
+        nothing = self._with_softmax(HybridEvidence.nothing(len(self.variables)), (target,))
+        return np.asarray(self._hybrid.joint((target,), nothing, limit)[0])
 
     def log_prob(self, rows: Rows, limit: float) -> Floats:
         """Return the log density of each row, with missing cells integrated out."""
@@ -256,7 +273,7 @@ class MixedAdapter(QueryAdapter):
         out[whole] = log_prob(self._network, codes[whole], values[whole])
         for row in np.flatnonzero(~whole).tolist():
             evidence = HybridEvidence.of_row(codes[row], values[row], self._sizes)
-            out[row] = self.hybrid(evidence, ()).log_probability(evidence, limit)
+            out[row] = self._hybrid.log_probability(self._with_softmax(evidence, ()), limit)
         return out
 
     def _read(self, evidence: Given, soft: Given) -> tuple[HybridEvidence, float]:

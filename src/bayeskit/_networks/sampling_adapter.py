@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._graphs.distributions import uniform
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import FactorGraph, Network
 from bayeskit._inference.exact import Exact, allowed
@@ -116,14 +114,6 @@ def _frame_of(columns: dict[Name, NDArray[Any]]) -> Any:
     return frame
 
 
-def _stand_in(network: Network) -> Network:
-    """Return the network with uniform tables in place of softmax nodes, given their discrete parents."""
-    bare = network.without_softmax()
-    for name in network.softmax_nodes:
-        bare = bare.with_node(replace(bare[name], distribution=uniform(bare.shape_of(name))))
-    return bare
-
-
 class SamplingAdapter(QueryAdapter):
     """Samples and estimates of a Bayesian network, with or without continuous nodes, or of a Markov network."""
 
@@ -135,7 +125,7 @@ class SamplingAdapter(QueryAdapter):
             network.require_distributions()
             super().__init__([node.variable for node in network.nodes])
             # Nodes that depend on numbers have no table: a uniform one stands in, and they are drawn node by node.
-            self.potentials = Potentials.of(discrete_part(_stand_in(network)))
+            self.potentials = Potentials.of(discrete_part(network.with_stand_ins()))
             self.numeric = None if network.is_discrete else Numeric(network)
             if self.numeric is not None and network.softmax_nodes:
                 self.node_by_node = NodeByNode(self.numeric)

@@ -70,7 +70,8 @@ class Configurations:
         self.part = part
         self._codes = np.array([evidence.codes[v] for v in part.nodes], np.int64)
         soft = [_soft(v, int(evidence.codes[v]), m) for v, m in evidence.likelihoods.items()]
-        self._weights = merged([*weights, *soft])
+        tables = [_free(scope, log, evidence.codes) for scope, log in evidence.tables]
+        self._weights = merged([*weights, *soft, *tables])
         self._scaled = scaled(self._weights, outweigh=True)
 
     def joint(self, targets: tuple[int, ...], max_memory: float) -> tuple[Floats, float]:
@@ -200,6 +201,13 @@ def _soft(node: int, code: int, likelihood: Floats) -> Weight:
     with np.errstate(divide="ignore"):
         log = np.log(np.asarray(likelihood, np.float64))
     return Weight((node,), log, np.zeros(log.shape)) if code < 0 else Weight((), log[code], np.zeros(()))
+
+
+def _free(scope: Scope, log: Floats, codes: NDArray[np.int64]) -> Weight:
+    """Return a table of probabilities as a weight over those of its nodes that are not observed."""
+    place = tuple(slice(None) if codes[v] < 0 else int(codes[v]) for v in scope)
+    rest = ascending(tuple(v for v in scope if codes[v] < 0), np.asarray(log[place]))
+    return Weight(rest.scope, rest.log, np.zeros(rest.log.shape))
 
 
 Values = Callable[[NDArray[np.int64], Floats], Floats]

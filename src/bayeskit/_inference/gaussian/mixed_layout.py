@@ -141,11 +141,14 @@ class HybridEvidence:
         The observed value of each continuous node, NaN if it is free.
     likelihoods : {discrete node: array of shape (its states,)}
         Soft evidence, none negative, not all zero.
+    tables : pairs of discrete nodes and logarithms of probabilities over their states
+        Further factors, such as those of nodes that depend on observed numbers.
     """
 
     codes: Ints
     values: NDArray[np.float64]
     likelihoods: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+    tables: Sequence[tuple[Scope, Floats]] = ()
 
     @classmethod
     def of_row(cls, codes: Ints, values: NDArray[np.float64], sizes: Ints) -> HybridEvidence:
