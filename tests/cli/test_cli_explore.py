@@ -69,6 +69,23 @@ def test_an_example_a_file_a_model_and_a_table(tmp_path: Path) -> None:
     assert names(learned) == ["y", "x", "z"] and learned["classifier"] == {"target": 0, "nomogram": True}
 
 
+def test_a_network_opens_without_libraries_for_learning(tmp_path: Path) -> None:
+    file = tmp_path / "grass.bif"
+    wet_grass().write(file)
+    program = f"""
+import sys
+import bayeskit._web.explorer as explorer
+from bayeskit._cli.main import app
+opened = []
+explorer.open_explorer = lambda explored, **settings: opened.append(settings["command"])
+app(["explore", {str(file)!r}], standalone_mode=False)
+assert opened == [{str(file)!r}]
+print(*(name for name in ("sklearn", "numba", "pandas", "scipy.stats") if name in sys.modules), "end")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1:] == ["end"], done.stdout + done.stderr
+
+
 def test_what_is_not_one_network_is_refused(tmp_path: Path) -> None:
     table, model, file = (str(tmp_path / name) for name in ("t.csv", "m.bayes", "grass.bif"))
     write_table(Path(table))
@@ -80,6 +97,7 @@ def test_what_is_not_one_network_is_refused(tmp_path: Path) -> None:
     refused("explore", file, "--target", "rain", names=[file, "--target"])
     refused("explore", "asia", "--target", "lung", names=["asia", "--target"])
     refused("explore", table, "--target", "y", "--model", "aode", names=["aode", "tan"])
+    refused("explore", str(tmp_path), names=[str(tmp_path)])
 
 
 def test_commands_of_networks_take_the_examples_by_name(

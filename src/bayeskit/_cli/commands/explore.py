@@ -145,15 +145,13 @@ def _empty(target: str | None, publish: Path | None) -> Any:
 
 def _is_network(source: str) -> bool:
     """Whether the commands of networks read the file."""
-    from bayeskit._classifiers.tally_store import is_store
     from bayeskit._cli.saved_models import is_classifier
 
-    return not is_store(source) and not is_classifier(source)
+    return not os.path.isdir(source) and not is_classifier(source)
 
 
 def _found(source: str) -> Any:
     """Return the network or classifier of a file, or an example if there is no such file."""
-    from bayeskit._classifiers.tally_store import is_store
     from bayeskit._cli.saved_models import is_classifier, is_network, open_classifier
     from bayeskit._cli.typed_values import open_network
 
@@ -165,7 +163,7 @@ def _found(source: str) -> Any:
             path=source,
             names=Joined(map(repr, EXAMPLES)),
         )
-    if is_store(source) or is_classifier(source):
+    if os.path.isdir(source) or is_classifier(source):  # a directory is a store, or refused
         return open_classifier(source)
     if not is_network(source):
         raise UsageError(
