@@ -57,7 +57,9 @@ def names(found: dict[str, Any]) -> list[str]:
 
 
 def test_an_example_a_file_a_model_and_a_table(tmp_path: Path) -> None:
-    assert names(explored("asia"))[:2] == ["asia", "tub"]
+    example = explored("asia")
+    assert names(example)[:2] == ["asia", "tub"]
+    assert example["command"] == "asia"  # the commands of networks know the examples, too
     file = tmp_path / "grass.bif"
     wet_grass().write(file)
     assert sorted(names(explored(str(file)))) == ["joe", "rain", "sprinkler", "wet"]

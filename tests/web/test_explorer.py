@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,17 @@ def beliefs(app: Explorer, findings: list[Any]) -> list[Any]:
     status, answer, _ = ask(app, "/posteriors", {"findings": findings})
     assert status == 200, answer
     return answer["beliefs"]
+
+
+def test_an_answer_that_takes_too_long_is_refused() -> None:
+    app, may_end = explorer(asia(), limits=Limits(seconds=0.5)), threading.Event()
+    app.explored.posteriors = lambda findings: {"ended": may_end.wait(60)}  # type: ignore[assignment, method-assign]
+    try:
+        status, told, _ = ask(app, "/posteriors", {"findings": []})
+        assert status == 413 and told["error"] == "UsageError" and "0.5" in told["message"]
+        assert ask(app, "/document", {})[0] == 200  # others are answered meanwhile
+    finally:
+        may_end.set()
 
 
 # -- numbers --------------------------------------------------------------------------------

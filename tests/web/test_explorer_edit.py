@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from bayeskit import BayesianNetwork
 from bayeskit._networks.editing import WRITTEN, columns_of, document_of, edited_network, learned
+from bayeskit._web.layout_file import LayoutFile
 from bayeskit._web.limited import run_limited
 from bayeskit.errors import BayeskitError, DataError, UsageError
 from bayeskit.networks import asia, melon, read_network, wet_grass
@@ -92,6 +95,25 @@ def test_an_edited_network_is_asked_by_its_version() -> None:
         assert ask(app, "/build", {"document": document})[0] == 200
     assert ask(app, "/posteriors", {"findings": []}, query=query)[0] == 422
     assert len(app._versions) == 32
+
+
+def test_an_edited_network_is_what_is_published_and_laid_out(tmp_path: Path) -> None:
+    layout = LayoutFile(tmp_path / "asia.bif")
+    app = explorer(asia(), layout=layout)
+    document = ask(app, "/document", {})[1]
+    lawn = document_of(wet_grass())
+    query = f"version={ask(app, '/build', {'document': lawn})[1]['id']}"
+    for more, names in ((query, [node["name"] for node in lawn["nodes"]]), ("", list(asia().nodes))):
+        status, page, _ = ask(app, "/published", query=f"{more}&findings=0%3D1%262~1:3")
+        block = re.search(r'<script[^>]* id="network"[^>]*>(.*?)</script>', page, re.S)
+        assert status == 200 and block is not None
+        content = json.loads(block[1])
+        assert [node["name"] for node in content["nodes"]] == names and content["findings"] == "0=1&2~1:3"
+        said = {"direction": "down", "cards": [[3, 40, 80]], "pills": []}
+        assert ask(app, "/layout", said, query=more)[0] == 200
+        assert list(json.loads(layout.path.read_text("utf-8"))["cards"]) == [names[3]]
+    assert ask(app, "/published", query="version=unknown")[0] == 422
+    assert document == document_of(asia())
 
 
 def test_numbers_that_json_has_not_are_refused() -> None:

@@ -811,13 +811,98 @@ def test_every_state_of_a_large_network_clicked(browser: Any, name: str) -> None
             is_right(label, p)
 
 
+def test_a_reload_and_the_way_back_keep_the_findings(browser: Any) -> None:
+    network = asia()
+    xray, visit = (list(network.nodes).index(name) for name in ("xray", "asia"))
+    with opened(browser, network) as page:
+        row(page, "xray", "yes").click()
+        when_found(page, 1)
+        row(page, "asia", "no").click(modifiers=["Shift"])
+        when_found(page, 2)
+        assert page.url.endswith(f"/#{xray}=0&{visit}!1") and TOKEN not in page.url
+        page.reload()
+        when_found(page, 2)
+        assert "37.1%" in name_of(page, "lung", "yes")
+        page.goto("about:blank")
+        page.go_back()
+        when_found(page, 2)
+        page.get_by_role("button", name="Remove all findings").click()
+        when_found(page, 0)
+        assert page.url.endswith("/")
+
+
+def test_an_edited_network_is_not_lost_without_a_question(browser: Any) -> None:
+    from playwright.sync_api import expect
+
+    with opened(browser, wet_grass(), accept_downloads=True) as page:
+        asked: list[str] = []
+        page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+        row(page, "wet", "yes").click()
+        when_found(page, 1)
+        page.locator("#open-edit").click()
+        page.locator("#add-node").click()
+        expect(page.locator(".card")).to_have_count(5)
+        assert "#" not in page.url  # nobody else has this network
+        page.evaluate("() => { location.href = 'about:blank' }")
+        expect(page.locator(".card")).to_have_count(5)
+        assert asked == ["beforeunload"]
+        with page.expect_download():
+            page.locator("#write").click()
+        page.evaluate("() => { setTimeout(() => { location.href = 'about:blank' }) }")
+        page.wait_for_url("about:blank")
+
+
+def test_long_names_and_names_from_right_to_left(browser: Any) -> None:
+    names = {"مطر": ["نعم", "لا"], "disease": ["myocardial infarction", "none"]}
+    network = BayesianNetwork({"مطر": [], "disease": ["مطر"]}, names)
+    network.set_cpt("مطر", [0.2, 0.8])
+    network.set_cpt("disease", [[0.1, 0.9], [0.3, 0.7]])
+    with opened(browser, network) as page:
+        shown = page.locator(".card .label").all_text_contents()
+        assert shown == [state for states in names.values() for state in states]  # none is cut
+        page.locator(".row").first.click()
+        when_found(page, 1)
+        # Each name is set off, so that the sign between them stays between them.
+        assert page.locator("#chips").inner_text() == "\u2068مطر\u2069 = \u2068نعم\u2069 ×"
+
+
+def test_a_refusal_and_a_second_line_of_findings_leave_no_card_outside(browser: Any) -> None:
+    with opened(browser, asia()) as page:
+        page.set_viewport_size({"width": 700, "height": 500})
+        before = page.locator("#canvas").bounding_box()
+        row(page, "lung", "yes").click()
+        when_found(page, 1)
+        row(page, "either", "no").dispatch_event("click")
+        page.get_by_role("alert").filter(has_text="either = no").wait_for()
+        assert page.locator("#canvas").bounding_box() == before
+        page.locator("#alert-close").click()
+        for n, node in enumerate(("smoke", "bronc", "xray", "dysp", "asia"), start=2):
+            row(page, node, "yes").dispatch_event("click")
+            when_found(page, n)
+        room = page.locator("#canvas").bounding_box()
+        assert room["height"] < before["height"]
+        for card in page.locator(".card .box").all():
+            box = card.bounding_box()
+            assert box["y"] >= room["y"] and box["y"] + box["height"] <= room["y"] + room["height"] + 1
+
+
 def test_a_page_is_published_from_the_explorer(browser: Any, tmp_path: Path) -> None:
     with opened(browser, asia(), accept_downloads=True) as page:
+        row(page, "xray", "yes").click()
+        when_found(page, 1)
         with page.expect_download() as download:
             page.get_by_role("button", name="Save as one HTML file").click()
         download.value.save_as(tmp_path / "asia.html")
         text = (tmp_path / "asia.html").read_text("utf-8")
         assert TOKEN not in text and 'id="network"' in text
+    # It begins with the findings of now, and an address with findings comes before them.
+    context = browser.new_context()
+    page = context.new_page()
+    for fragment, n in (("", 1), ("#0=0&1=0", 2)):
+        page.goto("about:blank")
+        page.goto((tmp_path / "asia.html").as_uri() + fragment)
+        when_found(page, n)
+    context.close()
 
 
 # -- for all ---------------------------------------------------------------------------------

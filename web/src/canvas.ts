@@ -9,7 +9,9 @@ import type { Speaker } from "./words";
 const NS = "http://www.w3.org/2000/svg";
 // In a narrow window cards are narrower, so that more of them can be read at once.
 const NARROW = window.innerWidth < 600;
-const WIDTH = NARROW ? 196 : 244;
+// Cards are wider where names are long, up to a limit; all are equally wide.
+const WIDTH = NARROW ? 196 : 252;
+const MOST_WIDER = NARROW ? 64 : 96;
 const TITLE = 32;
 const ROW = 24;
 const FOOT = 4;
@@ -19,7 +21,9 @@ const MEASURE = DENSITY.y + DENSITY.height + DENSITY.axis + ROW;
 const LABEL = { x: NARROW ? 8 : 12, width: NARROW ? 50 : 72 };
 const BAR = { x: NARROW ? 62 : 90, width: NARROW ? 36 : 60, height: 12 };
 const PERCENT = NARROW ? 144 : 196;
-const CHANGE = WIDTH - (NARROW ? 4 : 8);
+const CHANGE = NARROW ? 4 : 8;
+// What stands beside the title: its margin and two tools.
+const BESIDE_TITLE = 76;
 const PILL = { width: NARROW ? 124 : 148, height: 36, bar: { y: 23, height: 6, inset: 8 } };
 const MARGIN = 16;
 // How far a key moves a card.
@@ -32,7 +36,6 @@ const LEAST_AT_START = 0.55;
 // are equally wide on the screen at that moment.
 const PILLS_BELOW = 0.5;
 const CARDS_ABOVE = 0.58;
-const PILL_RATIO = PILL.width / WIDTH;
 // More cards than these are drawn in parts: first what is in the window, then so many in each frame.
 const MOST_AT_ONCE = 400;
 const IN_A_FRAME = 400;
@@ -87,11 +90,16 @@ function made<K extends keyof SVGElementTagNameMap>(
 
 const ruler = document.createElement("canvas").getContext("2d")!;
 
+/** How wide a text is in the font of the cards. */
+function wide(text: string, weight = ""): number {
+  ruler.font = `${weight} 13px system-ui, sans-serif`;
+  return ruler.measureText(text).width;
+}
+
 /** Cut a text to a width; the whole of it is in a title. */
 function fitted(element: SVGTextElement, text: string, width: number, weight = ""): void {
-  ruler.font = `${weight} 13px system-ui, sans-serif`;
   let shown = text;
-  if (ruler.measureText(text).width > width) {
+  if (wide(text, weight) > width) {
     const signs = [...text];
     let low = 0;
     let high = signs.length;
@@ -129,6 +137,8 @@ export class Canvas {
   private session: Session | null = null;
   /** The frame in which the rest of a large network is drawn. */
   private drawing = 0;
+  /** How much wider the cards are, and the names of states in them. */
+  private wider = 0;
 
   constructor(
     private svg: SVGSVGElement,
@@ -143,18 +153,40 @@ export class Canvas {
     made("path", { d: "M0 0 8 4 0 8z", class: "arrow" }, arrow);
     this.world = made("g", {}, svg);
     this.listen();
-    window.addEventListener("resize", () => this.resized());
+    // The window changes, and so do the bands above the canvas: findings and stories may take more lines.
+    new ResizeObserver(() => this.resized()).observe(svg);
+    // What is in the window is printed, however large the paper is.
+    window.addEventListener("beforeprint", () => svg.setAttribute("viewBox", `0 0 ${svg.clientWidth} ${svg.clientHeight}`));
+    window.addEventListener("afterprint", () => svg.removeAttribute("viewBox"));
+  }
+
+  private get width(): number {
+    return WIDTH + this.wider;
+  }
+
+  /** A pill and a card are equally wide on the screen where one becomes the other. */
+  private get pillRatio(): number {
+    return PILL.width / this.width;
+  }
+
+  /** How much wider cards must be for the names in them; a state that is observed is bold. */
+  private needed(): number {
+    const missing = this.network.nodes.flatMap(({ name, states }) => [
+      wide(name, "600") - (WIDTH - BESIDE_TITLE), ...(states ?? []).map((state) => wide(state, "600") - LABEL.width),
+    ]);
+    return Math.min(MOST_WIDER, Math.ceil(missing.reduce((most, each) => Math.max(most, each), 0) / 4) * 4);
   }
 
   /** What a layout of the network is asked with. */
   request(direction: Direction): Request {
     const { arcs, directed } = this.network;
+    this.wider = this.needed();
     return {
       heights: this.heights(),
       // Pairs without a direction may form cycles; layers need an order.
       arcs: arcs.map(([a, b]): [number, number] => (directed || a < b ? [a, b] : [b, a])),
       window: { width: this.svg.clientWidth, height: this.svg.clientHeight },
-      cards: { card: WIDTH, beside: NARROW ? 12 : 24, between: NARROW ? 32 : 48, margin: MARGIN },
+      cards: { card: this.width, beside: NARROW ? 12 : 24, between: NARROW ? 32 : 48, margin: MARGIN },
       pills: { card: PILL.width, height: PILL.height, beside: 12, between: 24, margin: MARGIN },
       direction,
     };
@@ -275,15 +307,15 @@ export class Canvas {
     const group = made("g", { class: "card", role: "group" }, this.world);
     group.dataset.node = String(node);
     group.setAttribute("aria-label", name);
-    made("rect", { class: "box", width: WIDTH, height, rx: 6 }, group);
+    made("rect", { class: "box", width: this.width, height, rx: 6 }, group);
     const title = made("text", { class: "title", x: LABEL.x, y: 21 }, group);
-    fitted(title, name, WIDTH - 76, "600");
+    fitted(title, name, this.width - BESIDE_TITLE, "600");
     made("title", {}, group).textContent = name;
     const rows = (states ?? [null]).map((state, place) => this.row(group, node, state, place));
     rows[0].group.setAttribute("tabindex", "0");
     const tools = [
-      this.tool(group, WIDTH - (states && why ? 56 : 30), "≈", () => this.gestures.weigh(node)),
-      ...(states && why ? [this.tool(group, WIDTH - 30, "?", () => why(node))] : []),
+      this.tool(group, this.width - (states && why ? 56 : 30), "≈", () => this.gestures.weigh(node)),
+      ...(states && why ? [this.tool(group, this.width - 30, "?", () => why(node))] : []),
     ];
     if (this.gestures.link) this.handle(group, height);
     const near = (is: boolean) => () => this.lit(node, is);
@@ -331,7 +363,7 @@ export class Canvas {
 
   /** Where an arc begins that is drawn to another card; only while the network is edited. */
   private handle(parent: SVGGElement, height: number): void {
-    const group = made("g", { class: "handle", transform: `translate(${WIDTH / 2} ${height + 8})`, "aria-hidden": "true" }, parent);
+    const group = made("g", { class: "handle", transform: `translate(${this.width / 2} ${height + 8})`, "aria-hidden": "true" }, parent);
     made("circle", { r: 10 }, group);
     made("path", { d: "M0 -5V5M-4 1 0 5 4 1" }, group);
   }
@@ -342,31 +374,32 @@ export class Canvas {
     );
     group.dataset.node = String(node);
     group.dataset.state = String(place);
-    made("rect", { class: "hit", x: 4, width: WIDTH - 8, height: state === null ? MEASURE : ROW, rx: 4 }, group);
+    made("rect", { class: "hit", x: 4, width: this.width - 8, height: state === null ? MEASURE : ROW, rx: 4 }, group);
     let density: Density | null = null;
     let bar: SVGRectElement | null = null;
     let would: SVGRectElement | null = null;
     if (state !== null) {
       // The label of the row says all that is written in it.
-      fitted(made("text", { class: "label", x: LABEL.x, y: 16, "aria-hidden": "true" }, group), state, LABEL.width);
+      fitted(made("text", { class: "label", x: LABEL.x, y: 16, "aria-hidden": "true" }, group), state, LABEL.width + this.wider, "600");
       made("title", { "aria-hidden": "true" }, group).textContent = state;
-      const frame = { x: BAR.x, y: (ROW - BAR.height) / 2, height: BAR.height };
+      const left = BAR.x + this.wider;
+      const frame = { x: left, y: (ROW - BAR.height) / 2, height: BAR.height };
       made("rect", { class: "track", width: BAR.width, ...frame }, group);
       bar = made("rect", { class: "bar", width: 0, ...frame }, group);
       would = made("rect", { class: "would", width: 0, ...frame }, group);
       const prior = (this.network.beliefs[node] as number[])[place];
-      const at = BAR.x + BAR.width * prior;
-      made("rect", { class: "grip", x: BAR.x - 4, width: BAR.width + 8, height: ROW }, group);
+      const at = left + BAR.width * prior;
+      made("rect", { class: "grip", x: left - 4, width: BAR.width + 8, height: ROW }, group);
       made("line", { class: "tick", x1: at, x2: at, y1: frame.y - 3, y2: frame.y + BAR.height + 3 }, group);
     }
     if (state === null) {
       const { y, height } = DENSITY;
-      density = new Density(group, this.network.beliefs[node] as Measure, { x: LABEL.x, y, width: WIDTH - 2 * LABEL.x, height });
+      density = new Density(group, this.network.beliefs[node] as Measure, { x: LABEL.x, y, width: this.width - 2 * LABEL.x, height });
     }
     const y = state === null ? MEASURE - ROW + 16 : 16;
-    const [kind, x] = state === null ? ["percent measure", LABEL.x] : ["percent", PERCENT];
+    const [kind, x] = state === null ? ["percent measure", LABEL.x] : ["percent", PERCENT + this.wider];
     const number = made("text", { class: kind, x, y, "aria-hidden": "true" }, group);
-    const change = made("text", { class: "change", x: CHANGE, y, "aria-hidden": "true" }, group);
+    const change = made("text", { class: "change", x: this.width - CHANGE, y, "aria-hidden": "true" }, group);
     group.addEventListener("click", (event) => this.pressed(node, place, event.shiftKey));
     return { group, bar, would, whisker: null, density, percent: number, change };
   }
@@ -480,7 +513,7 @@ export class Canvas {
   private whisker(row: Row, p: number, error: number): void {
     if (error === 0 && row.whisker === null) return;
     row.whisker ??= made("line", { class: "whisker", y1: ROW / 2, y2: ROW / 2 }, row.group);
-    const at = (share: number) => String(BAR.x + BAR.width * Math.min(1, Math.max(0, share)));
+    const at = (share: number) => String(BAR.x + this.wider + BAR.width * Math.min(1, Math.max(0, share)));
     row.whisker.setAttribute("x1", at(p - 2 * error));
     row.whisker.setAttribute("x2", at(p + 2 * error));
   }
@@ -595,7 +628,7 @@ export class Canvas {
 
   private extent(node: number): Box {
     const { x, y } = this.layout.places[node];
-    return this.isFar ? { x, y, width: PILL.width, height: PILL.height } : { x, y, width: WIDTH, height: this.cards[node].height };
+    return this.isFar ? { x, y, width: PILL.width, height: PILL.height } : { x, y, width: this.width, height: this.cards[node].height };
   }
 
   /** Move the window so that a card lies in it. */
@@ -655,6 +688,7 @@ export class Canvas {
   /** The window has become larger or smaller: what was in its middle stays there. */
   resized(): void {
     const { clientWidth, clientHeight } = this.svg;
+    if (clientWidth === 0 || this.svg.hasAttribute("viewBox")) return; // hidden, or being printed
     const isWhole = this.isWhole && this.cards.length > 0;
     this.view.x += (clientWidth - this.shown.width) / 2;
     this.view.y += (clientHeight - this.shown.height) / 2;
@@ -692,8 +726,8 @@ export class Canvas {
     const ratio = scale / this.view.scale;
     this.isWhole = false;
     this.view = { scale, x: x - (x - this.view.x) * ratio, y: y - (y - this.view.y) * ratio };
-    if (this.layouts.far && !this.isFar && scale < PILLS_BELOW) this.change(true, this.nearest({ x, y }), scale / PILL_RATIO);
-    else if (this.isFar && scale * PILL_RATIO > CARDS_ABOVE) this.change(false, this.nearest({ x, y }), scale * PILL_RATIO);
+    if (this.layouts.far && !this.isFar && scale < PILLS_BELOW) this.change(true, this.nearest({ x, y }), scale / this.pillRatio);
+    else if (this.isFar && scale * this.pillRatio > CARDS_ABOVE) this.change(false, this.nearest({ x, y }), scale * this.pillRatio);
     else this.place();
   }
 
@@ -835,7 +869,7 @@ export class Canvas {
   /** Draw a bar to the pointer; its number says what is meant. */
   private pull(pulled: NonNullable<Canvas["pulled"]>, x: number): void {
     const { places } = this.layout;
-    const left = (places[pulled.node].x + BAR.x) * this.view.scale + this.view.x;
+    const left = (places[pulled.node].x + BAR.x + this.wider) * this.view.scale + this.view.x;
     pulled.probability = Math.min(0.999, Math.max(0.001, (x - left) / (BAR.width * this.view.scale)));
     const row = this.cards[pulled.node].rows[pulled.state];
     row.bar!.setAttribute("width", String(BAR.width * pulled.probability));

@@ -34,9 +34,9 @@ const kept = {
   },
 };
 
-/** Show a network whose numbers come from a source; the findings are told whenever they change. */
+/** Show a network whose numbers come from a source; the findings are told whenever they change, and whether they are of the network as it was opened. */
 export async function begin(
-  network: Network, source: Source, changed: (findings: Findings) => void = () => undefined,
+  network: Network, source: Source, changed: (findings: Findings, isOpened: boolean) => void = () => undefined,
 ): Promise<{ restore(findings: Findings): Promise<void> }> {
   const theme = kept.get("theme");
   if (theme) document.documentElement.dataset.theme = theme;
@@ -86,14 +86,23 @@ export async function begin(
         ),
       write: async (format) => {
         try {
+          const { id } = session.version;
           const { name, text } = await source.editing!.write(await documentNow(), format, session.lang);
           download(text, "application/octet-stream", name.split(".").slice(1).join("."));
+          written = id;
         } catch (error) {
           refused(error);
         }
       },
       told: (text) => tell(text),
     },
+  });
+
+  /** The version that was saved last. The browser asks before it leaves another one that was edited. */
+  let written: string | null = null;
+  addEventListener("beforeunload", (event) => {
+    const { id } = session.version;
+    if (id !== null && id !== written && network.nodes.length) event.preventDefault();
   });
 
   /** The network of now as a document; it is fetched once for each version. */
@@ -138,7 +147,7 @@ export async function begin(
     canvas.show(session);
     void panels.show();
     story.show();
-    changed(session.findings);
+    changed(session.findings, session.version.id === null);
     button("undo").disabled = !session.canUndo;
     button("redo").disabled = !session.canRedo;
     const { findings, estimate } = session;
@@ -424,7 +433,7 @@ export async function begin(
   button("publish").hidden = source.publish === null;
   button("publish").addEventListener("click", async () => {
     try {
-      download(await source.publish!(), "text/html", "html");
+      download(await source.publish!(session.findings), "text/html", "html");
     } catch (error) {
       refused(error);
     }
@@ -486,6 +495,8 @@ export async function begin(
     return true;
   }
 
+  // Words come first: the room for the canvas depends on them.
+  speaker.speak(network.lang);
   await lay(network.layout ?? { direction: "auto", cards: [], pills: [] });
   speak();
   if (network.nodes.length === 0 && network.edits) panels.toggle("edit");

@@ -187,8 +187,8 @@ export interface Source {
   nomogram: ((state: number, findings: Findings, lang: string) => Promise<Nomogram>) | null;
   /** Null where nobody has counted. */
   counts: ((node: number, findings: Findings, lang: string) => Promise<Counts>) | null;
-  /** The network as a page that needs no server. */
-  publish: (() => Promise<string>) | null;
+  /** The network as a page that needs no server; it begins with these findings. */
+  publish: ((findings: Findings) => Promise<string>) | null;
   why: ((node: number, findings: Findings, lang: string) => Promise<string>) | null;
 }
 

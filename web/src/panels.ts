@@ -40,11 +40,11 @@ export class Desk {
   /** The node that is asked about at first. */
   first(): number {
     const { network } = this;
-    // The last node in the order of the file is usually an effect; a root is more often what one wants to know.
+    // What the story watches; else a root, which is more often what one wants to know than an effect.
     const roots = new Set(network.nodes.keys());
     for (const [, to] of network.arcs) roots.delete(to);
     const states = (node: number) => network.nodes[node].states !== null;
-    return network.classifier?.target ?? [...roots].find(states) ?? Math.max(0, network.nodes.findIndex((node) => node.states));
+    return network.classifier?.target ?? network.story?.at(-1)?.watch[0] ?? [...roots].find(states) ?? Math.max(0, network.nodes.findIndex((node) => node.states));
   }
 
   say(key: string, values: Record<string, string | number> = {}): string {

@@ -1,6 +1,7 @@
 // The page of `bayeskit explore`; or the same page in the frame of a notebook, whose widget stands for the server.
+import { Address, written } from "./address";
 import { begin, fail } from "./main";
-import { Refusal, Silence, type Network } from "./model";
+import { Refusal, Silence, type Findings, type Network } from "./model";
 import { findingsOf, listed, serving, type SentFinding, type Transport } from "./serving";
 
 /** What the widget of a notebook gives to the page in its frame. */
@@ -22,10 +23,11 @@ const fetched: Transport = async (path, lang, body) => {
   return { ok: answer.ok, content: await answer.json() };
 };
 
-async function published(): Promise<string> {
+async function published(version: string | null, findings: Findings): Promise<string> {
+  const query = new URLSearchParams({ version: version ?? "", findings: written(findings) });
   let answer: Response;
   try {
-    answer = await fetch("published");
+    answer = await fetch(`published?${query}`);
   } catch {
     throw new Silence();
   }
@@ -34,11 +36,16 @@ async function published(): Promise<string> {
 }
 
 async function served(): Promise<void> {
-  history.replaceState(null, "", location.pathname); // the token is not to be copied with the address
+  history.replaceState(null, "", location.pathname + location.hash); // the token is not to be copied with the address
   const answer = await fetch("network");
   const network = await answer.json();
   if (!answer.ok) throw new Error(network.message);
-  await begin(network, serving(fetched, { worker: "layout.js", publish: published, keeps: network.keeps_layout, edits: network.edits }));
+  const address = new Address(network);
+  const sent = address.findings; // before the page writes its own
+  const source = serving(fetched, { worker: "layout.js", publish: published, keeps: network.keeps_layout, edits: network.edits });
+  const page = await begin(network, source, address.keep);
+  if (sent.size) void page.restore(sent);
+  address.follow((findings) => void page.restore(findings));
 }
 
 async function framed({ network, layout, send, changed, ready }: Host): Promise<void> {

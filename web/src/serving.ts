@@ -32,7 +32,12 @@ export function findingsOf(sent: SentFinding[]): Findings {
 }
 
 /** A source of numbers behind a transport. */
-export function serving(send: Transport, more: Pick<Source, "worker" | "publish"> & { keeps: boolean; edits: boolean }): Source {
+export function serving(send: Transport, more: {
+  worker: string | null;
+  publish: ((version: string | null, findings: Findings) => Promise<string>) | null;
+  keeps: boolean;
+  edits: boolean;
+}): Source {
   let version: string | null = null;
 
   async function sent(path: string, lang: string, body: Record<string, unknown>, findings: Findings = new Map()): Promise<any> {
@@ -46,14 +51,16 @@ export function serving(send: Transport, more: Pick<Source, "worker" | "publish"
     return answer.content;
   }
 
+  const ofVersion = (path: string) => (version === null ? path : `${path}?version=${version}`);
+
   function asked(path: string, lang: string, findings: Findings, body: object = {}): Promise<any> {
-    return sent(version === null ? path : `${path}?version=${version}`, lang, { ...body, findings: listed(findings) }, findings);
+    return sent(ofVersion(path), lang, { ...body, findings: listed(findings) }, findings);
   }
 
   return {
     worker: more.worker,
-    publish: more.publish,
-    keepLayout: more.keeps ? async (layout, lang) => void (await sent("layout", lang, { ...layout })) : null,
+    publish: more.publish && ((findings) => more.publish!(version, findings)),
+    keepLayout: more.keeps ? async (layout, lang) => void (await sent(ofVersion("layout"), lang, { ...layout })) : null,
     editing: more.edits
       ? {
           use: (id) => (version = id),

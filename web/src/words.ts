@@ -1,6 +1,12 @@
 // The words of the page, in the language that is chosen.
 import type { Finding, Network, Words } from "./model";
 
+// Hebrew, Arabic and their neighbours.
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]|[\ud802\ud803\ud83a\ud83b]/;
+
+/** A name that runs from right to left, set off from what stands around it: "name = state" keeps its order. */
+const isolated = (text: string) => (RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text);
+
 export class Speaker {
   private words: Words;
 
@@ -23,7 +29,7 @@ export class Speaker {
   }
 
   say(key: string, values: Record<string, string | number> = {}): string {
-    return this.words[key].replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+    return this.words[key].replace(/\{(\w+)\}/g, (_, name: string) => isolated(String(values[name])));
   }
 
   /** A finding in words. */

@@ -200,15 +200,34 @@ class Explorer(JsonServer):
             # A language that was chosen at the start comes before that of the browser.
             chosen = lang if self.lang == "en" else self.lang
             return Content(json_text({**self._description(), "lang": chosen, "words": self._words}))
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+        version = query.get("version", [""])[0]
         if path == "published":
-            from bayeskit._web.published import published_page
-
-            page = await self._in_pool(lambda: published_page(self.explored.published()))
+            page = await self._in_pool(self._published, version, query.get("findings", [""])[0])
             # It is saved, never shown here: the policy of this server would forbid its script anyway.
             return Content(page, b"text/html; charset=utf-8", ((b"content-disposition", b"attachment"),))
         body = await self._body(headers, receive, None if path in EDITS else LONGEST_FINDINGS)
-        version = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("version", [""])[0]
         return Content(await self._in_pool(self._answered, path, body, lang, version))
+
+    async def _in_pool(self, work: Callable[..., str], *arguments: Any) -> str:
+        """Work in a thread, and stop waiting for it when the time of a request is over."""
+        seconds = self.limits.seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await super()._in_pool(work, *arguments)
+        except TimeoutError:
+            raise Refused(
+                413,
+                UsageError(
+                    "The answer takes longer than {seconds:g} seconds. Ask for less.", seconds=seconds
+                ),
+            ) from None
+
+    def _published(self, version: str, findings: str) -> str:
+        """Return the page of a network that needs no server; it begins with findings, as its address has them."""
+        from bayeskit._web.published import published_page
+
+        return published_page({**self._version(version).published(), "findings": findings})
 
     def _description(self) -> dict[str, Any]:
         found = self.explored.description()
@@ -237,7 +256,7 @@ class Explorer(JsonServer):
         if path in LIMITED:
             return json_text(run_limited(LIMITED[path], said, lang))
         if path == "layout":
-            return json_text(self._keep(**said))
+            return json_text(self._keep(version, **said))
         return json_text(self.explored.document() if path == "document" else self._build(**said))
 
     def _version(self, version: str) -> Explored:
@@ -264,10 +283,10 @@ class Explorer(JsonServer):
         shown = ("name", "nodes", "arcs", "beliefs", "estimate")
         return {"id": version, **{name: found[name] for name in shown}}
 
-    def _keep(self, direction: Any, cards: Any, pills: Any) -> dict[str, Any]:
+    def _keep(self, version: str, direction: Any, cards: Any, pills: Any) -> dict[str, Any]:
         if self.layout is None:
             raise SettingError("There is no file beside which the layout could be kept.")
-        names = [node["name"] for node in self.explored.description()["nodes"]]
+        names = [node["name"] for node in self._version(version).description()["nodes"]]
         self.layout.write(names, direction, cards, pills)
         return {"written": True}
 

@@ -42,7 +42,7 @@ def published_page(content: dict[str, Any], lang: str | None = None) -> str:
         (PAGE / name).read_text("utf-8") for name in ("explorer.html", "explorer.css", "published.js")
     )
     words = {each: dict(WORDS.of(each)) for each in LANGUAGES}
-    data = json_text({**content, "lang": lang or "", "words": words}).translate(ESCAPES)
+    data = json_text({"findings": "", **content, "lang": lang or "", "words": words}).translate(ESCAPES)
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "worker-src blob:; base-uri 'none'; form-action 'none'"

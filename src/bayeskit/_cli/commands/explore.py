@@ -125,7 +125,7 @@ def explore(
         open_browser=not no_browser,
         tell=tell,
         layout=LayoutFile(source) if source is not None and is_file else None,
-        command=source if source is not None and is_file and target is None and _is_network(source) else "",
+        command=source if source is not None and target is None and _is_network(source) else "",
         read_only=read_only,
     )
     if not common.as_json:
@@ -144,10 +144,10 @@ def _empty(target: str | None, publish: Path | None) -> Any:
 
 
 def _is_network(source: str) -> bool:
-    """Whether the commands of networks read the file."""
+    """Whether the commands of networks read the file, or know the example."""
     from bayeskit._cli.saved_models import is_classifier
 
-    return not os.path.isdir(source) and not is_classifier(source)
+    return is_example(source) or (not os.path.isdir(source) and not is_classifier(source))
 
 
 def _found(source: str) -> Any:
