@@ -1,5 +1,6 @@
 """What a fitted classifier answers about rows: posteriors, classes, P(x), and posteriors with each row left out.
 
+The functions whose first parameter is ``self`` become methods of :class:`CountClassifier`.
 Rows of a DataFrame of Dask or Spark are answered lazily, on its workers. Rows can also be sampled from the model, in
 the same form as the training rows.
 """
@@ -22,15 +23,132 @@ from bayeskit._counting.partitions import Answer
 from bayeskit._data.encode import check_names
 from bayeskit._data.frames import SparkFrame, cluster_of
 from bayeskit._data.source import Source, memory_in_bytes, thread_count
-from bayeskit._fitting.leave_one_out import encode_learned, left_out_joint, log_posterior
+from bayeskit._fitting.leave_one_out import encode_learned, left_out_joint, log_posterior, mean_loss
 from bayeskit._fitting.model import Model
-from bayeskit._schema import Label, Schema
+from bayeskit._random_state import generator_of
+from bayeskit._schema import Label, Name, Schema
 from bayeskit.errors import DataError, NotSupported, SettingError, UsageError
-from bayeskit.typing import Floats, PathLike, RowSource, TableLike
+from bayeskit.typing import Floats, LabelsLike, PathLike, RowSource, Seed, TableLike, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit._classifiers.count_classifier import CountClassifier
     from bayeskit._classifiers.row_sink import Written
+
+
+def predict_joint_log_proba(self: CountClassifier, X: TableLike) -> Floats:
+    """Return log P(c, x) of each row, without normalisation: shape (n, K)."""
+    return joint_of(self, X)[0]
+
+
+def predict_log_proba(self: CountClassifier, X: TableLike) -> Floats:
+    """Return log P(c | x) of each row: shape (n, K)."""
+    found: Floats = answer(self, X, "predict_log_proba")
+    return found
+
+
+def predict_proba(
+    self: CountClassifier, X: Any, *, sink: PathLike | None = None, max_memory: int | str | None = None
+) -> Any:
+    """Return P(c | x) of each row: shape (n, K); rows are finite and sum to one. ``sink``: as in ``predict``.
+
+    For a DataFrame of Dask or Spark the answer is lazy: columns ``p_<class>``, computed on its workers.
+    """
+    if sink is not None or max_memory is not None:
+        return write_answers(self, X, sink, max_memory)
+    return answer(self, X, "predict_proba")
+
+
+def predict(
+    self: CountClassifier, X: Any, *, sink: PathLike | None = None, max_memory: int | str | None = None
+) -> Any:
+    """Return the most probable class of each row. Ties go to the first class.
+
+    For a DataFrame of Dask or Spark the answer is lazy: a Series of Dask with the same index and divisions, or the
+    Spark DataFrame with a column ``prediction``.
+
+    Parameters
+    ----------
+    X : table; with ``sink``, any source that ``fit`` takes
+    sink : path, optional
+        Write the answers to this file (.csv or .parquet) instead: ``prediction``, then ``p_<class>`` of each class,
+        in the order of the rows. Rows are read in batches. A file that exists is replaced when all is written.
+    max_memory : int or str, optional
+        With ``sink``: what reading files may take, in bytes or as ``"512MB"``.
+
+    Returns
+    -------
+    array of shape (n,), or with ``sink`` a value with ``rows`` and ``path``
+    """
+    if sink is not None or max_memory is not None:
+        return write_answers(self, X, sink, max_memory)
+    return answer(self, X, "predict")
+
+
+def leave_one_out(
+    self: CountClassifier,
+    X: RowSource,
+    y: LabelsLike | None = None,
+    sample_weight: WeightsLike | None = None,
+    *,
+    target: Name | None = None,
+) -> Floats:
+    """Return the leave-one-out posteriors P(c | x) of training rows: shape (n, K).
+
+    Each row is predicted by the model fitted to all other rows. The result equals n fits, each without
+    one row (its whole weight), with schema, cut points, structure, back-off constants and calibration
+    kept. But it takes one pass over the rows, not n fits. (Kernel densities and covariances are
+    re-estimated for each row.)
+
+    Parameters
+    ----------
+    X, y, sample_weight, target
+        As in ``fit``: all training rows, or some of them. Rows that were not training rows are an error
+        if some count would become negative.
+    """
+    return np.exp(left_out(self, self._source_like(X, y, sample_weight, target))[0])
+
+
+def loo_score(
+    self: CountClassifier,
+    X: RowSource,
+    y: LabelsLike | None = None,
+    sample_weight: WeightsLike | None = None,
+    *,
+    criterion: str = "log-loss",
+    target: Name | None = None,
+) -> float:
+    """Return the mean leave-one-out loss, weighted by the row weights. Lower is better.
+
+    Parameters
+    ----------
+    X, y, sample_weight, target
+        As in ``fit``.
+    criterion : {"log-loss", "error", "rmse", "brier"}, default="log-loss"
+        With p the posterior of the true class: the mean of −log p; the share of wrong predictions; the
+        root of the mean of (1 − p)²; or the mean squared distance of all posteriors from 0 and 1.
+    """
+    return mean_loss(*left_out(self, self._source_like(X, y, sample_weight, target)), criterion)
+
+
+def sample(
+    self: CountClassifier, n_samples: int, random_state: Seed = None, given_class: Label | None = None
+) -> tuple[Any, Any]:
+    """Sample rows from the model: (X, y). X is a frame if the model was fitted to one.
+
+    A numeric attribute that the model has cut into intervals is drawn as the label of its interval.
+    AnDE(n=2), WeightedNB and AutoBayes define no distribution of rows and raise a UsageError.
+
+    Parameters
+    ----------
+    n_samples : int
+    random_state : int or numpy Generator, optional
+    given_class : label, optional
+        Draw all rows from this class.
+    """
+    model = self._model
+    named = "feature_names_in_" in self.__dict__
+    rows, codes = sample_rows(model, named, n_samples, generator_of(random_state), given_class)
+    return rows, self._labels(model.schema)[codes]
 
 
 def answer(model: CountClassifier, X: TableLike, verb: str) -> Any:
@@ -99,21 +217,21 @@ _ANSWERS: dict[str, Callable[[CountClassifier, Floats, Floats, Schema], NDArray[
 }
 
 
-def log_evidence(model: CountClassifier, X: TableLike) -> Floats:
-    """Return log P(x) of each row."""
-    joint, made = joint_of(model, X)
+def log_evidence(self: CountClassifier, X: TableLike) -> Floats:
+    """Return log P(x) = log Σ_c P(c, x) of each row: how likely the row itself is."""
+    joint, made = joint_of(self, X)
     if not made.is_distribution:
         raise UsageError(
             "{kind} scores classes without a distribution of rows: it has no P(x).",
-            kind=type(model).__name__,
+            kind=type(self).__name__,
         )
     best = np.maximum(joint.max(axis=1), -1e308)
     with np.errstate(divide="ignore"):
         evidence = best + np.log(np.exp(joint - best[:, None]).sum(axis=1))
     if any(conditional.supports("log_excess") for conditional in made.conditionals):
-        fitted = model._reader("log_evidence")
+        fitted = self._reader("log_evidence")
         assert fitted.spec is not None
-        encoded = fitted.encode(model._open(X), made.schema, fitted.spec.unseen)
+        encoded = fitted.encode(self._open(X), made.schema, fitted.spec.unseen)
         evidence -= np.concatenate([made.log_excess(chunk) for chunk in encoded.chunks()])
     return np.asarray(evidence)
 

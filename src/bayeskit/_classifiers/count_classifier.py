@@ -1,7 +1,8 @@
 """The scikit-learn interface shared by all classifiers that are estimated from counts.
 
-Its verbs are thin. What they do are functions of the classifier: ``learn_rows`` learns from sources, ``streams`` from
-single rows, ``answer_rows`` answers. What a model tells of itself is in its base, ``base_classifier``.
+Learning is here. What a model answers is in ``answer_rows``, how it becomes lazy in ``learn_rows``, and how it leaves
+its process in ``model_exports``: functions that become methods. ``streams`` learns from single rows. What a model tells
+of itself is in the base class, ``base_classifier``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._classifiers.answer_rows import answer, joint_of, left_out, log_evidence, write_answers
+from bayeskit._classifiers import answer_rows, learn_rows, model_exports
 from bayeskit._classifiers.base_classifier import BaseClassifier
 from bayeskit._classifiers.input_checks import (
     check_announced,
@@ -26,7 +27,7 @@ from bayeskit._classifiers.input_checks import (
     refuse_sparse,
     require_y,
 )
-from bayeskit._classifiers.learn_rows import count_for, fit_first, fit_source, follow_source, learn
+from bayeskit._classifiers.learn_rows import count_for, fit_first, fit_source, learn
 from bayeskit._classifiers.streams import (
     WaitingRows,
     count_waiting,
@@ -35,7 +36,6 @@ from bayeskit._classifiers.streams import (
     predict_proba_one,
     take_away,
 )
-from bayeskit._data.database_url import DatabaseTable, names_database
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.file_options import MarksLike
 from bayeskit._data.reading import Reading
@@ -43,35 +43,22 @@ from bayeskit._data.source import Learned, Source, memory_in_bytes, thread_count
 from bayeskit._data.table import open_attributes
 from bayeskit._fitting.calibration import check_method, from_held
 from bayeskit._fitting.fitted_state import FittedState
-from bayeskit._fitting.lazy_state import Refresh
-from bayeskit._fitting.leave_one_out import (
-    LeaveOneOut,
-    log_posterior,
-    mean_loss,
-)
+from bayeskit._fitting.leave_one_out import LeaveOneOut, log_posterior
 from bayeskit._fitting.long_runs import never
 from bayeskit._fitting.model import Model, ModelSpec, RowChoice
 from bayeskit._fitting.row_stream import RowStream
-from bayeskit._random_state import generator_of
 from bayeskit._schema import Label, Name, Schema, Variable
 from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import UsageError
 from bayeskit.typing import (
     Floats,
     LabelsLike,
-    PathLike,
     RowSource,
-    Seed,
-    TableLike,
     WeightsLike,
 )
 
 if TYPE_CHECKING:
-    from bayeskit._classifiers.exploring import ExploredClassifier
     from bayeskit._data.file_reading import FileReading
-    from bayeskit._export.scorer import Scorer
-    from bayeskit._export.sql import SqlScript
-    from bayeskit._report.summary_page import Summary
 
 
 class CountClassifier(BaseClassifier):
@@ -103,6 +90,26 @@ class CountClassifier(BaseClassifier):
     _reads_texts = False
     reading_: FileReading | None = None
     """How the file was read that the model was fitted to; None if it was fitted to other rows."""
+
+    # Functions over a classifier that become methods.
+    predict = answer_rows.predict
+    predict_proba = answer_rows.predict_proba
+    predict_log_proba = answer_rows.predict_log_proba
+    predict_joint_log_proba = answer_rows.predict_joint_log_proba
+    log_evidence = answer_rows.log_evidence
+    leave_one_out = answer_rows.leave_one_out
+    loo_score = answer_rows.loo_score
+    sample = answer_rows.sample
+    lazy = learn_rows.lazy
+    refresh = learn_rows.refresh
+    save = model_exports.save
+    summary = model_exports.summary
+    explore = model_exports.explore
+    _explored = model_exports.explored
+    to_json = model_exports.to_json
+    to_sql = model_exports.to_sql
+    to_onnx = model_exports.to_onnx
+    to_river = model_exports.to_river
 
     # -- hooks ---------------------------------------------------------------------------------
 
@@ -378,348 +385,6 @@ class CountClassifier(BaseClassifier):
 
     def __add__(self, other: Self) -> Self:
         return self._copy().merge(other)
-
-    def lazy(
-        self,
-        source: RowSource,
-        target: str | LabelsLike,
-        *,
-        sample_weight: WeightsLike | None = None,
-        columns: Sequence[Name] | None = None,
-        exclude: Sequence[Name] | None = None,
-        encoding: str | None = None,
-        separator: str | None = None,
-        missing: MarksLike | None = None,
-        keep: Sequence[Name] = (),
-        refresh: Refresh | None = None,
-        max_memory: int = 2**26,
-    ) -> Self:
-        """Predict from a source directly: nothing is counted until a prediction needs it.
-
-        What must be chosen from rows (cut points, a structure, a calibration) is chosen now and kept.
-
-        Parameters
-        ----------
-        source : frame, array, :class:`bayeskit.Batches`, path, or URL of a table in a database
-            ``"duckdb:///shop.db?table=orders"``, ``"sqlite:///…"`` or ``"postgresql://user@host/base?table=…"``
-            (``pip install bayeskit[sql]``). The database counts, all that a prediction needs in one statement.
-        target : column name, or the labels themselves
-        sample_weight, columns, exclude, encoding, separator, missing, keep
-            As in ``fit``.
-        refresh : "manual", "always", "version" or seconds, optional
-            When to discard cached counts: when ``refresh()`` is called, before every prediction, when the source
-            has changed (files, DuckDB and SQLite), or after this many seconds. By default "always" for a
-            database, "manual" for anything else.
-        max_memory : int
-            The memory limit for cached counts, in bytes.
-        """
-        self._check_settings()
-        if self.semi_supervised:
-            raise UsageError(
-                "A lazy model counts only what a question needs, and unlabelled rows are gone over many times. Use "
-                "fit, or semi_supervised=False."
-            )
-        given: Any = source
-        if names_database(source):
-            given = DatabaseTable(source)
-        if refresh is None:
-            refresh = "manual" if given is source else "always"
-        refuse_sparse(self, given)
-        y, column = (None, target) if isinstance(target, str) else (target, None)
-        opened = self._source(
-            given, y, sample_weight, column, columns, exclude, encoding, separator=separator, missing=missing
-        )
-        opened.need_many_passes("A lazy model")
-        learn(self, opened, partial(follow_source, self, refresh=refresh, max_memory=max_memory), keep)
-        return self
-
-    def refresh(self) -> Self:
-        """Discard the cached counts of a lazy model."""
-        if self._lazy is None:
-            raise UsageError("Only a lazy model can be refreshed; this one was fitted.")
-        self._lazy.drop()
-        return self
-
-    # -- answers -------------------------------------------------------------------------------
-
-    def predict_joint_log_proba(self, X: TableLike) -> Floats:
-        """Return log P(c, x) of each row, without normalisation: shape (n, K)."""
-        return joint_of(self, X)[0]
-
-    def predict_log_proba(self, X: TableLike) -> Floats:
-        """Return log P(c | x) of each row: shape (n, K)."""
-        found: Floats = answer(self, X, "predict_log_proba")
-        return found
-
-    def predict_proba(
-        self, X: Any, *, sink: PathLike | None = None, max_memory: int | str | None = None
-    ) -> Any:
-        """Return P(c | x) of each row: shape (n, K); rows are finite and sum to one. ``sink``: as in ``predict``.
-
-        For a DataFrame of Dask or Spark the answer is lazy: columns ``p_<class>``, computed on its workers.
-        """
-        if sink is not None or max_memory is not None:
-            return write_answers(self, X, sink, max_memory)
-        return answer(self, X, "predict_proba")
-
-    def predict(self, X: Any, *, sink: PathLike | None = None, max_memory: int | str | None = None) -> Any:
-        """Return the most probable class of each row. Ties go to the first class.
-
-        For a DataFrame of Dask or Spark the answer is lazy: a Series of Dask with the same index and divisions, or the
-        Spark DataFrame with a column ``prediction``.
-
-        Parameters
-        ----------
-        X : table; with ``sink``, any source that ``fit`` takes
-        sink : path, optional
-            Write the answers to this file (.csv or .parquet) instead: ``prediction``, then ``p_<class>`` of each class,
-            in the order of the rows. Rows are read in batches. A file that exists is replaced when all is written.
-        max_memory : int or str, optional
-            With ``sink``: what reading files may take, in bytes or as ``"512MB"``.
-
-        Returns
-        -------
-        array of shape (n,), or with ``sink`` a value with ``rows`` and ``path``
-        """
-        if sink is not None or max_memory is not None:
-            return write_answers(self, X, sink, max_memory)
-        return answer(self, X, "predict")
-
-    def log_evidence(self, X: TableLike) -> Floats:
-        """Return log P(x) = log Σ_c P(c, x) of each row: how likely the row itself is."""
-        return log_evidence(self, X)
-
-    def leave_one_out(
-        self,
-        X: RowSource,
-        y: LabelsLike | None = None,
-        sample_weight: WeightsLike | None = None,
-        *,
-        target: Name | None = None,
-    ) -> Floats:
-        """Return the leave-one-out posteriors P(c | x) of training rows: shape (n, K).
-
-        Each row is predicted by the model fitted to all other rows. The result equals n fits, each without
-        one row (its whole weight), with schema, cut points, structure, back-off constants and calibration
-        kept. But it takes one pass over the rows, not n fits. (Kernel densities and covariances are
-        re-estimated for each row.)
-
-        Parameters
-        ----------
-        X, y, sample_weight, target
-            As in ``fit``: all training rows, or some of them. Rows that were not training rows are an error
-            if some count would become negative.
-        """
-        return np.exp(left_out(self, self._source_like(X, y, sample_weight, target))[0])
-
-    def loo_score(
-        self,
-        X: RowSource,
-        y: LabelsLike | None = None,
-        sample_weight: WeightsLike | None = None,
-        *,
-        criterion: str = "log-loss",
-        target: Name | None = None,
-    ) -> float:
-        """Return the mean leave-one-out loss, weighted by the row weights. Lower is better.
-
-        Parameters
-        ----------
-        X, y, sample_weight, target
-            As in ``fit``.
-        criterion : {"log-loss", "error", "rmse", "brier"}, default="log-loss"
-            With p the posterior of the true class: the mean of −log p; the share of wrong predictions; the
-            root of the mean of (1 − p)²; or the mean squared distance of all posteriors from 0 and 1.
-        """
-        return mean_loss(*left_out(self, self._source_like(X, y, sample_weight, target)), criterion)
-
-    def sample(
-        self, n_samples: int, random_state: Seed = None, given_class: Label | None = None
-    ) -> tuple[Any, Any]:
-        """Sample rows from the model: (X, y). X is a frame if the model was fitted to one.
-
-        A numeric attribute that the model has cut into intervals is drawn as the label of its interval.
-        AnDE(n=2), WeightedNB and AutoBayes define no distribution of rows and raise a UsageError.
-
-        Parameters
-        ----------
-        n_samples : int
-        random_state : int or numpy Generator, optional
-        given_class : label, optional
-            Draw all rows from this class.
-        """
-        from bayeskit._classifiers.answer_rows import sample_rows
-
-        model = self._model
-        named = "feature_names_in_" in self.__dict__
-        rows, codes = sample_rows(model, named, n_samples, generator_of(random_state), given_class)
-        return rows, self._labels(model.schema)[codes]
-
-    def explore(self, *, lang: str = "en", port: int = 0, open_browser: bool = True) -> Any:
-        """Open the model in the browser as the network that it is: click a value, and every bar moves.
-
-        Ctrl-C ends it. In a notebook with anywidget it returns a widget.
-        A model that is not a single network, such as AODE, raises a UsageError.
-
-        Parameters
-        ----------
-        lang, port, open_browser
-            As in :meth:`bayeskit.BayesianNetwork.explore`.
-        """
-        from bayeskit._web.widget import open_here
-
-        return open_here(self._explored(), lang=lang, port=port, open_browser=open_browser)
-
-    def _explored(self, name: str = "") -> ExploredClassifier:
-        """Return what the explorer asks; ``name`` is shown instead of the kind of the model."""
-        from bayeskit._classifiers.exploring import ExploredClassifier
-
-        return ExploredClassifier(self, name)
-
-    # -- a model leaves this process ------------------------------------------------------------
-
-    def save(self, path: PathLike) -> None:
-        """Write the model to one file, which contains data and no code. Read it with :func:`bayeskit.load`."""
-        from bayeskit._classifiers.model_files import save_model
-
-        save_model(self, path)
-
-    def summary(
-        self,
-        X: RowSource | None = None,
-        y: LabelsLike | None = None,
-        sample_weight: WeightsLike | None = None,
-        *,
-        target: Name | None = None,
-        lang: str = "en",
-    ) -> Summary:
-        """Return a page about the model: data, parameters, classes, attributes, fit, calibration and warnings.
-
-        Parameters
-        ----------
-        X, y, sample_weight, target
-            The rows that the model was fitted to, as in ``leave_one_out``. Counts alone do not tell how well it fits;
-            with the rows, each is predicted from all others. A lazy model knows its rows.
-        lang : "en" or "zh"
-
-        Returns
-        -------
-        Summary
-            Print it or show it in a notebook. It also has ``to_dict``, ``to_json`` and ``to_html``.
-
-        Examples
-        --------
-        >>> from bayeskit import NaiveBayes, datasets
-        >>> melon = datasets.load_dataset("melon3")
-        >>> page = NaiveBayes().fit(melon.X, melon.y).summary(melon.X, melon.y)
-        >>> page.title, page.to_dict()["leave_one_out"]["error"]
-        ('NaiveBayes, 17 rows, target y', 0.29411764705882354)
-        """
-        from bayeskit._classifiers.summary import summary_of
-
-        rows = None if X is None else self._source_like(X, y, sample_weight, target)
-        return summary_of(self, rows, lang)
-
-    def to_json(self, indent: int | None = None) -> str:
-        """Return the fitted model as JSON: its columns, states and tables, and how they are put together.
-
-        The format is described in the guide ("A model leaves Python"). It answers as ``predict_proba`` does.
-
-        Parameters
-        ----------
-        indent : int, optional
-            Spaces for each level; everything stands on one line by default.
-
-        Examples
-        --------
-        >>> from bayeskit import NaiveBayes
-        >>> model = NaiveBayes().fit([["a"], ["b"], ["a"]], ["yes", "no", "yes"])
-        >>> model.to_json()[:46]
-        '{"format": "bayeskit-formula", "version": 1, "'
-        """
-        from bayeskit._export.json_tables import json_of
-
-        return json_of(self._scorer("to_json"), indent)
-
-    def to_sql(
-        self,
-        dialect: str = "duckdb",
-        table: str | Sequence[str] = "t",
-        key: str | Sequence[str] | None = None,
-    ) -> str | SqlScript:
-        """Return SQL that predicts the rows of a table: the key, ``prediction``, and ``p_<class>`` of each class.
-
-        Missing values are NULL (or NaN), and unseen values are treated as in Python, as are cut points, class
-        weights and ``calibration``. A cell of a block (BernoulliNB, MultinomialNB) that is NULL counts as 0.
-        Numbers are held to ±1e100.
-
-        Parameters
-        ----------
-        dialect : str, default="duckdb"
-            "duckdb", "sqlite" (3.35 or later, with its mathematical functions) or "postgres"; any other dialect
-            of sqlglot is written, but not tested.
-        table : str or list of str
-            The table to predict; several names for one in a schema: ``["main", "t"]``.
-        key : str or list of str, optional
-            Columns of the table to return with each prediction. Without a key, rows come in the order in which
-            the database reads the table.
-
-        Returns
-        -------
-        str or SqlScript
-            One SELECT for naive Bayes, SPODE and TAN. For AODE, AnDE and KDB a script: ``tables`` are statements to
-            run once, and ``select`` joins the tables that they make.
-
-        Examples
-        --------
-        >>> import duckdb
-        >>> from bayeskit import NaiveBayes
-        >>> model = NaiveBayes().fit({"sky": ["red", "blue", "red"]}, ["yes", "no", "yes"])
-        >>> select = model.to_sql(table="days", key="day")
-        >>> with duckdb.connect() as base:
-        ...     _ = base.execute("CREATE TABLE days AS SELECT 1 AS day, 'red' AS sky")
-        ...     base.execute(select).fetchall()[0][:2]  # then P(no) and P(yes)
-        (1, 'yes')
-        """
-        from bayeskit._export.sql import sql_of
-
-        return sql_of(self._scorer("to_sql"), dialect, table, key)
-
-    def to_onnx(self) -> Any:
-        """Return the fitted model as an ``onnx.ModelProto`` of standard operators on doubles.
-
-        Each column is an input of shape (n, 1): text, or doubles for numbers and truth values. Missing is NaN in a
-        column of numbers and "" in a column of text; the model's metadata say so. Unseen values, cut points, class
-        weights and ``calibration`` are treated as in Python. The outputs are ``output_label`` of shape (n,) and
-        ``output_probability`` of shape (n, K). Write it with ``onnx.save(model.to_onnx(), path)``.
-
-        A row with missing values takes memory for all joint states of its missing parents (KDB), and AODE and AnDE
-        for all super-parents: pass large tables in batches.
-        """
-        from bayeskit._export.onnx_model import onnx_of
-
-        return onnx_of(self._scorer("to_onnx"))
-
-    def to_river(self) -> Any:
-        """Return this model as a classifier of River (``pip install bayeskit[river]``). It learns in a copy."""
-        from bayeskit._classifiers.streams import river_classifier
-
-        return river_classifier()(self)
-
-    def _scorer(self, verb: str) -> Scorer:
-        from bayeskit._export.scorer import scorer_of
-
-        fitted = self._reader(verb)
-        assert fitted.spec is not None
-        model = self._model
-        return scorer_of(
-            type(self).__name__,
-            model,
-            self._labels(model.schema).tolist(),
-            fitted.names,
-            fitted.spec.unseen,
-            from_held(self._held),
-        )
 
     # -- state ---------------------------------------------------------------------------------
 

@@ -1,21 +1,24 @@
 """How a classifier learns from a source: it is screened, what rows choose is chosen and held, and then it is counted.
 
-``fit``, ``partial_fit`` and ``lazy`` are these functions. Learning is all or nothing: if it fails, the model is as it
-was before.
+``fit`` and ``partial_fit`` are these functions; ``lazy`` and ``refresh`` become methods. Learning is all or nothing: if
+it fails, the model is as it was before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from bayeskit._classifiers.input_checks import announced, dtype_of_target
+from bayeskit._classifiers.input_checks import announced, dtype_of_target, refuse_sparse
 from bayeskit._counting.backend import backend_of
 from bayeskit._counting.backend_protocol import Backend
+from bayeskit._data.database_url import DatabaseTable, names_database
 from bayeskit._data.encoded import EncodedTable
+from bayeskit._data.file_options import MarksLike
 from bayeskit._data.formats import Unsure
 from bayeskit._data.source import Source
 from bayeskit._fitting.calibration import calibrate
@@ -23,11 +26,13 @@ from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.lazy_state import LazyState, Refresh
 from bayeskit._fitting.model import ModelSpec
 from bayeskit._schema import Name, Schema
-from bayeskit.errors import BayeskitError, NeedsRows
-from bayeskit.typing import LabelsLike
+from bayeskit.errors import BayeskitError, NeedsRows, UsageError
+from bayeskit.typing import LabelsLike, RowSource, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit._classifiers.count_classifier import CountClassifier
+
+Classifier = TypeVar("Classifier", bound="CountClassifier")
 
 
 def learn(
@@ -113,6 +118,69 @@ def follow_source(model: CountClassifier, source: Source, refresh: Refresh, max_
     model.reading_ = source.reading
     model._learned = source.learned_now()
     model._class_dtype = None if source.y is None else np.asarray(source.y).dtype
+
+
+def lazy(
+    self: Classifier,
+    source: RowSource,
+    target: str | LabelsLike,
+    *,
+    sample_weight: WeightsLike | None = None,
+    columns: Sequence[Name] | None = None,
+    exclude: Sequence[Name] | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    missing: MarksLike | None = None,
+    keep: Sequence[Name] = (),
+    refresh: Refresh | None = None,
+    max_memory: int = 2**26,
+) -> Classifier:
+    """Predict from a source directly: nothing is counted until a prediction needs it.
+
+    What must be chosen from rows (cut points, a structure, a calibration) is chosen now and kept.
+
+    Parameters
+    ----------
+    source : frame, array, :class:`bayeskit.Batches`, path, or URL of a table in a database
+        ``"duckdb:///shop.db?table=orders"``, ``"sqlite:///…"`` or ``"postgresql://user@host/base?table=…"``
+        (``pip install bayeskit[sql]``). The database counts, all that a prediction needs in one statement.
+    target : column name, or the labels themselves
+    sample_weight, columns, exclude, encoding, separator, missing, keep
+        As in ``fit``.
+    refresh : "manual", "always", "version" or seconds, optional
+        When to discard cached counts: when ``refresh()`` is called, before every prediction, when the source
+        has changed (files, DuckDB and SQLite), or after this many seconds. By default "always" for a
+        database, "manual" for anything else.
+    max_memory : int
+        The memory limit for cached counts, in bytes.
+    """
+    self._check_settings()
+    if self.semi_supervised:
+        raise UsageError(
+            "A lazy model counts only what a question needs, and unlabelled rows are gone over many times. Use "
+            "fit, or semi_supervised=False."
+        )
+    given: Any = source
+    if names_database(source):
+        given = DatabaseTable(source)
+    if refresh is None:
+        refresh = "manual" if given is source else "always"
+    refuse_sparse(self, given)
+    y, column = (None, target) if isinstance(target, str) else (target, None)
+    opened = self._source(
+        given, y, sample_weight, column, columns, exclude, encoding, separator=separator, missing=missing
+    )
+    opened.need_many_passes("A lazy model")
+    learn(self, opened, partial(follow_source, self, refresh=refresh, max_memory=max_memory), keep)
+    return self
+
+
+def refresh(self: Classifier) -> Classifier:
+    """Discard the cached counts of a lazy model."""
+    if self._lazy is None:
+        raise UsageError("Only a lazy model can be refreshed; this one was fitted.")
+    self._lazy.drop()
+    return self
 
 
 def count_for(model: CountClassifier, source: Source, spec: Callable[[Schema], ModelSpec]) -> FittedState:
