@@ -339,7 +339,7 @@ def _read_as_written(coded: CodedColumn, variable: Variable, floats: bool) -> Co
     ``floats``: encoding turned 1.0 into the integer 1; as a float its text is "1.0" or "1".
     """
     labels = list(coded.labels)
-    if all(label in variable.codes for label in labels):
+    if not variable.states or all(label in variable.codes for label in labels):
         return coded
     for code, label in _present(coded):
         if label in variable.codes:

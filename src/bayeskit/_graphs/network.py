@@ -67,6 +67,11 @@ class Network:
         except (KeyError, TypeError):
             raise unknown_node(name, self.dag.nodes) from None
 
+    def family(self, name: Name) -> tuple[Node, ...]:
+        """Return the parents of a node in their order, then the node itself."""
+        node = self[name]
+        return (*(self[parent] for parent in node.parents), node)
+
     def sizes_of(self, names: Iterable[Name]) -> tuple[int, ...]:
         return tuple(self[name].variable.size for name in names)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from itertools import product
@@ -45,17 +45,16 @@ def read_table(network: Network, name: Name, table: CptLike, normalize: bool | N
     array([[0.9 , 0.1 ],
            [0.25, 0.75]])
     """
-    node = network[name]
+    *parents, node = network.family(name)
     if isinstance(table, (Deterministic, NoisyMax, LinearGaussian, Softmax)):
         return replace(node, distribution=fitting(network, name, table))
-    _refuse_numeric_parents(network, node)
+    _refuse_numeric_parents(parents, node)
     if not node.is_discrete:
         raise SettingError(
             "{name!r} is continuous and has no table. Call set_gaussian({name!r}, ...).", name=name
         )
-    named = isinstance(table, (Mapping, Factor)) or is_frame(table)
-    variables = [network[other].variable for other in (*node.parents, name)]
-    axes = Axes(name, variables, open_last=named and not node.variable.size)
+    names_states = not node.variable.size and (isinstance(table, (Mapping, Factor)) or is_frame(table))
+    axes = Axes(name, [member.variable for member in (*parents, node)], open_last=names_states)
     values = checked_rows(axes, table_values(axes, table), normalize)
     variable = discrete(name, axes.states[-1]) if axes.open_last else node.variable
     return replace(node, variable=variable, distribution=Table(values))
@@ -63,13 +62,13 @@ def read_table(network: Network, name: Name, table: CptLike, normalize: bool | N
 
 def table_of(network: Network, name: Name) -> Floats:
     """Return a node's table, or raise an error that says why there is none."""
-    node = network[name]
-    _refuse_numeric_parents(network, node)
+    *parents, node = network.family(name)
+    _refuse_numeric_parents(parents, node)
     if isinstance(node.distribution, (LinearGaussian, Softmax)) or not node.is_discrete:
         raise SettingError("{name!r} is continuous and has no table. Call distribution({name!r}).", name=name)
     if node.distribution is None:
         raise UsageError("{name!r} has no table yet. Call set_cpt({name!r}, ...) or fit.", name=name)
-    axes = Axes(name, [network[other].variable for other in (*node.parents, name)])
+    axes = Axes(name, [member.variable for member in (*parents, node)])
     axes.check_size(f"Ask distribution({name!r}), which holds the numbers that the table is made of.")
     return node.distribution.table()
 
@@ -474,13 +473,13 @@ def _fitting_gaussian(network: Network, name: Name, given: LinearGaussian) -> Li
 
 def _discrete(network: Network, name: Name) -> Node:
     node = node_with_states(network, name)
-    _refuse_numeric_parents(network, node)
+    _refuse_numeric_parents(network.family(name)[:-1], node)
     return node
 
 
-def _refuse_numeric_parents(network: Network, node: Node) -> None:
-    numeric = network.numeric_parents(node) if node.is_discrete else ()
-    if numeric:
+def _refuse_numeric_parents(parents: Sequence[Node], node: Node) -> None:
+    numeric = [parent.name for parent in parents if not parent.is_discrete]
+    if numeric and node.is_discrete:
         raise SettingError(
             "{name!r} is discrete and {numeric!r}, its parent, is continuous: it has no table. Call "
             "set_softmax({name!r}, ...).",
@@ -490,5 +489,5 @@ def _refuse_numeric_parents(network: Network, node: Node) -> None:
 
 
 def _axes(network: Network, name: Name) -> Axes:
-    node = _discrete(network, name)
-    return Axes(name, [network[other].variable for other in (*node.parents, name)])
+    _discrete(network, name)
+    return Axes(name, [member.variable for member in network.family(name)])

@@ -175,7 +175,7 @@ def table_values(axes: Axes, table: Any) -> Floats:
         return axes.filled(axes.cells(table))
     if isinstance(table, Factor):
         return _aligned(axes, table)
-    if is_frame(table):
+    if not isinstance(table, (list, tuple, np.ndarray, Table)) and is_frame(table):
         return axes.filled(cells_of_frame(axes, table))
     given = numbers(table.values if isinstance(table, Table) else table, axes.owner)
     shape = axes.shape
