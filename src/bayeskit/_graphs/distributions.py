@@ -1,13 +1,21 @@
 """Conditional distributions of a node, in codes: tables, deterministic rules, noisy-MAX, regressions, softmax.
 
-The axis order is always *parents, then the child*. Discrete kinds can be converted to a table. They can also
-be used without one, because a rule with few parameters may have a table too large for memory:
+The axis order is always *parents, then the child*. Codes and numbers of rows are given apart: of the discrete
+variables of a family the codes, of the numeric ones the numbers, the child last. Every kind has
+
+============================  ======================================================================================
+``log_prob(codes, numbers)``  log p(child | parents) of each complete row
+``is_smooth``                 whether no number of the child has a probability of its own
+``constant``                  the number that the child always has; NaN if it has none
+============================  ======================================================================================
+
+Discrete kinds can be converted to a table. They can also be used without one, because a rule with few parameters may
+have a table too large for memory:
 
 ========================  ==========================================================================================
 ``table()``               P(child | parents), cell by cell
 ``log_at(codes)``         the logs of what is left of it where some variables are observed (−1: free)
 ``log_rows(parents)``     log P(child's states | parents) for each row of the parents' codes
-``log_prob(codes)``       log P(child | parents) of each complete row, the child's code last
 ``is_positive(codes)``    whether no cell that agrees with the codes is zero
 ``n_numbers``             how many numbers the distribution itself holds
 ``pieces(codes, order)``  small factors that give the table when their hidden variables are summed out. Optional:
@@ -17,9 +25,10 @@ be used without one, because a rule with few parameters may have a table too lar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -101,6 +110,8 @@ class Table:
     """A table P(child | parents): one axis for each parent, then the child. ``np.asarray`` gives the cells."""
 
     values: Floats
+    is_smooth: ClassVar[bool] = True
+    constant: ClassVar[float] = math.nan
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", frozen(self.values))
@@ -118,10 +129,10 @@ class Table:
     def log_at(self, codes: Sequence[int]) -> Floats:
         return _logs(self.values[place_of(codes)])
 
-    def log_rows(self, parents: Ints) -> Floats:
+    def log_rows(self, parents: Ints, numbers: Floats | None = None) -> Floats:
         return _logs(np.broadcast_to(self.values[tuple(parents.T)], (len(parents), self.values.shape[-1])))
 
-    def log_prob(self, codes: Ints) -> Floats:
+    def log_prob(self, codes: Ints, numbers: Floats | None = None) -> Floats:
         return _logs(self.values[tuple(codes.T)])
 
     def is_positive(self, codes: Sequence[int]) -> bool:
@@ -143,6 +154,8 @@ class Deterministic:
 
     outcome: NDArray[np.int64]
     size: int
+    is_smooth: ClassVar[bool] = True
+    constant: ClassVar[float] = math.nan
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outcome", frozen(self.outcome, np.int64))
@@ -162,11 +175,11 @@ class Deterministic:
             return np.where(outcome == child, 0.0, -np.inf)
         return np.where(np.eye(self.size, dtype=bool), 0.0, -np.inf)[outcome]
 
-    def log_rows(self, parents: Ints) -> Floats:
+    def log_rows(self, parents: Ints, numbers: Floats | None = None) -> Floats:
         outcome = np.broadcast_to(self.outcome[tuple(parents.T)], len(parents))
         return np.where(outcome[:, None] == np.arange(self.size), 0.0, -np.inf)
 
-    def log_prob(self, codes: Ints) -> Floats:
+    def log_prob(self, codes: Ints, numbers: Floats | None = None) -> Floats:
         return np.where(self.outcome[tuple(codes[:, :-1].T)] == codes[:, -1], 0.0, -np.inf)
 
     def is_positive(self, codes: Sequence[int]) -> bool:
@@ -239,6 +252,8 @@ class NoisyMax:
     causes: tuple[Floats, ...]
     leak: Floats
     rising: bool = True
+    is_smooth: ClassVar[bool] = True
+    constant: ClassVar[float] = math.nan
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "causes", tuple(frozen(cause) for cause in self.causes))
@@ -275,14 +290,14 @@ class NoisyMax:
                 below = below[..., None, :] + effect
         return np.asarray(self._log_differences(below)[(..., *place_of([child]))])
 
-    def log_rows(self, parents: Ints) -> Floats:
+    def log_rows(self, parents: Ints, numbers: Floats | None = None) -> Floats:
         leak, *effects = self._log_below()
         below = np.repeat(leak, len(parents), axis=0)
         for effect, codes in zip(effects, parents.T, strict=True):
             below += effect[codes]
         return self._log_differences(below)
 
-    def log_prob(self, codes: Ints) -> Floats:
+    def log_prob(self, codes: Ints, numbers: Floats | None = None) -> Floats:
         return self.log_rows(codes[:, :-1])[np.arange(len(codes)), codes[:, -1]]
 
     def is_positive(self, codes: Sequence[int]) -> bool:
@@ -385,6 +400,30 @@ def _larger(effect: Floats) -> Floats:
     return found
 
 
+# An equation without noise holds if its error is at most this fraction of its largest term.
+EXACT = 1e-10
+
+
+def log_normal(residual: Floats, variance: Floats, size: Floats) -> tuple[Floats, Floats]:
+    """Return the log density of residuals around zero, and 1 where both the variance and the residual are zero.
+
+    For variance zero it is log 1 = 0 at the point and −∞ elsewhere. ``size`` is the largest term of the residual.
+
+    Examples
+    --------
+    >>> density, hits = log_normal(np.array([0.0, 0.0, 2.0]), np.array([1.0, 0.0, 0.0]), np.ones(3))
+    >>> density.round(4), hits
+    (array([-0.9189,  0.    ,    -inf]), array([0., 1., 0.]))
+    """
+    certain = variance == 0.0
+    some = np.where(certain, 1.0, variance)
+    with np.errstate(over="ignore"):
+        density = -0.5 * (np.log(2.0 * np.pi * some) + (residual / np.sqrt(some)) ** 2)
+    on_point = certain & (np.abs(residual) <= EXACT * size)
+    log = np.where(certain, np.where(on_point, 0.0, -np.inf), density)
+    return log, on_point.astype(np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class LinearGaussian:
     r"""A linear-Gaussian child: a regression on the numeric parents per configuration d of the discrete ones.
@@ -404,6 +443,31 @@ class LinearGaussian:
     def __post_init__(self) -> None:
         for name in ("intercept", "coefficients", "variance"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    @property
+    def is_smooth(self) -> bool:
+        return bool((self.variance > 0.0).all())
+
+    @property
+    def constant(self) -> float:
+        varies = self.intercept.ndim or self.coefficients.size or self.variance.any()
+        return math.nan if varies else float(self.intercept)
+
+    def moments(self, codes: Ints, numbers: Floats) -> tuple[Floats, Floats]:
+        """Return the mean and the variance of the child in each row, from the codes and the numbers of its parents."""
+        place = tuple(codes.T)
+        mean = self.intercept[place] + (self.coefficients[place] * numbers).sum(axis=-1)
+        return np.broadcast_to(mean, len(numbers)), np.broadcast_to(self.variance[place], len(numbers))
+
+    def log_prob(self, codes: Ints, numbers: Floats) -> Floats:
+        """Return the log density of each row. Variance zero gives log 1 = 0 at its point and −∞ elsewhere."""
+        place = tuple(codes.T)
+        x, intercept = numbers[:, -1], self.intercept[place]
+        residual, size = x - intercept, np.maximum(np.abs(x), np.abs(intercept))
+        for slope, parent in zip(np.moveaxis(self.coefficients[place], -1, 0), numbers.T[:-1], strict=True):
+            residual = residual - slope * parent
+            size = np.maximum(size, np.abs(slope * parent))
+        return log_normal(residual, np.broadcast_to(self.variance[place], len(numbers)), size)[0]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LinearGaussian) and all(
@@ -438,6 +502,8 @@ class Softmax:
 
     intercept: Floats
     coefficients: Floats
+    is_smooth: ClassVar[bool] = True
+    constant: ClassVar[float] = math.nan
 
     def __post_init__(self) -> None:
         a, b = np.asarray(self.intercept, np.float64), np.asarray(self.coefficients, np.float64)
@@ -453,11 +519,11 @@ class Softmax:
     def n_numbers(self) -> int:
         return int(self.intercept.size + self.coefficients.size)
 
-    def log_rows(self, parents: Ints, values: Floats) -> Floats:
+    def log_rows(self, parents: Ints, numbers: Floats) -> Floats:
         """Return log P(states | parents) of each row, from the codes and the numbers of its parents."""
         place = tuple(parents.T)
-        slopes = np.broadcast_to(self.coefficients[place], (len(values), self.size, values.shape[1]))
-        score = self.intercept[place] + np.einsum("nkm,nm->nk", slopes, values)
+        slopes = np.broadcast_to(self.coefficients[place], (len(numbers), self.size, numbers.shape[1]))
+        score = self.intercept[place] + np.einsum("nkm,nm->nk", slopes, numbers)
         score = score - score.max(axis=1, keepdims=True)
         return np.asarray(score - np.log(np.exp(score).sum(axis=1, keepdims=True)))
 
@@ -466,6 +532,9 @@ class Softmax:
         score = self.intercept + self.coefficients @ values
         score = score - score.max(axis=-1, keepdims=True)
         return np.asarray(score - np.log(np.exp(score).sum(axis=-1, keepdims=True)))
+
+    def log_prob(self, codes: Ints, numbers: Floats) -> Floats:
+        return self.log_rows(codes[:, :-1], numbers)[np.arange(len(codes)), codes[:, -1]]
 
     def table_at(self, values: Floats) -> Floats:
         """Return the table over the discrete parents and the child, where the numeric parents have these values."""

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._graphs.distributions import LinearGaussian, Softmax
 from bayeskit._graphs.network import Network, Node
-from bayeskit._inference.gaussian.elimination import log_normal
 from bayeskit._inference.potentials import Potentials
 from bayeskit._messages import RowNumber
 from bayeskit._numba import kernel
@@ -218,24 +216,16 @@ def log_prob(network: Network, codes: Ints, values: Floats | None = None) -> Flo
     array([0.72, 0.16])
     """
     network.require_distributions()
-    position = network.dag.position
-    columns = [position[node.name] for node in network.nodes]
-    total = np.zeros(len(codes))
-    for k, node in zip(columns, network.nodes, strict=True):
-        parents = [position[p] for p in node.parents]
+    for k, node in enumerate(network.nodes):
         _check(node, k, codes, values)
-        if isinstance(node.distribution, LinearGaussian):
-            assert values is not None
-            total += _gaussian(network, node.distribution, parents, k, codes, values)
-        elif isinstance(node.distribution, Softmax):
-            assert values is not None
-            numeric = [p for p in parents if not network.nodes[p].is_discrete]
-            chosen = [p for p in parents if network.nodes[p].is_discrete]
-            logs = node.distribution.log_rows(codes[:, chosen], values[:, numeric])
-            total += logs[np.arange(len(codes)), codes[:, k]]
-        else:
-            assert node.distribution is not None
-            total += node.distribution.log_prob(codes[:, [*parents, k]])
+    numbers = np.empty(codes.shape) if values is None else values
+    total = np.zeros(len(codes))
+    for node in network.nodes:
+        assert node.distribution is not None
+        members = [(network.dag.position[member.name], member) for member in network.family(node.name)]
+        discrete = [k for k, member in members if member.is_discrete]
+        numeric = [k for k, member in members if not member.is_discrete]
+        total += node.distribution.log_prob(codes[:, discrete], numbers[:, numeric])
     return total
 
 
@@ -260,29 +250,3 @@ def _check(node: Node, k: int, codes: Ints, values: Floats | None) -> None:
             column=column[row],
             place=RowNumber(row),
         )
-
-
-def _cells(codes: Ints, nodes: list[int], shape: tuple[int, ...]) -> Ints:
-    """Return the flat index of each row's configuration in an array with one axis for each node."""
-    place = np.zeros(len(codes), np.int64)
-    for v, size in zip(nodes, shape, strict=True):
-        place = place * size + codes[:, v]
-    return place
-
-
-def _gaussian(
-    network: Network, given: LinearGaussian, parents: list[int], k: int, codes: Ints, values: Floats
-) -> Floats:
-    discrete = [p for p in parents if network.nodes[p].is_discrete]
-    numeric = [p for p in parents if not network.nodes[p].is_discrete]
-    cell = _cells(codes, discrete, given.intercept.shape)
-    intercept = given.intercept.ravel()[cell]
-    x = values[:, k]
-    residual = x - intercept
-    size = np.maximum(np.abs(x), np.abs(intercept))
-    coefficients = given.coefficients.reshape(given.variance.size, len(numeric))
-    for column, parent in enumerate(numeric):
-        term = coefficients[cell, column] * values[:, parent]
-        residual = residual - term
-        size = np.maximum(size, np.abs(term))
-    return log_normal(residual, given.variance.ravel()[cell], size)[0]

@@ -69,11 +69,8 @@ class BlanketPosterior:
                 for place in places
             )
         )
-        self.is_smooth = all(
-            (distribution.variance > 0).all()
-            for distribution in (network[child].distribution for child in deciding)
-            if isinstance(distribution, LinearGaussian)
-        )
+        given = [network[name].distribution for name in deciding]
+        self.is_smooth = all(distribution is not None and distribution.is_smooth for distribution in given)
 
     def posteriors(self, codes: Ints, values: Floats) -> Floats:
         """Return P(target | row) for rows of all nodes, in which those of the blanket are complete.
@@ -99,14 +96,6 @@ def _alone(node: Node) -> Node:
     return Node(node.variable, (), LinearGaussian(np.zeros(()), nothing, np.ones(())))
 
 
-def _set_number(node: Node) -> float:
-    """Return the number that a node always has, or NaN."""
-    given = node.distribution
-    if isinstance(given, LinearGaussian) and not node.parents and not given.variance.any():
-        return float(given.intercept)
-    return math.nan
-
-
 class MixedAdapter(QueryAdapter):
     """Queries of a Bayesian network with continuous nodes."""
 
@@ -118,7 +107,8 @@ class MixedAdapter(QueryAdapter):
         self._hybrid = Hybrid(network.with_stand_ins())
         self.has_rules = self._hybrid.has_rules
         # The numbers of continuous nodes that are set, as by an intervention; NaN for all others.
-        self._set_numbers = np.array([_set_number(node) for node in network.nodes])
+        given = [node.distribution for node in network.nodes]
+        self._set_numbers = np.array([math.nan if each is None else each.constant for each in given])
 
     def _with_softmax(self, observed: HybridEvidence, targets: Iterable[int]) -> HybridEvidence:
         """Return the evidence with the tables of softmax nodes.

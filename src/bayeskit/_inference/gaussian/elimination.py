@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayeskit._graphs.distributions import log_normal
 from bayeskit._inference.gaussian.mixed_layout import (
     ROUNDING,
     Layout,
@@ -176,10 +177,6 @@ def _moments(layout: Layout, steps: Sequence[Step]) -> tuple[tuple[int, ...], in
     return largest, cells, floats + most
 
 
-# An equation without noise holds if its error is at most this fraction of its largest term.
-EXACT = 1e-10
-
-
 @dataclass(frozen=True, eq=False)
 class EliminationResult:
     """``given_later[x]`` is x regressed on variables eliminated later; ``weights`` come from the observations."""
@@ -204,26 +201,6 @@ def weight(row: Regression) -> Weight:
     r"""Return :math:`\log N(0; b, v)` of an observed row, in each cell of its scope."""
     log, hits = log_normal(row.intercept, row.variance, row.size)
     return Weight(row.scope, log, hits)
-
-
-def log_normal(residual: Floats, variance: Floats, size: Floats) -> tuple[Floats, Floats]:
-    """Return the log density of residuals around zero, and 1 where both the variance and the residual are zero.
-
-    For variance zero it is log 1 = 0 at the point and −∞ elsewhere.
-
-    Examples
-    --------
-    >>> density, hits = log_normal(np.array([0.0, 0.0, 2.0]), np.array([1.0, 0.0, 0.0]), np.ones(3))
-    >>> density.round(4), hits
-    (array([-0.9189,  0.    ,    -inf]), array([0., 1., 0.]))
-    """
-    certain = variance == 0.0
-    some = np.where(certain, 1.0, variance)
-    with np.errstate(over="ignore"):
-        density = -0.5 * (np.log(2.0 * np.pi * some) + (residual / np.sqrt(some)) ** 2)
-    on_point = certain & (np.abs(residual) <= EXACT * size)
-    log = np.where(certain, np.where(on_point, 0.0, -np.inf), density)
-    return log, on_point.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

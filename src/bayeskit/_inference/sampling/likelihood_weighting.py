@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit._inference.gaussian.elimination import log_normal
+from bayeskit._graphs.distributions import log_normal
 from bayeskit._inference.potentials import Evidence
 from bayeskit._inference.relevant import ancestral
 from bayeskit._inference.sampling.estimate import Cells

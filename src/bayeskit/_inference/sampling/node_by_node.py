@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._graphs.dag import topological_order
-from bayeskit._graphs.distributions import LinearGaussian, Softmax
+from bayeskit._graphs.distributions import LinearGaussian, log_normal
 from bayeskit._graphs.network import Network, Node
-from bayeskit._inference.gaussian.elimination import log_normal
 from bayeskit._inference.potentials import Evidence
 from bayeskit._inference.sampling.forward import draw_rows, uniform_chunks
 from bayeskit._inference.sampling.numeric_nodes import Numeric
@@ -60,9 +59,7 @@ class NodeByNode:
         numbers = [self.numeric.place[p] for p in node.parents if p in self.numeric.place]
         given = node.distribution
         assert given is not None and not isinstance(given, LinearGaussian)
-        if isinstance(given, Softmax):
-            return lambda codes, values: given.log_rows(codes[:, cells], values[:, numbers])
-        return lambda codes, values: given.log_rows(codes[:, cells])
+        return lambda codes, values: given.log_rows(codes[:, cells], values[:, numbers])
 
     def needed(self, discrete: Iterable[int], numeric: Iterable[int]) -> NDArray[np.bool_]:
         """Return which places of the order are these nodes or their ancestors."""

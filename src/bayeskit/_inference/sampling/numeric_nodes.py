@@ -18,9 +18,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._graphs.distributions import LinearGaussian
+from bayeskit._graphs.distributions import LinearGaussian, log_normal
 from bayeskit._graphs.network import Network
-from bayeskit._inference.gaussian.elimination import log_normal
 from bayeskit.errors import TooLarge
 from bayeskit.typing import Floats, Ints
 
@@ -84,11 +83,7 @@ class Numeric:
     def moments(self, k: int, codes: Ints, values: Floats) -> tuple[Floats, Floats]:
         """Return the mean and variance of node k in each row, given the values of its parents."""
         regression, cells, numbers = self.nodes[k]
-        place = tuple(codes[:, c] for c in cells)
-        slope = regression.coefficients[place]
-        mean = regression.intercept[place] + (slope * values[:, numbers]).sum(axis=-1)
-        variance = regression.variance[place]
-        return np.broadcast_to(mean, len(values)), np.broadcast_to(variance, len(values))
+        return regression.moments(codes[:, cells], values[:, numbers])
 
     def draw(self, k: int, codes: Ints, uniforms: Floats, values: Floats) -> None:
         """Fill column k of values (rows × numeric nodes) from column k of uniforms; its parents are already filled."""
