@@ -42,7 +42,7 @@ def lines(title, notes, curves, across, up, x_ticks, y_ticks):
 class Column:
     """A column of numbers: its name, how a number is written, and whether its axis is logarithmic.
 
-    Bars begin at zero, which a logarithmic axis does not have, so such numbers are dots.
+    Bars begin at zero, which a logarithmic axis does not have, so its numbers are drawn as dots.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Short Chinese texts, composed at random: headlines of four kinds, and reviews of take-away meals.
 
 They replace corpora that may be used but not redistributed. Kinds share words and turns of phrase, and reviewers
-praise and blame in one breath, so nobody gets all of them right.
+praise and complain in one sentence, so no model can be right about all of them.
 """
 
 

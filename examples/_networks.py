@@ -11,7 +11,7 @@ YES = {"yes": "是", "no": "否"}
 
 
 class Names:
-    """The nodes and states of a network as the story calls them; in English by the names that they have."""
+    """The nodes and states of a network in the words of the story; in English, their own names."""
 
     def __init__(self, say, nodes, states=YES):
         self._nodes, self._states = (nodes, states) if say.lang == "zh" else ({}, {})
@@ -21,7 +21,7 @@ class Names:
         return self._nodes.get(node, node)
 
     def state(self, state):
-        """Return the name of a state; a number is its own."""
+        """Return the name of a state; a number stays as it is."""
         return self._states.get(state, state)
 
     def seen(self, evidence):

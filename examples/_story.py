@@ -29,7 +29,7 @@ class Story:
         print(self.text(en, zh))
 
     def text(self, en, zh):
-        """Return the one of two texts that is in the language of the story."""
+        """Return the text in the language of the story."""
         return zh if self.lang == "zh" else en
 
     def end(self, picture):

@@ -53,7 +53,7 @@ def judge(texts, labels):
 
 
 def telling(model, most):
-    """Return the most informative pairs of each class, and how many times as frequent they are as elsewhere."""
+    """Return the most informative pairs of each class, and how much more frequent they are there than elsewhere."""
     found, pairs, counts = [], model[0].get_feature_names_out(), model[1].feature_count_
     for label, inside in zip(model.classes_, counts, strict=True):
         outside = counts.sum(axis=0) - inside

@@ -26,7 +26,7 @@ model = GaussianMixture(
 ).fit(X)
 choice = model.choice_
 
-# 2. A shape that does not fit has to be paid for with components.
+# 2. A shape that does not fit needs more components.
 head = [
     ("covariance", "协方差"),
     ("components", "分量"),

@@ -27,7 +27,7 @@ posterior = model.leave_one_out(credit.X, credit.y)
 
 
 def told(name, actions):
-    """Make a line of the table: the mean cost, and how often each mistake was made."""
+    """Return a line of the table: the mean cost, and how often each mistake was made."""
     pairs = list(zip(actions, credit.y.tolist(), strict=True))
     mean = sum(LOSS[action][label] for action, label in pairs) / len(pairs)
     return name, f"{mean:.3f}", str(pairs.count(("grant", "-"))), str(pairs.count(("refuse", "+")))

@@ -32,14 +32,14 @@ say(
     f"1. 用前 {BATCH} 个蘑菇学得的模型，存成文件。'bayeskit serve' 可以用它回答请求。",
 )
 
-# 2. A live table: others insert rows, and the lazy model counts what is there when it is asked.
+# 2. A live table: others insert rows, and the lazy model counts the rows present at each prediction.
 base = sqlite3.connect(folder / "forest.db")
 typed = ", ".join(f'"{name}" TEXT' for name in names)
 base.execute(f"CREATE TABLE found ({typed}, kind TEXT)")
 marks = ", ".join("?" * (len(names) + 1))
 lazy = NaiveBayes().lazy(f"sqlite:///{folder / 'forest.db'}?table=found", target="kind")
 
-# 3. A store: every batch counts once, although each job runs twice here, as one that was killed would.
+# 3. A store: every batch is counted once, although each job runs twice here, like one that is restarted.
 store = TallyStore(folder / "store", NaiveBayes())
 
 monitor, drifts = DriftMonitor(), []

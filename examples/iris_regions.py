@@ -22,7 +22,7 @@ say(
 
 
 def pipeline(degree, constant=True):
-    """Powers and products of the two, up to a degree; naive Bayes treats them as independent."""
+    """Return a pipeline: powers and products of the two, up to a degree, which naive Bayes treats as independent."""
     powers = PolynomialFeatures(degree, include_bias=constant)
     return make_pipeline(StandardScaler(), powers, GaussianNB()).fit(X_train, y_train)
 

@@ -66,7 +66,7 @@ def outcome(actions):
 
 
 def tell(en, zh, actions):
-    """Make a line of the table."""
+    """Return a line of the table."""
     lost = sum(a == "delete" and c == "ham" for a, c in zip(actions, truth, strict=True))
     kept = sum(a == "keep" and c == "spam" for a, c in zip(actions, truth, strict=True))
     asked = sum(a == "ask" for a in actions)
@@ -108,7 +108,7 @@ say(
 
 
 def curve(posterior):
-    """Return, for each share of messages shown to somebody, the riskiest first, what the others cost on average."""
+    """Return the mean cost of unchecked messages for each share that is checked, the riskiest first."""
     chosen = decide(posterior, LOSS)
     risky_first = np.argsort(-chosen.risk, kind="stable")
     cost = outcome(chosen.actions)[risky_first]

@@ -44,7 +44,7 @@ EXAMPLES = ("asia", "wet_grass", "melon", "seven")
 
 
 def is_example(path: str) -> bool:
-    """Return whether a bundled network is meant: a file of that name comes first."""
+    """Return whether a name means a bundled network; a file of that name takes precedence."""
     return path in EXAMPLES and not os.path.exists(path)
 
 
@@ -55,7 +55,7 @@ def mend_scripts() -> None:
 
 
 def mend(scripts: dict[str, str]) -> None:
-    """Let zsh answer the first TAB of a session, too, and fish in half the time.
+    """Let zsh answer also the first TAB of a session, and fish answer in half the time.
 
     zsh runs a file of completions when they are first asked for; Typer's only says then which function to call from
     the next time on. In fish Typer's asks twice: whether there is an answer, and for it. Scripts that do not do so are
@@ -176,7 +176,7 @@ def header(path: str, sep: str | None = None) -> list[str]:
 
 
 def _argument(ctx: typer.Context, name: str) -> str:
-    """Return what the line gives for an argument; nothing is no file.
+    """Return the value of an argument on the line; an empty text means none.
 
     A line that ends in an option without its value is not read to its end, and leaves the arguments as they stood.
     """

@@ -6,7 +6,7 @@ code  meaning
 0     done
 1     a check was made and did not pass (``doctor``)
 2     it cannot be done as asked: the line says what is wrong and what to do
-3     an error nobody foresaw: please report it
+3     an unexpected error: please report it
 130   interrupted; no file was changed
 ====  =====================================================================
 """

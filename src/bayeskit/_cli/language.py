@@ -2,7 +2,7 @@
 
 The option may also stand before the command: ``bayeskit --lang zh fit …``. ``BAYESKIT_LANG=zh_CN`` is Chinese, too.
 
-Messages of the library are told as the command line words them: entries of the catalogues with that context, in which
+Messages of the library are worded for the command line: the catalogues have entries with that context, in which
 ``exclude=['id']`` is ``--drop 'id'``.
 """
 

@@ -107,7 +107,7 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 def _guarded(cell: object) -> Any:
-    """Put an apostrophe before a text that would be a formula, so that it is shown and not computed."""
+    """Put an apostrophe before a text that a spreadsheet would compute as a formula."""
     is_formula = isinstance(cell, str) and cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell)
     return f"'{cell}" if is_formula else cell
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SavedPredictor:
-    """What predicts.
+    """A saved model as commands use it to predict.
 
     Attributes
     ----------
@@ -62,14 +62,14 @@ class SavedPredictor:
 
     @property
     def reading(self) -> FileReading | None:
-        """How the table was read that the model has learned, if it was a file."""
+        """How the training table was read, if it was a file."""
         return getattr(self.estimator, "reading_", None)
 
 
 def as_learned(
     rows: FileRows, reading: FileReading | None, names: Sequence[str], kinds: Mapping[str, str]
 ) -> FileRows:
-    """Return columns of a table as a model has learned them; all that does not fit is told in one error."""
+    """Return columns of a table, read as in training. One error names everything that does not fit."""
     return rows.fitting(names, kinds) if reading is None else read_like(rows, reading, names, kinds)
 
 

@@ -39,7 +39,7 @@ def opened(
 ) -> Iterator[FileRows]:
     """Open a table; standard input, where the path is ``-``, and pipes are spooled first.
 
-    ``like`` is how the table was read that a model has learned; flags overrule it.
+    ``like`` says how the training table of a model was read; flags take precedence.
     """
     with _spooled(path) as file:
         separator = {"tab": "\t", "\\t": "\t"}.get(reading.sep or "", reading.sep)
@@ -164,7 +164,7 @@ def cut_points(rows: FileRows, target: str | None, method: str, bins: int) -> Cu
 def write_cut(
     rows: FileRows, points: CutPoints, codes: bool, output: str | None, form: str, spreadsheet: bool
 ) -> int:
-    """Write the table with intervals instead of numbers; return the number of rows."""
+    """Write the table with intervals instead of numbers, and return the number of rows."""
     from bayeskit._classifiers.discretizer import intervals_of
     from bayeskit._data.reading import interval_labels
 

@@ -244,7 +244,7 @@ def mle(lesson: Lesson | None = None) -> Numbers:
 
 
 def lesson_label(lesson: Lesson, label: str) -> Any:
-    """The class of a lesson that is written so."""
+    """Return the class of a lesson by its text."""
     return next(c for c in lesson.classes if shown(c) == label)
 
 
@@ -488,7 +488,7 @@ def bic() -> Numbers:
 
 
 def underflow() -> Numbers:
-    """Four hundred words that are the same one."""
+    """Four hundred copies of one word."""
     from bayeskit._report.textbook.estimate_pages import FACTORS
 
     log = _block([[4, 36], [4, 32]], ["A", "B"], [FACTORS, 0], block_alpha=0.0)

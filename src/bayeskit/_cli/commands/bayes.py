@@ -83,7 +83,7 @@ def bayes(
 
 
 def _plain(value: Fraction) -> str:
-    """Write a number as short as it can be read: 0.7, 1/3."""
+    """Write a number in its shortest form: 0.7, 1/3."""
     number = float(value)
     return f"{number:g}" if Fraction(f"{number:g}") == value else str(value)
 
@@ -166,7 +166,7 @@ def by_hand(prior: str, likelihood: str) -> Rule:
 
 
 def fraction_text(value: Fraction) -> str:
-    """Write a number as the fraction it is, where that is short, and as a decimal.
+    """Write a number as a decimal, after the fraction if that is short.
 
     Examples
     --------
@@ -218,7 +218,7 @@ _FILLS = "█▓▒░"
 
 
 def widths_of(rule: Rule, columns: int) -> list[int]:
-    """Part columns by the priors: the largest remainders are rounded up, so that they sum.
+    """Divide a width in proportion to the priors. The largest remainders are rounded up, so the sum is exact.
 
     Examples
     --------
@@ -271,14 +271,14 @@ def as_text(rule: Rule, columns: int = COLUMNS, lines: int = LINES) -> str:
 
 
 def _filled(i: int, above: int, last: bool) -> str:
-    """Return one cell, filled up to the height; a thin line stands for less than half a cell."""
+    """Return one cell, filled up to a height; less than half a cell is drawn as a thin line."""
     if above >= 0:
         return _FILLS[i % len(_FILLS)]
     return "▁" if last else " "
 
 
 def as_svg(rule: Rule, lang: str = "en") -> str:
-    """Draw the square as a picture of its own: a column for each class, filled up to its likelihood."""
+    """Draw the square as SVG: a column for each class, filled up to its likelihood."""
     from bayeskit._report.scene import Style
     from bayeskit._report.scene import as_svg as write_svg
 
@@ -287,7 +287,7 @@ def as_svg(rule: Rule, lang: str = "en") -> str:
 
 
 def square_scene(rule: Rule, lang: str = "en") -> Scene:
-    """Describe the square: the columns, their frame and axes, and the posteriors in a list at its side."""
+    """Describe the square: the columns, their frame and axes, and the posteriors in a list beside it."""
     from bayeskit._report.scene import Group, Line, Rectangle, Scene, Words, shortened
 
     total, high = float(sum(rule.prior.values())), float(max(rule.tallest, Fraction(1)))

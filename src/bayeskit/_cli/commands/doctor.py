@@ -72,7 +72,7 @@ def doctor(common: Common) -> None:
 
 
 def unfit(version: str, requirement: str) -> str:
-    """Return the bound that a release does not keep, or nothing.
+    """Return the bound that a release violates, or an empty text.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def unfit(version: str, requirement: str) -> str:
 
 
 def examined() -> dict[str, Any]:
-    """Return everything as plain values. Nothing heavy is imported: versions are read from what pip wrote down."""
+    """Return all results as plain values. Versions come from package metadata, so nothing large is imported."""
     import os
     import platform
     import re

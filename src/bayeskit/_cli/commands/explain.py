@@ -70,7 +70,7 @@ def explain(
 
 
 def _refuse_no_row(data: str | None, row: int | None, values: list[str] | None, ask: bool) -> None:
-    """There is one row, or none where it is asked what to find out first."""
+    """Raise an error unless there is one row, or --ask, which may have none."""
     from bayeskit.errors import UsageError
 
     by_hand, from_table = bool(values), data is not None and row is not None

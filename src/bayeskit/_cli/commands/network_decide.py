@@ -75,7 +75,7 @@ def decide(
 
 
 def _choice(diagram: InfluenceDiagram, solution: Solution, evidence: dict[Any, Any]) -> Choice | None:
-    """Return the choice to make now, if it does not wait for an observation."""
+    """Return the decision to make now, if it does not depend on an observation still to come."""
     first = next(iter(solution.policies.values()), None)
     return diagram.decide(evidence) if first is not None and first.possible.sum() == 1 else None
 

@@ -141,13 +141,13 @@ def _arc(text: str, names: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _measured(columns: dict[str, Any], n: int) -> dict[str, int]:
-    """Cut every column of numbers into n intervals, but whole numbers that are few enough to be states."""
+    """Cut every column of numbers into n intervals, except columns of few whole numbers, which are states."""
     whole, others = _numbers(columns)
     return dict.fromkeys([name for name in columns if name in whole or name in others], n)
 
 
 def _numbers(columns: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """Return the columns of whole numbers that are too many to be states, and those of other numbers."""
+    """Return the columns with too many whole numbers to be states, and the columns of other numbers."""
     from bayeskit._fitting.search.node_columns import MOST_INTEGERS
 
     kinds = {name: column.dtype.kind for name, column in columns.items()}

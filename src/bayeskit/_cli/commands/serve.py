@@ -136,7 +136,7 @@ def _token() -> tuple[str, bool]:
 
 
 def _stamp_of(path: str) -> Callable[[], object]:
-    """Return what tells a file, or the files of a store, from what they were before."""
+    """Return a stamp of a file, or of the files of a store, that differs after every change."""
 
     def of(place: str) -> tuple[int, int, int]:
         found = os.stat(place)

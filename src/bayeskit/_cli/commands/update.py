@@ -62,7 +62,7 @@ def update(
 
 
 class Changeable(Protocol):
-    """What rows are added to or taken from. ``path`` is what changes."""
+    """A saved model or a store, to which rows are added and from which rows are removed; ``path`` is what changes."""
 
     path: str
 
@@ -71,12 +71,12 @@ class Changeable(Protocol):
         ...
 
     def change(self, verb: str, rows: RowSource, target: str) -> bool:
-        """Add rows or take them away, all of them or none; False if this change was made before."""
+        """Add or remove rows, all of them or none. Return False if this change was made before."""
         ...
 
 
 class SavedModel:
-    """A model on file, which is written anew."""
+    """A saved model, whose file is replaced."""
 
     def __init__(self, model: str, output: str | None) -> None:
         from bayeskit._cli.saved_models import open_classifier

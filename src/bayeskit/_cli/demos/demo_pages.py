@@ -27,7 +27,7 @@ class DemoSection:
 
 @dataclass(frozen=True)
 class DemoPage:
-    """A demonstration: its parts for people, its numbers for programs, and lines to continue with."""
+    """A demonstration: its sections to read, its numbers for programs, and lines to continue with."""
 
     name: str
     title: str

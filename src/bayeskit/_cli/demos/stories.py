@@ -20,11 +20,11 @@ class Story:
     exclude : tuple of column names
         Columns that are not used.
     loss : {action: {class: cost}} or None
-        None is one for each mistake.
+        None means that every mistake costs 1.
     reject : float or None
-        What it costs not to decide.
+        The cost of rejecting a row.
     likely : class or None
-        A row of which this is the most probable class is shown, because there the loss leads to another decision.
+        A row with this as its most probable class is shown, because there the loss leads to another decision.
     stake, why_left_out : str
         In English; the catalogue has other languages.
     """

@@ -1,4 +1,4 @@
-"""The demonstration on a bundled table, from its columns to a decision, printed as Rich tables."""
+"""The demonstration on a bundled table: columns, comparison, one row explained, a decision."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def _compared(
 def contenders(
     numeric: list[int], categorical: list[int], states: Mapping[str, Sequence[Label]]
 ) -> list[Contender]:
-    """List the models of the demonstration: ours on the table as it is, the baselines on a matrix made for them.
+    """List the models of the demonstration: ours on the table as it is, the baselines on an encoded matrix.
 
     Parameters
     ----------
