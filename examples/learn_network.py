@@ -95,7 +95,7 @@ for seen in (breath, breath | {"xray": "yes"}):
 
 say.end(
     stacked(
-        say.text("Learned from 10,000 patients, then asked", "由一万名病人学得的网络，以及对它的查询"),
+        say.text("Learned from 10,000 patients, then queried", "由一万名病人学得的网络，以及对它的查询"),
         [
             say.text(
                 "A smoker who is short of breath, with an abnormal X-ray.",

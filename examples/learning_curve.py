@@ -80,7 +80,7 @@ most = max(error for points in curves.values() for _, error in points)
 say.end(
     lines(
         say.text("Generative and discriminative", "生成式与判别式"),
-        [say.text("Census income, mean of eight drawings.", "人口普查收入数据，抽取八次取平均。")],
+        [say.text("Census income, mean of eight random samples.", "人口普查收入数据，抽取八次取平均。")],
         curves,
         say.text("rows learned from; each step doubles", "训练样本数，每格加倍"),
         say.text("error", "错误率"),

@@ -82,7 +82,7 @@ known = {"xray": "yes", "dysp": "no"}
 say.end(
     stacked(
         say.text("Learned without ever seeing 'either'", "从未见过“结核或肺癌”，照样学得"),
-        [say.text("Asked about an abnormal X-ray without short breath.", "查询：X 光异常，但呼吸不困难。")],
+        [say.text("Query: an abnormal X-ray without shortness of breath.", "查询：X 光异常，但呼吸不困难。")],
         [("", names.drawn(learned, known))],
     )
 )

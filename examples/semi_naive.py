@@ -58,7 +58,7 @@ say(
 
 title = say.text("Naive Bayes and its relatives", "朴素贝叶斯和它的亲属")
 note = say.text(
-    "Census income: 8,000 people learned, 8,000 others judged. Shorter is better.",
+    "Census income: trained on 8,000 people, tested on 8,000 others. Shorter is better.",
     "人口普查收入：学习 8,000 人，检验另外 8,000 人。越短越好。",
 )
 columns = [

@@ -124,12 +124,12 @@ curves = {
 top = max(cost for points in curves.values() for _, cost in points)
 ticks = [(round(0.01 * k, 2), f"{0.01 * k:.2f}") for k in range(int(top / 0.01) + 2)]
 title = say.text(
-    "What mistakes cost when the riskiest are shown to somebody",
+    "The cost of mistakes when a person checks the riskiest messages",
     "把风险最大的短信交给人看，其余的错误代价多少",
 )
 note = say.text(
-    "A lost letter costs 20, an advertisement 1.", "误删一封正常短信代价 20，放过一条广告代价 1。"
+    "A lost message costs 20, an advertisement 1.", "误删一封正常短信代价 20，放过一条广告代价 1。"
 )
-across = say.text("share of messages shown", "交给人看的比例")
-up = say.text("cost of the others, for each message", "其余短信的代价（平均到每条）")
+across = say.text("share of messages checked", "交给人看的比例")
+up = say.text("cost of the others per message", "其余短信的代价（平均到每条）")
 say.end(lines(title, [note], curves, across, up, shares(0.1, 0.02), ticks))

@@ -83,7 +83,7 @@ say(
 )
 
 title = say.text("Mushrooms, species after species", "一种接一种的蘑菇")
-note = say.text("Each batch of 500 is judged before it is learned.", "每批 500 个，先判断，再学习。")
+note = say.text("Each batch of 500 is predicted before it is added.", "每批 500 个，先判断，再学习。")
 ticks = [(k, f"{k:,}") for k in range(0, 8_001, 2_000)]
 across, up = say.text("mushrooms seen so far", "此前见过的蘑菇数"), say.text("error", "错误率")
 say.end(lines(title, [note], wrong, across, up, ticks, shares(1.0, 0.25)))

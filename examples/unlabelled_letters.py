@@ -75,7 +75,7 @@ say.end(
     lines(
         say.text("What unlabelled mushrooms teach", "无标记的蘑菇教会了什么"),
         [
-            say.text("Mean of three drawings of the labels.", "标记随机抽取三次取平均。"),
+            say.text("Mean of three random choices of the labels.", "标记随机抽取三次取平均。"),
             say.text(
                 "Where the first line and the third coincide, leave-one-out took λ = 0.",
                 "第一条线与第三条线重合处，留一法取了 λ = 0。",
