@@ -18,7 +18,7 @@ from bayeskit._data.table import open_table
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import plan_for
 from bayeskit._io.plain_values import from_plain, to_plain
-from bayeskit._io.saved import Arrays, SavedContent, as_path, naming, read_saved, write_saved
+from bayeskit._io.saved import Arrays, SavedContent, as_path, naming, read_saved, to_bytes, write_saved
 from bayeskit._io.statistics import pack_statistics, unpack_statistics
 from bayeskit._io.trial import check_held, try_answers
 from bayeskit._messages import Joined, Message
@@ -73,6 +73,11 @@ def save_model(estimator: CountClassifier, path: PathLike) -> None:
     place = as_path(path)
     content, arrays = pack_model(estimator)
     write_saved(SavedContent("model", content, arrays), place)
+
+
+def saved_size(estimator: CountClassifier) -> int:
+    """Return how many bytes the file of a fitted classifier has, without writing it."""
+    return len(to_bytes(SavedContent("model", *pack_model(estimator))))
 
 
 def pack_settings(estimator: CountClassifier) -> dict[str, Any]:

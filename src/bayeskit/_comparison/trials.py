@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -14,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayeskit._classifiers.model_files import saved_size
 from bayeskit._numba import compiling
 from bayeskit._report.comparison_report.comparison import Difference, Measure
 from bayeskit._schema import Name
@@ -210,10 +209,7 @@ def size_of(model: Any, ours: bool) -> int | None:
     True
     """
     if ours and hasattr(model, "save"):
-        with tempfile.TemporaryDirectory(prefix="bayeskit-") as folder:
-            path = os.path.join(folder, "model")
-            model.save(path)
-            return os.path.getsize(path)
+        return saved_size(model)
     counter = _Counter()
     try:
         pickle.dump(model, counter)
