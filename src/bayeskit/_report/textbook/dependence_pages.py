@@ -15,22 +15,18 @@ from bayeskit._report.textbook.lesson import (
     ManyDigits,
     Say,
     as_decimal,
-    best,
     joint_results,
     ln,
     melons,
     number,
-    posterior_lines,
-    posteriors,
+    posterior_sheet,
     product_of,
     products,
     result,
-    row_of,
     shown,
-    table_of,
 )
 from bayeskit._report.textbook.printed_number import Line, PrintedNumber, counted, decimal, joined, line, word
-from bayeskit._report.textbook.sheet import Erratum, Grid, Result, Sheet, grid
+from bayeskit._report.textbook.sheet import Erratum, Grid, Sheet, grid
 
 Parents = Mapping[str, str | None]
 
@@ -44,11 +40,12 @@ def spode_page(lang: str, lesson: Lesson | None = None) -> Sheet:
     parents: dict[str, str | None] = {name: None if name == chosen else chosen for name in lesson.query}
     joints, table = _network(lesson, parents, say)
     rows = [(name, decimal(value, ".6f")) for name, value in informations.items()]
-    return _sheet(
+    return posterior_sheet(
         "spode",
         say("One super-parent (SPODE)"),
         lesson,
         lang,
+        joints,
         working=[
             (say("The super-parent is the attribute that tells most about the class:"),),
             ("I(x_i; y) = Σ (n(c, v) / N) ln((n(c, v) N) / (n(c) n(v)))",),
@@ -56,9 +53,7 @@ def spode_page(lang: str, lesson: Lesson | None = None) -> Sheet:
             line("P(c, x) = P(c) P({x} | c) Π P(x_j | c, {x})", x=word(shown(lesson.query[chosen]))),
             (say("With Laplace's correction:"),),
             table,
-            *posterior_lines(joints),
         ],
-        joints=joints,
         erratum=Erratum(
             say("Every attribute given the super-parent, the super-parent too."),
             line(
@@ -71,7 +66,10 @@ def spode_page(lang: str, lesson: Lesson | None = None) -> Sheet:
             ),
             copied=False,
         ),
-        results=[result(f"I({name}; y)", value) for name, value in informations.items()],
+        results=(
+            *(result(f"I({name}; y)", value) for name, value in informations.items()),
+            *joint_results("α = 1", joints),
+        ),
         section=say(
             "Zhou Zhihua (周志华), Machine Learning (《机器学习》), Tsinghua University Press 2016, section 7.4."
         ),
@@ -126,15 +124,14 @@ def tan_page(lang: str, lesson: Lesson | None = None) -> Sheet:
     working += [
         (say("Each attribute given the class and its parent, with Laplace's correction:"),),
         table,
-        *posterior_lines(joints),
     ]
-    return _sheet(
+    return posterior_sheet(
         "tan",
         say("Tree-augmented naive Bayes (TAN)"),
         lesson,
         lang,
+        joints,
         working=working,
-        joints=joints,
         erratum=Erratum(
             say("The tree by I(x_i; x_j) instead of I(x_i; x_j | y)."),
             line(
@@ -149,7 +146,10 @@ def tan_page(lang: str, lesson: Lesson | None = None) -> Sheet:
             ),
             copied=False,
         ),
-        results=[result(f"I({i}; {j} | y)", value) for (i, j), value in weights.items()],
+        results=(
+            *(result(f"I({i}; {j} | y)", value) for (i, j), value in weights.items()),
+            *joint_results("α = 1", joints),
+        ),
         section=say(
             "Zhou Zhihua (周志华), Machine Learning (《机器学习》), Tsinghua University Press 2016, section 7.4."
         ),
@@ -178,11 +178,12 @@ def aode_page(lang: str, lesson: Lesson | None = None) -> Sheet:
     first, c = parents[0], lesson.classes[0]
     value = lesson.query[first]
     again = counted(lesson.n({first: value}, c) + 1, lesson.n({first: value}, c) + lesson.size(first))
-    return _sheet(
+    return posterior_sheet(
         "aode",
         say("Averaged one-dependence estimators (AODE)"),
         lesson,
         lang,
+        joints,
         working=[
             ("P(c, x) ∝ Σ P(c, x_i) Π P(x_j | c, x_i)",),
             (
@@ -191,9 +192,7 @@ def aode_page(lang: str, lesson: Lesson | None = None) -> Sheet:
             (say("Each row has one super-parent, whose own factor is left out:"),),
             products(say, ["c", "P(c, x_i)", *(shown(v) for v in lesson.query.values())], rows),
             *sums,
-            *posterior_lines(joints),
         ],
-        joints=joints,
         erratum=Erratum(
             say("The product over all j, the super-parent included."),
             line(
@@ -206,41 +205,10 @@ def aode_page(lang: str, lesson: Lesson | None = None) -> Sheet:
                 c=shown(c),
             ),
         ),
-        results=[],
+        results=joint_results("α = 1", joints),
         section=say(
             "Zhou Zhihua (周志华), Machine Learning (《机器学习》), Tsinghua University Press 2016, section 7.4."
         ),
-    )
-
-
-def _sheet(
-    name: str,
-    title: str,
-    lesson: Lesson,
-    lang: str,
-    *,
-    working: list[Line | Grid],
-    joints: Mapping[Any, Fraction | Decimal],
-    erratum: Erratum,
-    results: list[Result],
-    section: str,
-) -> Sheet:
-    say = partial(text_in, lang)
-    found = posteriors(joints)
-    chosen = best(found)
-    return Sheet(
-        name=name,
-        lang=lang,
-        title=title,
-        question=say("Which class has x: {row}?").format(row=row_of(lesson)),
-        given=(table_of(lesson),),
-        working=tuple(working),
-        answer=line(
-            say("{c}, with probability {p}."), c=word(shown(chosen)), p=decimal(found[chosen], ".6f")
-        ),
-        errata=(erratum,),
-        source=f"{section} {lesson.source}",
-        results=(*results, *joint_results("α = 1", joints)),
     )
 
 

@@ -12,6 +12,7 @@ from bayeskit._report.textbook.lesson import (
     PI,
     ManyDigits,
     Say,
+    answer_line,
     as_decimal,
     best,
     joint_results,
@@ -407,8 +408,6 @@ def _points(
     n = sum(map(len, POINTS.values()))
     densities = {c: density(c, matrices[c]) for c in POINTS}
     joints = {c: as_decimal(Fraction(len(POINTS[c]), n)) * densities[c] for c in POINTS}
-    found = posteriors(joints)
-    chosen = best(found)
     cells = [
         (c, *map(exact, mean_of(c)), *map(exact, matrices[c]), exact(determinant(matrices[c])))
         for c in POINTS
@@ -444,7 +443,7 @@ def _points(
             *posterior_lines(joints),
             *more,
         ),
-        answer=line(say("{c}, with probability {p}."), c=word(chosen), p=decimal(found[chosen], ".6f")),
+        answer=answer_line(joints, lang),
         errata=(erratum,),
         source=say(
             "C. M. Bishop, Pattern Recognition and Machine Learning, Springer 2006, section 4.2. The numbers are ours."

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from bayeskit._messages import text_in
 from bayeskit._report.textbook.printed_number import (
     Line,
     PrintedNumber,
@@ -20,8 +21,9 @@ from bayeskit._report.textbook.printed_number import (
     exact,
     joined,
     line,
+    word,
 )
-from bayeskit._report.textbook.sheet import Grid, Result, grid
+from bayeskit._report.textbook.sheet import Erratum, Grid, Result, Sheet, grid
 from bayeskit._schema import Label
 
 Say = Callable[[str], str]
@@ -305,6 +307,43 @@ def posterior_lines(joints: Mapping[Any, Fraction | Decimal]) -> list[Line]:
 def best(found: Mapping[Any, Fraction | Decimal]) -> Any:
     """The class of the largest number; of several, the first."""
     return max(found, key=lambda c: as_decimal(found[c]))
+
+
+def answer_line(joints: Mapping[Any, Fraction | Decimal], lang: str) -> Line:
+    """The most probable class, with its probability."""
+    found = posteriors(joints)
+    chosen = best(found)
+    return line(
+        text_in(lang, "{c}, with probability {p}."), c=word(shown(chosen)), p=decimal(found[chosen], ".6f")
+    )
+
+
+def posterior_sheet(
+    name: str,
+    title: str,
+    lesson: Lesson,
+    lang: str,
+    joints: Mapping[Any, Fraction | Decimal],
+    *,
+    working: Sequence[Line | Grid],
+    erratum: Erratum,
+    results: Sequence[Result],
+    question: str = "",
+    section: str = "",
+) -> Sheet:
+    """The page about the class of the row that a lesson asks for; ``joints`` are its P(c, x)."""
+    return Sheet(
+        name=name,
+        lang=lang,
+        title=title,
+        question=question or text_in(lang, "Which class has x: {row}?").format(row=row_of(lesson)),
+        given=(table_of(lesson),),
+        working=(*working, *posterior_lines(joints)),
+        answer=answer_line(joints, lang),
+        errata=(erratum,),
+        source=f"{section} {lesson.source}".strip(),
+        results=tuple(results),
+    )
 
 
 def result(name: str, value: Fraction | Decimal, digits: int = 6) -> Result:

@@ -15,14 +15,12 @@ from bayeskit._report.textbook.grass import GRASS
 from bayeskit._report.textbook.lesson import (
     Lesson,
     ManyDigits,
-    best,
     joint_results,
     melons,
-    posterior_lines,
+    posterior_sheet,
     posteriors,
     products,
     shown,
-    table_of,
 )
 from bayeskit._report.textbook.printed_number import (
     Line,
@@ -390,11 +388,11 @@ def lazy_page(lang: str) -> Sheet:
         for name, value in query.items()
     ]
     every = 2 + 2 * sum(lesson.size(name) for name in lesson.columns)
-    return _counting(
+    return posterior_sheet(
         "lazy",
         say("Lazy learning: count when asked"),
-        lang,
         asked,
+        lang,
         joints,
         question=say(
             "No model is trained; the rows are kept. A melon is known to be 清晰 and 硬滑, nothing else. Which "
@@ -412,14 +410,21 @@ def lazy_page(lang: str) -> Sheet:
             ),
             products(say, ["P(c)", *query.values()], [(shown(c), *asked.naive(c, 1)) for c in asked.classes]),
         ],
-        trap=say("Lazy means other answers."),
-        right=line(
-            say(
-                "A row that is added tomorrow counts tomorrow, without training again; the answer {p} is "
-                "that of the table made before."
+        erratum=Erratum(
+            say("Lazy means other answers."),
+            line(
+                say(
+                    "A row that is added tomorrow counts tomorrow, without training again; the answer {p} is "
+                    "that of the table made before."
+                ),
+                p=decimal(posteriors(joints)["是"], ".6f"),
             ),
-            p=decimal(posteriors(joints)["是"], ".6f"),
+            copied=False,
         ),
+        section=say(
+            "Zhou Zhihua (周志华), Machine Learning (《机器学习》), Tsinghua University Press 2016, section 7.3."
+        ),
+        results=joint_results("α = 1", joints),
     )
 
 
@@ -447,11 +452,11 @@ def incremental_page(lang: str) -> Sheet:
         )
         for name, value in new.items()
     ]
-    return _counting(
+    return posterior_sheet(
         "incremental",
         say("Incremental learning: one more row"),
-        lang,
         lesson,
+        lang,
         joints,
         question=say(
             "Sixteen melons are counted; then the seventeenth comes. Which counts change, and what becomes "
@@ -477,49 +482,19 @@ def incremental_page(lang: str) -> Sheet:
                 [(shown(c), *lesson.naive(c, 1)) for c in lesson.classes],
             ),
         ],
-        trap=say("The smoothed shares are updated."),
-        right=line(
-            say(
-                "The counts are kept, and smoothed when they are used. {n} counts change by one; "
-                "forgetting the row takes it off again, exactly."
+        erratum=Erratum(
+            say("The smoothed shares are updated."),
+            line(
+                say(
+                    "The counts are kept, and smoothed when they are used. {n} counts change by one; "
+                    "forgetting the row takes it off again, exactly."
+                ),
+                n=exact(1 + len(new)),
             ),
-            n=exact(1 + len(new)),
+            copied=False,
         ),
-        more=joint_results("before", first, prior=False),
-    )
-
-
-def _counting(
-    name: str,
-    title: str,
-    lang: str,
-    lesson: Lesson,
-    joints: Mapping[Any, Any],
-    *,
-    question: str,
-    working: list[Line | Grid],
-    trap: str,
-    right: Line,
-    more: tuple[Result, ...] = (),
-) -> Sheet:
-    say = partial(text_in, lang)
-    found = posteriors(joints)
-    chosen = best(found)
-    return Sheet(
-        name=name,
-        lang=lang,
-        title=title,
-        question=question,
-        given=(table_of(lesson),),
-        working=(*working, *posterior_lines(joints)),
-        answer=line(
-            say("{c}, with probability {p}."), c=word(shown(chosen)), p=decimal(found[chosen], ".6f")
-        ),
-        errata=(Erratum(trap, right, copied=False),),
-        source=say(
+        section=say(
             "Zhou Zhihua (周志华), Machine Learning (《机器学习》), Tsinghua University Press 2016, section 7.3."
-        )
-        + " "
-        + lesson.source,
-        results=(*joint_results("α = 1", joints), *more),
+        ),
+        results=(*joint_results("α = 1", joints), *joint_results("before", first, prior=False)),
     )

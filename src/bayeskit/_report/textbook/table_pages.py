@@ -22,6 +22,7 @@ from bayeskit._report.textbook.lesson import (
     melons,
     number,
     posterior_lines,
+    posterior_sheet,
     posteriors,
     products,
     quotient,
@@ -69,32 +70,23 @@ def naive_page(lang: str, lesson: Lesson | None = None) -> Sheet:
                 page="bayeskit textbook laplace",
             )
         )
-    working += posterior_lines(joints)
-    found = posteriors(joints)
-    chosen = best(found)
-    return Sheet(
-        name="nb",
-        lang=lang,
-        title=say("Naive Bayes"),
-        question=_question(lesson, say),
-        given=(table_of(lesson),),
-        working=tuple(working),
-        answer=line(
-            say("{c}, with probability {p}."), c=word(shown(chosen)), p=decimal(found[chosen], ".6f")
-        ),
-        errata=(
-            Erratum(
-                say("The products taken for the posterior."),
-                line(
-                    say(
-                        "They are P(c, x) and sum to P(x) = {p}, not to one. Dividing by it changes no decision."
-                    ),
-                    p=number(total_of(joints.values())),
+    return posterior_sheet(
+        "nb",
+        say("Naive Bayes"),
+        lesson,
+        lang,
+        joints,
+        working=working,
+        erratum=Erratum(
+            say("The products taken for the posterior."),
+            line(
+                say(
+                    "They are P(c, x) and sum to P(x) = {p}, not to one. Dividing by it changes no decision."
                 ),
-                copied=False,
+                p=number(total_of(joints.values())),
             ),
+            copied=False,
         ),
-        source=lesson.source,
         results=joint_results("α = 0", joints),
     )
 
