@@ -32,6 +32,18 @@ def tests(session: nox.Session) -> None:
     _tests(session)
 
 
+@nox.session(python=PYTHONS[1])
+def coverage(session: nox.Session) -> None:
+    """Measure the branches that the test suite takes, of all code but kernels."""
+    session.install(".[test,plot,sql,onnx,web]", "coverage>=7.10")
+    environment = {"NUMBA_CACHE_DIR": session.create_tmp()}
+    arguments = session.posargs or ["-n", "auto", "--dist", "worksteal"]
+    session.run("coverage", "erase")
+    session.run("coverage", "run", "-m", "pytest", "-q", *arguments, env=environment)
+    session.run("coverage", "combine", "-q")
+    session.run("coverage", "report", "--skip-covered", "--sort=cover")
+
+
 @nox.session(python=PYTHONS[0], venv_backend="none")
 def lowest(session: nox.Session) -> None:
     """Run the test suite with the oldest releases that pyproject.toml allows, in .venv-minimums."""

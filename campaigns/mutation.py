@@ -51,7 +51,7 @@ FOLDERS = ("statistics", "conditionals", "decision", "inference", "laws", "worke
 FROM_EACH, SHORT = 150, 8
 SEED = 0
 # CPU seconds for all tests of a mutant, and for one test: its own time many times over, and time to compile.
-TOTAL, ONE, TIMES = 40.0, 20.0, 10.0
+TOTAL, ONE, TIMES = 15.0, 15.0, 10.0
 MEMORY = 4 * 2**30
 SOURCE = ROOT / "src" / "bayeskit"
 KILLED, SURVIVED, ENDLESS = 1, 0, "endless"
