@@ -8,11 +8,13 @@ compiled anew and not kept.
 
 A mutant that survives shows a missing test, or is equivalent: no input tells it from the original. Somebody has to
 look. What was found is written by hand in the result, as the ``verdict`` of a survivor; later runs keep it.
-``--seed 17`` runs mutant 17 against all tests of its package.
+``--seed 17`` runs mutant 17 against all tests of its package. ``--again tests/networks`` runs the survivors that nobody
+has looked at against further tests, and writes those that are noticed there into the counts of the killed.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import copy
 import gc
@@ -28,7 +30,7 @@ import threading
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -47,7 +49,9 @@ from bayeskit import _numba
 
 PACKAGES = ("_statistics", "_conditionals", "_decision", "_inference")
 # Tests that may kill a mutant: those of its package come first, then the others in the order of their time.
-FOLDERS = ("statistics", "conditionals", "decision", "inference", "laws", "worked")
+FOLDERS = tuple(
+    f"tests/{name}" for name in ("statistics", "conditionals", "decision", "inference", "laws", "worked")
+)
 FROM_EACH, SHORT = 150, 8
 SEED = 0
 # CPU seconds for all tests of a mutant, and for one test: its own time many times over, and time to compile.
@@ -408,7 +412,7 @@ def collect(folders: tuple[str, ...], work: Callable[[Judge], int]) -> int:
         suppress_health_check=list(HealthCheck),
     )
     words = [
-        *(str(ROOT / "tests" / name) for name in folders),
+        *(str(ROOT / name) for name in folders),
         "-q",
         "-p",
         "no:cacheprovider",
@@ -441,16 +445,62 @@ def show(judge: Judge, mutant: Mutant) -> int:
     return 0
 
 
+def again(paths: list[str], path: Path) -> int:
+    """Run the survivors of a result that have no verdict against further tests; write what is left of them."""
+    result = json.loads(path.read_text("utf-8"))
+    if result["sources"] != digest():
+        sys.exit("The sources have changed since. Start again.")
+    mutants = drawn(PACKAGES, FROM_EACH)
+
+    def work(judge: Judge) -> int:
+        times, covering, wrong = judge.baseline()
+        if wrong:
+            sys.exit(f"These tests fail without a mutant: {wrong}")
+        left = []
+        for survivor in result["survivors"]:
+            mutant = mutants[survivor["seed"]]
+            numbers = covering.get((str(mutant.path), mutant.function, mutant.first_line), [])
+            if survivor["verdict"] is None and numbers:
+                numbers = ordered(mutant, numbers, times, judge.items)
+                status, which = judge.judged(mutant, numbers, times)
+                judge.say(f"{survivor['seed']}: {mutant.where}, line {mutant.line}: {mutant.change}: {which}")
+                if status != SURVIVED:
+                    result["counts"]["killed" if status == KILLED else "killed: endless or too large"] += 1
+                    continue
+                survivor["tests"], survivor["of"] = survivor["tests"] + which, survivor["of"] + len(numbers)
+            left.append(survivor)
+        result["seeds"]["checked"] = result["seeds"]["last"] + 1 - result["seeds"]["first"]
+        result["survivors"] = left
+        result["counts"] = with_verdicts(result["counts"], left)
+        path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        judge.say(f"{len(left)} survivors are left")
+        return 0
+
+    return collect(tuple(paths), work)
+
+
+def with_verdicts(counts: Mapping[str, int], survivors: list[dict[str, Any]]) -> dict[str, int]:
+    """Return counts with those of the survivors, by the first word of their verdicts."""
+    kept = Counter({key: n for key, n in counts.items() if not key.startswith("survived")})
+    kept.update("survived: " + (one["verdict"] or "not looked at").split(":")[0] for one in survivors)
+    return dict(sorted(kept.items()))
+
+
 def main() -> int:
     question = __doc__.splitlines()[0]
-    given = options(question)
+    further = argparse.ArgumentParser(add_help=False)
+    further.add_argument("--again", nargs="+")
+    more, rest = further.parse_known_args()
+    given = options(question, rest)
     packages = ("_decision",) if given.short else PACKAGES
     mutants = drawn(packages, SHORT if given.short else FROM_EACH)
     if given.seed is not None:
         mutant = mutants[given.seed]
         folder = mutant.path.parent.name.removeprefix("_")
-        return collect((folder,), lambda judge: show(judge, mutant))
+        return collect((f"tests/{folder}",), lambda judge: show(judge, mutant))
     path = given.output or RESULTS / "campaign_mutation.json"
+    if more.again:
+        return again(more.again, path)
     before = json.loads(path.read_text("utf-8")) if path.exists() else {"survivors": []}
     verdicts = {(s["where"], s["change"]): s["verdict"] for s in before["survivors"]}
     counts: Counter[str] = Counter()
@@ -490,24 +540,22 @@ def main() -> int:
                 )
             if given.minutes is not None and time.monotonic() - begin > 60 * given.minutes:
                 break
-        for one in survivors:
-            counts["survived: " + (one["verdict"] or "not looked at").split(":")[0]] += 1
         return finish(
             "mutation",
             question,
             given=given,
-            counts=counts,
+            counts=with_verdicts(counts, survivors),
             promised={"mutants": FROM_EACH * len(PACKAGES) * 9 // 10},  # some changes cannot be compiled
             failures=[{"error": f"fails without a mutant: {name}"} for name in wrong],
             more={
-                "seeds": {"first": given.first, "last": last, "checked": sum(counts.values())},
+                "seeds": {"first": given.first, "last": last, "checked": last + 1 - given.first},
                 "cpu_seconds": round(cpu + sum(os.times()[:4]), 1),
                 "sources": digest(),
                 "survivors": survivors,
             },
         )
 
-    return collect(("decision",) if given.short else FOLDERS, work)
+    return collect(("tests/decision",) if given.short else FOLDERS, work)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,8 @@ def steps(call: Callable[[], Any]) -> int:
 
     before = sys.gettrace()
     with called_by(plain):
+        # Python 3.12 reports instructions only if some frame has asked for them before tracing begins.
+        sys._getframe().f_trace_opcodes = True
         sys.settrace(trace)
         try:
             call()
@@ -48,4 +50,5 @@ def check_growth(make: Callable[[int], Callable[[], Any]], n: int, most: float =
     """
     make(n)()  # what is made once for all sizes
     small, large = (steps(make(size)) for size in (n, 2 * n))
+    assert small > 0, "nothing was counted"
     assert large <= most * small, f"{small:,} steps for {n}, {large:,} for {2 * n}: {large / small:.2f} times"

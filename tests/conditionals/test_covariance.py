@@ -380,3 +380,9 @@ def test_student_samples_are_as_wide_as_their_freedom_says():
     sd = np.sqrt(np.diagonal(model.covariance[0]))
     off = np.cov(drawn.T) - 6 / 4 * model.covariance[0]  # ν = 4 + 2, the covariance is ν/(ν − 2) Σ
     assert np.abs(off / np.outer(sd, sd)).max() < 0.1
+
+
+def test_a_class_of_as_many_rows_as_means_is_divided_by_its_rows():
+    rows = np.array([1.0, 2.0, 3.0, 5.0])
+    assert CovarianceRule(unbiased=True).divisor(rows, 2).tolist() == [1.0, 2.0, 1.0, 3.0]
+    assert CovarianceRule().divisor(rows, 2).tolist() == rows.tolist()

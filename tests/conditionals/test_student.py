@@ -174,6 +174,21 @@ def test_any_magnitude(unit):
     np.testing.assert_allclose(scaled + np.log(unit), plain, rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("unit", "beta"),
+    # The square of 1e200 is beyond any float, and 0.7 nothing beside it.
+    [(2.0**400, 0.7 * 2.0**800), (2.0**-400, 0.7 * 2.0**-800), (1e200, 0.7)],
+)
+def test_a_prior_in_units_of_any_magnitude(unit, beta):
+    """μ0 is in the units of the column, and β0 in their square."""
+    values, target = np.array([1.0, 2.0, 4.0, 9.0, 5.0, 6.5]), [0, 0, 0, 1, 1, 1]
+    given = SimpleNamespace(**{**vars(GIVEN), "beta": beta / unit / unit})
+    plain = fitted(values, target, given).log_density(values[:, None])
+    prior = SimpleNamespace(**{**vars(GIVEN), "mean": GIVEN.mean * unit, "beta": beta})
+    scaled = fitted(values * unit, target, prior).log_density(values[:, None] * unit)
+    np.testing.assert_allclose(scaled + np.log(unit), plain, rtol=1e-9)
+
+
 def test_classes_whose_distance_has_no_square():
     values, target = np.array([1.0, 1.0, -1.0]), [0, 0, 1]
     plain, scaled = fitted(values, target), fitted(values * 1e200, target)

@@ -19,6 +19,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from bayeskit._decision.named_numbers import distinct
 from bayeskit.decision import bayes_risk, bayes_rule, conditional_risk, decide
 from bayeskit.errors import BayeskitError, ColumnError, DataError, DataTypeError, SettingError, UnseenClass
 from refusals import refuses
@@ -144,6 +145,15 @@ def test_bayes_rule_refuses(prior, likelihood, error, says):
 def test_unknown_name():
     with refuses(UnseenClass, "posterior", "eggs"):
         bayes_rule(PRIOR, [1, 1])["eggs"]
+    with refuses(UnseenClass, "posterior", "eggs", *PRIOR):
+        bayes_rule(PRIOR, dict.fromkeys(PRIOR, 1))["eggs"]
+    with refuses(UnseenClass, "posterior", "eggs"):
+        bayes_rule([0.5, 0.5], [1, 1])["eggs"]
+
+
+def test_the_name_that_comes_twice_is_told():
+    with refuses(ColumnError, "prior", "spam"):
+        distinct(["ham", "spam", "eggs", "spam"], "prior")
 
 
 # Conditional risk.

@@ -6,6 +6,7 @@ import math
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import pairwise
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
@@ -215,6 +216,22 @@ def test_fractional_weights_leave_nothing_behind():
     parts = [count_rows([(1.5, 0, w), (2.5, 1, w / 3)]) for w in rng.random(2)]
     left = parts[0].merge(parts[1]).subtract(parts[1]).subtract(parts[0])
     assert same(left, Grids.zero(schema_of(), ("x0",)))
+
+
+@pytest.mark.parametrize("heavy", [1e-6, 1e6])
+def test_what_rounding_leaves_grows_with_the_weight_that_went(heavy):
+    """After the heavy rows are gone, what a cell is off by is their rounding error, and no row; a light row stays."""
+    rng = np.random.default_rng(1)
+    weights = heavy * rng.random(20)
+    parts = [count_rows([(1.5, 0, w), (9.5, 0, w / 3)]) for w in weights]
+    total = count_rows([(40.0, 0, 1e-3 * heavy)])
+    for part in parts:
+        total = total.merge(part)
+    for part in rng.permutation(np.arange(20)).tolist():
+        total = total.subtract(
+            parts[part], {"tables": SimpleNamespace(margin=np.array([2 * weights.sum(), 0, 0]))}
+        )
+    assert total.counts.tolist() == [[1e-3 * heavy, 0.0, 0.0]]
 
 
 def test_taking_away_what_was_not_counted_shows():

@@ -272,6 +272,16 @@ def test_saving_keeps_every_bit():
     same(Pairs.from_arrays(counted.arrays()), counted)
 
 
+def test_pairs_that_do_not_fit_their_tables_are_told():
+    schema, held = schema_of((2, 2), 2), count([[0, 1], [1, 0]] * 4, [0, 1] * 4, (2, 2))
+    arrays, beside = held.arrays(), {"tables/counts": held.tables.counts}
+    assert Pairs.flaw(arrays, schema, beside) is None
+    for change in (0.5, 1e-3):
+        counts = arrays["counts"].copy()
+        counts[0, 0, 0] += change
+        assert "tables/counts" in str(Pairs.flaw({**arrays, "counts": counts}, schema, beside))
+
+
 def test_too_large_a_table_is_refused_before_it_is_made():
     schema = schema_of((999,) * 20, 2)
     assert Pairs.memory(schema) == 8 * 2 * (20_000**2 + 1)

@@ -198,6 +198,14 @@ def test_damaged_arrays_are_told_by_name(name: str, change: Any) -> None:
     assert name in str(TreeCounts.flaw(change(held), SCHEMA, {}))
 
 
+def test_trees_of_one_class_are_sound() -> None:
+    schema = Schema(SCHEMA.attributes, Variable("y", "categorical", ("no",)))
+    rows = Chunk(3, ROWS.codes[:3], ROWS.values[:3], target=np.zeros(3, np.uint32))
+    held = count_trees(rows, schema, (STUMP,)).arrays()
+    assert TreeCounts.flaw(held, schema, {}) is None
+    assert "trees/counts" in str(TreeCounts.flaw({**held, "counts": held["counts"] + 0.01}, schema, {}))
+
+
 def test_rows_are_routed_in_any_order_of_columns() -> None:
     trees = trees_of(one_tree([(1, 0, 1), (0, 0, 0), (0, 0, 0)]))
     stops = np.empty(3, np.int64)
