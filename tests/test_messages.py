@@ -219,6 +219,21 @@ def test_no_message_is_a_finished_sentence() -> None:
     assert not found
 
 
+def test_names_in_chinese_quotes_stand_without_spaces() -> None:
+    names = Joined(["'a'", "'b'", "c", "'d'"], " or ")
+    assert names.render(_messages.translator("zh")) == "“a”或“b”或 c 或“d”"
+
+
+def test_a_warning_names_the_users_line(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,x,y\n" + "".join(f"{i},{i % 3},{i % 2}\n" for i in range(40)))
+    for learn in (bayeskit.NaiveBayes().fit, bayeskit.NaiveBayes().lazy, bayeskit.compare):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            more = {"baselines": False, "models": ["nb"]} if learn is bayeskit.compare else {}
+            learn(str(tmp_path / "t.csv"), target="y", **more)
+        assert {note.filename for note in told} <= {__file__}, [str(note) for note in told]
+
+
 def has_words(text: ast.JoinedStr) -> bool:
     return any(
         isinstance(part, ast.Constant) and re.search("[a-z]{2,} ", str(part.value)) for part in text.values

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, reduce
@@ -235,8 +236,17 @@ class Joined:
             _requoted(item, mark) if isinstance(item, str) else item.render(translate) for item in self.items
         ]
         whole = [part for part in parts if part is not None]
-        sign = translate(self.sign)
-        return (self.sign if sign is None else sign).join(whole) if len(whole) == len(parts) else None
+        if len(whole) < len(parts):
+            return None
+        sign = translate(self.sign) or self.sign
+        if mark is None or mark == QUOTED:
+            return sign.join(whole)
+        ends = mark.split("{value}")
+        text = "".join(whole[:1])
+        for part in whole[1:]:  # next to quotes as wide as a character there is no space
+            between = sign.lstrip() if text.endswith(ends[1]) else sign
+            text += (between.rstrip() if part.startswith(ends[0]) else between) + part
+        return text
 
     def __str__(self) -> str:
         return _shown(self)
@@ -277,8 +287,8 @@ def listed(items: Iterable[object], most: int) -> Joined:
     return Joined(first if len(first) <= most else [*first[:most], "…"])
 
 
-def did_you_mean(name: object, known: Iterable[object]) -> Message:
-    """Suggest the nearest of the existing names, or list them.
+def did_you_mean(name: object, known: Iterable[object], most: int = MOST_LISTED) -> Message:
+    """Suggest the nearest of the existing names, or list them, up to a maximum number.
 
     Examples
     --------
@@ -294,8 +304,19 @@ def did_you_mean(name: object, known: Iterable[object]) -> Message:
         return Message("Did you mean {names}?", names=Joined((repr(folded[text]) for text in near), " or "))
     if not names:
         return Message("There are none.")
-    shown = listed(map(repr, names), MOST_LISTED)
+    shown = listed(map(repr, names), most)
     return Message("There is {names}." if len(names) == 1 else "There are {names}.", names=shown)
+
+
+_PACKAGE = os.path.dirname(__file__) + os.sep
+
+
+def users_line() -> int:
+    """Return the ``stacklevel`` of a warning that names the line of the user's code, however deep the call is."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class _AsShown:

@@ -28,8 +28,10 @@ from bayeskit._cli.options import FileUse, spread
 from bayeskit._cli.row_writing import RowWriter
 from bayeskit._data.file_rows import FileRows
 from bayeskit._messages import COMMAND_LINE, speaking, text_in
+from bayeskit.errors import DataError
 from bayeskit.networks import wet_grass
 from cli_run import done, refused, run, write_table
+from refusals import refuses
 
 # What each command is called with: {data} a table, {model} a saved one, {net} a network, {out} a file to write.
 READERS = {
@@ -135,6 +137,33 @@ def test_names_that_are_no_columns_bring_the_nearest(place: Path, tmp_path: Path
         assert "'色彩'" in refused(*call(READERS[name], place, data=table))
     assert "standard input" in refused("predict", place / "m.bayes", "-", stdin=table.read_bytes())
     assert "standard input" in refused("predict", place / "m.bayes", "-", stdin=b"")
+
+
+MEASURED = ["fit {data} --target y -o {out}", "discretize {data} --target y", "compare {data} --target y"]
+
+
+@pytest.mark.parametrize("command", [*MEASURED, "textbook nb --table {data} --target y"])
+@pytest.mark.parametrize("step", [0.25, 1])
+def test_a_target_that_is_measured(command: str, step: float, place: Path, tmp_path: Path) -> None:
+    table = tmp_path / "measured.csv"
+    table.write_text("a,y\n" + "".join(f"{'uvw'[i % 3]},{i * step}\n" for i in range(300)), "utf-8")
+    line = call(command, place, data=table, out=tmp_path / "out")
+    refused(*line, names=["y", "measured.csv", "300", "--target"])
+    assert not (tmp_path / "out").exists()
+    if step < 1:
+        with refuses(DataError, "y", "measured.csv", 300):
+            NaiveBayes().fit(table, target="y")
+
+
+def test_no_model_but_a_table(place: Path) -> None:
+    refused("predict", place / "melon.csv", place / "melon.csv", names=["melon.csv"])
+
+
+def test_all_names_are_listed(place: Path, tmp_path: Path) -> None:
+    fit = ("fit", place / "melon.csv", "--target", "好瓜", "-o", tmp_path / "m")
+    refused(*fit, "--model", "zzz", names=["nb", "auto", "text", "net"])
+    refused(*fit, "--param", "zzz=1", names=["smoothing", "variance"])
+    refused("textbook", "zzz", names=["spam", "underflow"])
 
 
 @pytest.mark.parametrize("command", ["fit {data} --target y -o {out}", "discretize {data} --target y"])

@@ -146,6 +146,10 @@ def test_counts_and_predictions_are_those_of_csv(make: Any, tmp_path: Path) -> N
             ColumnError,
             ["'x'"],
         ),
+        (lambda f: (f / "a.json").write_text('[{"x": 1}, {"x": ') and f / "a.json", DataError, ["a.json"]),
+        (lambda f: (f / "a.json").write_text('[{"x": 1}, {"x":]') and f / "a.json", DataError, ["a.json"]),
+        (lambda f: (f / "a.csv").write_text('[{"x": 1}]') and f / "a.csv", DataError, ["a.csv", ".json"]),
+        (lambda f: r"C:\Users\me\a.csv", DataError, ["/mnt/c/Users/me/a.csv"]),
         (lambda f: (f / "a.arrow").write_text("no arrow") and f / "a.arrow", DataError, ["a.arrow"]),
         (lambda f: (f / "a.arff").write_text("no arff") and f / "a.arff", DataError, ["@attribute"]),
         (

@@ -20,7 +20,7 @@ import typer
 from bayeskit._cli.completion import columns
 from bayeskit._cli.error_exits import STANDARD_OUTPUT, set_debugging
 from bayeskit._cli.output import noting_warnings
-from bayeskit._messages import VARIABLE, Joined, Message, filled, text_in, translator
+from bayeskit._messages import VARIABLE, Joined, Message, filled, listed, text_in, translator
 from bayeskit.errors import UsageError
 
 
@@ -108,14 +108,17 @@ class Common:
         """
         return filled(text_in(self.lang.value, template), values, translator(self.lang.value))
 
-    def listed(self, names: Iterable[object]) -> str:
-        """Return names as one text, separated by commas."""
-        return str(Joined(names).render(translator(self.lang.value)))
+    def listed(self, names: Iterable[object], most: int | None = None) -> str:
+        """Return names as one text, separated by commas; with ``most``, only the first ones."""
+        shown = Joined(names) if most is None else listed(names, most)
+        return str(shown.render(translator(self.lang.value)))
 
 
 Data = Annotated[
     str,
-    typer.Argument(metavar="DATA", help="A CSV, TSV or Parquet file; - reads CSV from standard input."),
+    typer.Argument(
+        metavar="DATA", help="A CSV, TSV, Parquet, Arrow, ARFF or JSON file; - reads CSV from standard input."
+    ),
     FileUse.read,
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model saved by 'fit'."), FileUse.read]

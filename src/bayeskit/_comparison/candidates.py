@@ -175,7 +175,7 @@ def read_models(models: ModelsLike | None) -> ModelRequest | None:
     for key in keys:
         if key not in OURS:
             raise SettingError(
-                "models=: there is no model {key!r}. {hint}", key=key, hint=did_you_mean(key, OURS)
+                "models=: there is no model {key!r}. {hint}", key=key, hint=did_you_mean(key, OURS, len(OURS))
             )
     if not keys and not own:
         raise SettingError("models= names no model. There are {names}.", names=Joined(OURS))
@@ -255,7 +255,9 @@ def make_model(name: str, parameters: Mapping[str, Any]) -> Any:
     KDB(k=1)
     """
     if name not in MODELS:
-        raise SettingError("There is no model {name!r}. {hint}", name=name, hint=did_you_mean(name, MODELS))
+        raise SettingError(
+            "There is no model {name!r}. {hint}", name=name, hint=did_you_mean(name, MODELS, len(MODELS))
+        )
     import bayeskit
 
     class_name, own = MODELS[name]
@@ -267,7 +269,7 @@ def make_model(name: str, parameters: Mapping[str, Any]) -> Any:
                 "{class_name} has no parameter {key!r}. {hint}",
                 class_name=class_name,
                 key=key,
-                hint=did_you_mean(key, known),
+                hint=did_you_mean(key, known, len(known)),
             )
     return cls(**{**own, **parameters})
 

@@ -16,7 +16,14 @@ from bayeskit._data.file_options import MarksLike, MissingMarks
 from bayeskit._data.file_reading import FileReading, note_columns, note_file, told_reasons
 from bayeskit._data.frames import as_frame, names_files
 from bayeskit._data.source import name_of_labels
-from bayeskit._data.suspect_columns import ColumnScreening, hint, is_present, screen_columns
+from bayeskit._data.suspect_columns import (
+    ColumnScreening,
+    are_measured,
+    hint,
+    is_present,
+    measured_target,
+    screen_columns,
+)
 from bayeskit._data.table import Table, open_table
 from bayeskit._messages import Joined, Message, did_you_mean
 from bayeskit._report.comparison_report.comparison import Table as TableRead
@@ -28,8 +35,6 @@ if TYPE_CHECKING:
     from bayeskit.typing import LabelsLike, RowSource
 
 Places = NDArray[np.intp]
-# A numeric column with more distinct values is a measurement, not a class.
-MOST_CLASSES = 100
 
 
 class ComparisonSource(Protocol):
@@ -176,7 +181,7 @@ class MemorySource:
         return ()
 
     def note(self, found: ColumnScreening, target: Name) -> None:
-        note_columns(self.shown, found, stacklevel=5)
+        note_columns(self.shown, found)
 
     def reading(self, found: ColumnScreening, target: Name) -> FileReading | None:
         return None
@@ -229,7 +234,7 @@ class FileTableSource:
 
     def note(self, found: ColumnScreening, target: Name) -> None:
         used = [name for name in self.rows.names if name not in found.left_out]
-        note_file(self.rows.read_as(used), found, str(target), left_out=False, stacklevel=5)
+        note_file(self.rows.read_as(used), found, str(target), left_out=False)
 
     def reading(self, found: ColumnScreening, target: Name) -> FileReading | None:
         return FileReading.of(self.rows.source, str(target), found)
@@ -476,15 +481,8 @@ def _check_classes(y: NDArray[Any], target: Name, shown: str | Message) -> None:
             what=what,
         )
     # Integral floats were converted to integers before, so a column of floats has fractions.
-    if y.dtype.kind == "f" or (len(labels) > MOST_CLASSES and len(labels) * 2 > len(y)):
-        raise DataError(
-            "Column {target!r} of {shown} has {n:,} different values in {n_y:,} rows: it is a measurement or an "
-            "identifier, and these models predict classes. Choose another target=, or put it into classes first.",
-            target=target,
-            shown=shown,
-            n=len(labels),
-            n_y=len(y),
-        )
+    if y.dtype.kind == "f" or are_measured(len(labels), len(y)):
+        raise measured_target(target, shown, len(labels), len(y))
     if counts.max() < 2:
         raise DataError(
             "Every row of {shown} has a different value of {target!r}. Choose another target=, or give more rows.",

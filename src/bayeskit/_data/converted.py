@@ -121,6 +121,10 @@ def _from_json(path: Path, shown: str, folder: Path) -> Path:
     import duckdb
 
     is_list = _first_sign(path) == b"["
+    if is_list and not _ends_with(path, b"]"):  # DuckDB would take the rows up to there for all
+        raise DataError(
+            "{shown} is cut short: its list has no end. Copy it again from the original.", shown=shown
+        )
     form = "array" if is_list else "newline_delimited"
     read = f"read_json({quoted(str(path))}, format = '{form}', sample_size = -1"
     with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
@@ -155,6 +159,13 @@ def _first_sign(path: Path) -> bytes:
             if not sign.isspace() and sign not in _BYTE_ORDER_MARK:
                 return sign
     return b""
+
+
+def _ends_with(path: Path, sign: bytes) -> bool:
+    """Tell whether a file ends with a sign, apart from blanks."""
+    with open(path, "rb") as file:
+        file.seek(-min(4096, os.path.getsize(path)), os.SEEK_END)
+        return file.read().rstrip().endswith(sign)
 
 
 def _refuse_no_object(path: Path, shown: str, is_list: bool) -> None:

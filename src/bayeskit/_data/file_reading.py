@@ -27,7 +27,7 @@ from bayeskit._data.suspect_columns import (
     screen_columns,
     telling_pairs,
 )
-from bayeskit._messages import Joined, Message, listed
+from bayeskit._messages import Joined, Message, listed, users_line
 from bayeskit._schema import Name
 from bayeskit.errors import BayeskitError, DataError, ModelFormatError, SourceNote
 
@@ -325,9 +325,7 @@ def _labelled(columns: Mapping[str, Any], target: str | None) -> tuple[dict[Any,
 # -- notes ---------------------------------------------------------------------------------------
 
 
-def note_file(
-    rows: FileRows, found: ColumnScreening, target: str | None, left_out: bool = True, stacklevel: int = 6
-) -> None:
+def note_file(rows: FileRows, found: ColumnScreening, target: str | None, left_out: bool = True) -> None:
     """Warn of what was found in a file; columns that are left out may be told elsewhere."""
     for note in [
         *(_left_out_notes(rows.shown, found.left_out, target) if left_out else ()),
@@ -335,7 +333,7 @@ def note_file(
         *_column_notes(rows.shown, found),
         *(_pair_notes(rows) if target is None else ()),
     ]:
-        warnings.warn(note, stacklevel=stacklevel)
+        warnings.warn(note, stacklevel=users_line())
 
 
 def _left_out_notes(shown: str, left_out: Mapping[Any, str], target: str | None) -> Iterable[SourceNote]:
@@ -407,10 +405,10 @@ def _column_notes(shown: str | Message, found: ColumnScreening) -> Iterable[Sour
         )
 
 
-def note_columns(shown: str | Message, found: ColumnScreening, stacklevel: int = 4) -> None:
+def note_columns(shown: str | Message, found: ColumnScreening) -> None:
     """Warn of columns that are used and should be thought about."""
     for note in _column_notes(shown, found):
-        warnings.warn(note, stacklevel=stacklevel)
+        warnings.warn(note, stacklevel=users_line())
 
 
 def _pair_notes(rows: FileRows) -> Iterable[SourceNote]:
@@ -438,14 +436,14 @@ def read_like(
     """
     rows = rows.fitting(names, kinds)
     for note in [*mark_notes(rows), *_remembered(rows.shown, reading)]:
-        warnings.warn(note, stacklevel=4)
+        warnings.warn(note, stacklevel=users_line())
     return rows
 
 
 def _remembered(shown: str, reading: FileReading) -> Iterable[SourceNote]:
     if reading.left_out:
         yield SourceNote(
-            "{shown}: {told} are not used, as in training.",
+            "{shown}: not used, as in training: {told}.",
             shown=shown,
             told=told_reasons(reading.left_out, reading.target),
         )

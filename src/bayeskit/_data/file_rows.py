@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayeskit._data.file_set import TableFiles
 from bayeskit._data.source import Batches
+from bayeskit._data.suspect_columns import are_measured, is_present, measured_target
 from bayeskit._data.table import ColumnBatch
 from bayeskit._data.texts import is_free_text
 from bayeskit._messages import Joined, Message, did_you_mean, listed
@@ -140,15 +141,24 @@ class FileRows:
             raise ColumnError("No column of {shown} is left. Exclude fewer columns.", shown=self.shown)
         return self.read_as(left) if names else self
 
-    def need_two_classes(self, target: str) -> None:
-        """Raise an error for a target with only one value: there is nothing to classify."""
+    def need_classes(self, target: str) -> None:
+        """Raise an error for a target that is no class: with only one value, or with a measurement in each row."""
         self.need(target)
         seen: set[Any] = set()
+        n = 0
         for batch in self.read_as([target]).batches():
-            seen.update(value for value in batch[target].tolist() if value is not None and value == value)
-            if len(seen) > 1:
+            cells = batch[target]
+            known = cells[is_present(cells)]
+            seen.update(known.tolist())
+            n += len(known)
+            fractions = known.dtype.kind == "f" and bool((known % 1 != 0).any())
+            if fractions and len(seen) > 1:
+                raise measured_target(target, self.shown, len(seen), n)
+            if len(seen) > 1 and not fractions and not are_measured(len(seen), n):
                 return
-        what = Message("only one value, {value!r}", value=next(iter(seen))) if seen else Message("no value")
+        if len(seen) > 1:
+            raise measured_target(target, self.shown, len(seen), n)
+        what = Message("only one value, {label!r}", label=next(iter(seen))) if seen else Message("no value")
         raise DataError(
             "Column {target!r} of {shown} has {what}: there is nothing to classify. Choose another target=.",
             target=target,

@@ -482,6 +482,11 @@ _WRONG_WIDTH = re.compile(
 )
 
 
+# A list of objects, or one.
+_JSON = re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*\"")
+_WINDOWS = re.compile(r"([A-Za-z]):\\(.*)")
+
+
 def _texts(missing: Any) -> tuple[str, ...]:
     return (missing,) if isinstance(missing, str) else tuple(missing)
 
@@ -492,14 +497,21 @@ def _is_parquet(path: Path, shown: str) -> bool:
         raise DataError("{shown} is a directory. Name one file in it.", shown=shown)
     try:
         with open(path, "rb") as file:
-            head = file.read(4)
+            start = file.read(64)
+            head = start[:4]
             file.seek(max(0, os.fstat(file.fileno()).st_size - 4))
             tail = file.read(4)
     except FileNotFoundError:
         # Not its own name, as that of a link to nowhere.
         there = set(os.listdir(path.parent)) - {path.name} if path.parent.is_dir() else set()
         near = get_close_matches(path.name, sorted(there))
-        meant = Message(" Did you mean {names}?", names=Joined(map(repr, near), " or ")) if near else ""
+        windows = _WINDOWS.fullmatch(path.name)
+        meant: Message | str = ""
+        if windows is not None:
+            there_too = f"/mnt/{windows[1].lower()}/" + windows[2].replace("\\", "/")
+            meant = Message(" This is a path of Windows; in WSL it is {path!r}.", path=there_too)
+        elif near:
+            meant = Message(" Did you mean {names}?", names=Joined(map(repr, near), " or "))
         raise DataError(
             "There is no file {shown} (looked for as {path!r}).{meant} Check the path.",
             shown=shown,
@@ -519,6 +531,10 @@ def _is_parquet(path: Path, shown: str) -> bool:
     if head == b"PK\x03\x04":
         raise DataError(
             "{shown} is a zip archive or an Excel workbook. Save the sheet as CSV and give that.", shown=shown
+        )
+    if _JSON.match(start):
+        raise DataError(
+            "{shown} holds JSON. Name it .json, or .jsonl if each line is an object.", shown=shown
         )
     named_so = path.suffix.lower() in (".parquet", ".pq")
     if named_so and head != b"PAR1":

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit._data.columns import is_missing
 from bayeskit._data.table import Table
-from bayeskit._messages import Joined, Message
+from bayeskit._messages import Joined, Message, users_line
 from bayeskit._schema import Kind, Label, Name, Schema, Variable
 from bayeskit._words import Vocabulary
 from bayeskit.errors import ColumnError, SettingError, SuspectColumn
@@ -292,5 +292,5 @@ def _warn_of_identifier(variable: Variable, what: Message) -> None:
             name=variable.name,
             what=what,
         ),
-        stacklevel=6,
+        stacklevel=users_line(),
     )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bayeskit._data.texts import is_free_text
 from bayeskit._messages import Message
 from bayeskit._schema import Name
+from bayeskit.errors import DataError
 
 Values = NDArray[Any]
 # Why a column is left out, in the words of every command and warning.
@@ -36,6 +37,8 @@ MANY_WORDS, FEW_ROWS_EACH = 50, 10
 FEWEST = 10
 # A text that differs in so large a part of the rows names the row, and is no category.
 MOSTLY = 0.9
+# A target with more different values, each in fewer than two rows on average, is a measurement and no class.
+MOST_CLASSES = 100
 
 _CLOCK = r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
 _DATE = re.compile(
@@ -139,6 +142,27 @@ def _crowd(values: Values) -> int:
 def is_crowd(words: int, cells: int) -> bool:
     """Return whether so many different words in so many cells leave few rows for each."""
     return words > MANY_WORDS and words * FEW_ROWS_EACH > cells
+
+
+def are_measured(n_values: int, n: int) -> bool:
+    """Return whether a target of whole numbers or words has too many different values to be classes.
+
+    >>> are_measured(90, 100), are_measured(258, 300), are_measured(258, 3000)
+    (False, True, False)
+    """
+    return n_values > MOST_CLASSES and n_values * 2 > n
+
+
+def measured_target(target: Name, shown: str | Message, n_values: int, n: int) -> DataError:
+    """Return the error for a target whose values are no classes."""
+    return DataError(
+        "Column {target!r} of {shown} has {n:,} different values in {n_y:,} rows: it is a measurement or an "
+        "identifier, and these models predict classes. Choose another target=, or put it into classes first.",
+        target=target,
+        shown=shown,
+        n=n_values,
+        n_y=n,
+    )
 
 
 def told_share(values: Values, target: Values) -> float | None:

@@ -73,8 +73,8 @@ def discretize(
     form = form_of(output, common.as_json, spreadsheet)
     with opened(data, reading, target) as rows:
         rows.need(*([target] if target else []))
-        if target is not None:
-            rows.need_two_classes(target)
+        if target is not None and method is Method.mdl:
+            rows.need_classes(target)
         rows, _ = screened(rows, target, drop, keep)
         points = cut_points(rows, target, method.value, bins)
         n = write_cut(rows, points, codes, output, form, spreadsheet)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.count_classifier import CountClassifier
     from bayeskit._data.file_rows import FileRows
 
+# So many classes are listed with their rows.
+MOST_CLASSES = 12
 WORDS = WordList(
     {
         "learned": "{model} was fitted to {n:,} rows of {data}: {d} attributes, {k} classes of {target} "
@@ -109,7 +111,7 @@ def learn_rows(
 
     estimator = make_model(model, parameters)
     rows.need(target)
-    rows.need_two_classes(target)
+    rows.need_classes(target)
     rows, read = screened(rows, target, drop, keep)
     texts = rows.free_texts({target, *(reading.categorical or ())})
     if texts and "text" not in parameters:
@@ -157,7 +159,7 @@ def _print_result(
             | {"attributes": [str(v.name) for v in schema.attributes], "classes": classes, "written": output}
         )
         return
-    by_label = common.listed(f"{label} {count:g}" for label, count in by_class.items())
+    by_label = common.listed((f"{label} {count:g}" for label, count in by_class.items()), MOST_CLASSES)
     values = {"model": type(estimator).__name__, "n": int(sum(counts)), "data": shown}
     values |= {
         "d": len(schema.attributes),

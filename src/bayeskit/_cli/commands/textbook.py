@@ -80,7 +80,9 @@ def textbook(
     from bayeskit.errors import SettingError, UsageError
 
     if name is not None and name not in PAGES:
-        raise SettingError("There is no page {name!r}. {hint}", name=name, hint=did_you_mean(name, PAGES))
+        raise SettingError(
+            "There is no page {name!r}. {hint}", name=name, hint=did_you_mean(name, PAGES, len(PAGES))
+        )
     if latex + html + common.as_json > 1:
         raise UsageError("--latex, --html and --json are forms of one page. Give one of them.")
     if hide and answers:
@@ -123,7 +125,7 @@ def textbook(
 
 
 # What a class can work through in an hour, and what fits on a page.
-MOST = {"rows": 60, "attributes": 8, "classes": 4}
+MOST = {"rows of data": 60, "attributes": 8, "classes": 4}
 # Pages of tables that have measured numbers, too.
 OF_NUMBERS = ("laplace", "risk", "mle")
 
@@ -146,14 +148,14 @@ def own_lesson(
 
     with opened(path, reading) as rows:
         rows.need(target)
-        rows.need_two_classes(target)
+        rows.need_classes(target)
         rows, _ = screened(rows, target, drop, keep)
         columns = {
             str(name): column.tolist() for name, column in rows.read_as(list(rows.names)).columns().items()
         }
     cells = {name: [_cell(cell) for cell in column] for name, column in columns.items()}
     y = [str(c) if isinstance(c, Fraction) else c for c in cells.pop(target)]
-    sizes = {"rows": len(y), "attributes": len(cells), "classes": len(set(y))}
+    sizes = {"rows of data": len(y), "attributes": len(cells), "classes": len(set(y))}
     for what, most in MOST.items():
         if sizes[what] > most:
             raise DataError(
