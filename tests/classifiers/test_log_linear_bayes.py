@@ -23,6 +23,7 @@ from bayeskit._conditionals.log_linear_weights import (
     losses_of,
     minimise,
 )
+from bayeskit._fitting.log_linear import only_here
 from bayeskit._fitting.model import estimate
 from bayeskit.errors import Incompatible, NotCounted, NotSupported, SettingError, SuspectResult, UsageError
 from refusals import refuses, warns_of
@@ -467,6 +468,36 @@ def test_a_value_never_seen_says_nothing() -> None:
     assert np.array_equal(
         model.predict_proba({**one, "w": ["never"]}), model.predict_proba({**one, "w": np.array([None])})
     )
+
+
+@pytest.mark.filterwarnings("ignore::bayeskit.errors.SuspectColumn")
+@pytest.mark.parametrize("missing", ["ignore", "state"])
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_a_column_that_names_the_rows_says_nothing_of_others(share: float, missing: str) -> None:
+    """No two rows share a name. The true class is one row short, and a large weight would live on that."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(400) < share).astype(int)
+    X = {"name": [f"n{i}" for i in range(400)], "x": rng.normal(size=400) + y}
+    new = {"name": ["new"] * 400, "x": X["x"]}
+    plain = LogLinearBayes(views=4, missing=missing).fit({"x": X["x"]}, y)
+    model = LogLinearBayes(views=4, missing=missing).fit(X, y)
+    assert max(model.weights_.values()) < 3.0
+    np.testing.assert_allclose(model.predict_proba(new), plain.predict_proba({"x": X["x"]}), atol=0.01)
+    assert min(model.losses_.values()) == pytest.approx(min(plain.losses_.values()), abs=0.005)
+    found = log_loss(model.approximate_leave_one_out(X, y), model, y)
+    assert found == pytest.approx(
+        log_loss(plain.approximate_leave_one_out({"x": X["x"]}, y), plain, y), abs=0.01
+    )
+
+
+def test_states_of_one_row_are_unseen_without_it_unless_declared() -> None:
+    X = {"a": ["a", "a", "b", "c", None], "d": ["u", "v", "u", "u", "v"]}
+    model = LogLinearBayes(states={"d": ["u", "v", "w"]}).fit(X, [0, 1, 0, 1, 0])
+    rows = chunk_of(model, X, [0, 1, 0, 1, 0])
+    found = only_here(model.statistics_, rows, rows.row_weights)
+    assert found.tolist() == [[False, False], [False, False], [True, False], [True, False], [False, False]]
+    twice = model.partial_fit(X, [0, 1, 0, 1, 0])
+    assert not only_here(twice.statistics_, rows, rows.row_weights).any()
 
 
 def test_many_classes_have_no_biases_and_rows_are_left_out_by_a_small_matrix():

@@ -158,13 +158,25 @@ class InteractionTerms:
         left = np.maximum(self.counts.counts - counted, 0.0)
         return replace(self, counts=replace(self.counts, counts=left))
 
-    def left_out(self, chunk: Chunk, own: Floats) -> LeftOutTerms:
-        """Return the terms of rows that were counted, each row without the weight ``own``."""
+    def left_out(self, chunk: Chunk, own: Floats, unseen: NDArray[np.bool_] | None = None) -> LeftOutTerms:
+        """Return the terms of rows that were counted, each row without the weight ``own``.
+
+        ``unseen`` (n, categorical attributes) marks states that are unknown without the row; their terms are 0.
+        """
         assert chunk.target is not None
         target = chunk.target.astype(np.int64)
         usual = np.zeros(self.schema.n_classes)
         usual[target] = own
-        return LeftOutTerms(self, chunk, target, own, LogTable.of(self), LogTable.of(self, usual))
+        silent = self.silent(unseen) if unseen is not None and unseen.any() else None
+        return LeftOutTerms(self, chunk, target, own, LogTable.of(self), LogTable.of(self, usual), silent)
+
+    def silent(self, unseen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which terms of rows have a state that is unseen: shape (terms, n)."""
+        out = np.zeros((self.n_terms, len(unseen)), dtype=bool)
+        for axis in self.counts.tables[self.term_starts[:-1]].T:
+            of_state = np.flatnonzero((axis >= 0) & ~self.axes.is_number[axis])
+            out[of_state] |= unseen.T[self.axes.places[axis[of_state]]]
+        return out
 
     def of(self, chunk: Chunk) -> Floats:
         """Return every term of some rows: shape (terms, n, K)."""
@@ -354,7 +366,7 @@ class LeftOutTerms(NamedTuple):
     """The terms of rows, each without the row itself: ``own`` is taken out of the counts of its class.
 
     ``gaps`` is by how much terms change if the weight that is usual for rows of the class is taken out. The terms of
-    rows with another weight are computed singly.
+    rows with another weight are computed singly. ``silent`` (terms, n) marks terms that are 0.
     """
 
     terms: InteractionTerms
@@ -363,6 +375,7 @@ class LeftOutTerms(NamedTuple):
     own: Floats
     logs: LogTable
     gaps: LogTable
+    silent: NDArray[np.bool_] | None = None
 
     def of(self, rows: slice) -> Floats:
         """Return every term of these rows: shape (terms, n, K)."""
@@ -379,6 +392,8 @@ class LeftOutTerms(NamedTuple):
             mine = cells if len(counted) == len(target) else cells[:, :, counted]
             of_run[:, counted, target[counted]] = self._of_own_class(mine, target[counted], own[counted], odd)
             out[some] = of_run
+        if self.silent is not None:
+            out[self.silent[:, rows]] = 0.0
         return out
 
     def _of_own_class(self, cells: Ints, target: Ints, own: Floats, odd: NDArray[np.intp]) -> Floats:

@@ -93,18 +93,23 @@ class LogLinearScore(Conditional):
             out[rows] += np.tensordot(self.chosen.terms, left_out.of(rows), 1)
 
     def approximate_left_out(
-        self, chunk: Chunk, own: Floats, log_prior: Floats, had_a_part: NDArray[np.bool_]
+        self,
+        chunk: Chunk,
+        own: Floats,
+        log_prior: Floats,
+        had_a_part: NDArray[np.bool_],
+        unseen: NDArray[np.bool_],
     ) -> Floats:
         """Return log P(c | x) of rows left out of counts and, to first order, of weights: shape (n, K).
 
         ``log_prior`` is log P(c) without each row, of shape (n, K);
-        ``had_a_part`` marks the rows that chose the weights.
+        ``had_a_part`` marks the rows that chose the weights, and ``unseen`` their states that no other row has.
         """
         assert chunk.target is not None
         out = np.zeros((chunk.n_rows, self.terms.schema.n_classes))
         if out.shape[1] < 2:
             return out
-        left_out = self.terms.left_out(chunk, own)
+        left_out = self.terms.left_out(chunk, own, unseen)
         for rows in self.terms.steps(chunk.n_rows):
             target = left_out.target[rows]
             losses = RowLosses.of(left_out.of(rows), log_prior[rows], target, own[rows])

@@ -129,13 +129,15 @@ class LogLinear(ModelForm):
         """Return the losses of rows that were counted, each left out of the counts, as a function of weights.
 
         Cells of three attributes have so few rows that the true class, one row short, can be recognised by that alone.
-        So a tenth of the rows is left out of them at a time, stratified by class.
+        So a tenth of the rows is left out of them at a time, stratified by class. A state that no other row has says
+        nothing, as it says nothing of a new row.
         """
         schema, chunk = statistics.schema, sample_chunk(sample, statistics.schema)
         terms = self.terms(statistics, spec)
         first = int((self.kinds < 2).sum())
+        unseen = only_here(statistics, chunk, sample.own)
         found = np.empty((terms.n_terms, chunk.n_rows, schema.n_classes))
-        found[:first] = terms.some(0, first).left_out(chunk, sample.own).of(slice(0, chunk.n_rows))
+        found[:first] = terms.some(0, first).left_out(chunk, sample.own, unseen).of(slice(0, chunk.n_rows))
         if first < terms.n_terms:
             threes = terms.some(first, terms.n_terms)
             codes, fold = terms.axes.codes(chunk, slice(0, chunk.n_rows)), folds_of(chunk, schema, _FOLDS)
@@ -143,6 +145,7 @@ class LogLinear(ModelForm):
                 some, counted = np.take(codes, rows, axis=1), np.zeros_like(threes.counts.counts)
                 add_counts(some, sample.target[rows], sample.weight[rows], threes.counts, counted)
                 found[first:, rows] = threes.without(counted).of_codes(some)
+            found[first:][threes.silent(unseen)] = 0.0
         prior = class_prior_of(statistics, spec).log_left_out(sample.target, sample.own)
         return RowLosses.of(found, prior, sample.target, sample.weight)
 
@@ -182,7 +185,22 @@ def left_out_twice(statistics: Statistics, spec: ModelSpec, score: LogLinearScor
     prior = class_prior_of(weighted, spec).log_left_out(chunk.target, own)
     sample: Any = statistics.parts["row_sample"]
     had_a_part = sample.holds(schema, chunk.codes, chunk.values)
-    return score.approximate_left_out(chunk, own, prior, had_a_part)
+    unseen = only_here(weighted, chunk, own)
+    return score.approximate_left_out(chunk, own, prior, had_a_part, unseen)
+
+
+def only_here(statistics: Statistics, chunk: Chunk, own: Floats) -> NDArray[np.bool_]:
+    """Return which states of counted rows no other row has, so that they are unseen without it: shape (n, categorical).
+
+    Otherwise a column that names the rows would have a weight: of the same few cells, those of the true class are one
+    row short, and a small class has the larger shares. Neither is so in a new row, whose name is unseen.
+    """
+    out = np.zeros(chunk.codes.shape, dtype=bool)
+    for j, variable in enumerate(statistics.schema.categorical):
+        n = np.append(statistics.table(variable.name).sum(axis=1), np.inf)  # missing comes last
+        n[: variable.n_declared] = np.inf  # stays without rows
+        out[:, j] = n[np.minimum(chunk.codes[:, j], variable.size)] <= own * (1.0 + 1e-9)
+    return out
 
 
 def folds_of(rows: Chunk, schema: Schema, n_folds: int) -> NDArray[np.int64]:
