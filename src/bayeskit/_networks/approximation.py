@@ -136,6 +136,8 @@ def approximate(
     """
     adapter = sampling_adapter_of(self._cache)
     by_name = method or ("likelihood weighting" if adapter.directed else "gibbs")
+    if by_name not in METHODS and isinstance(by_name, str):
+        by_name = by_name.replace("-", " ").replace("_", " ")
     choice(by_name, "method", tuple(METHODS))
     engine = METHODS[by_name]
     places = adapter.targets(targets)

@@ -51,6 +51,13 @@ class Queries:
     _network: Any  # a Network, or the FactorGraph of a Markov network
     _cache: DerivedCache
 
+    if not TYPE_CHECKING:  # a type checker would take any attribute for one of these
+
+        def __getattr__(self, name: str) -> Any:
+            from bayeskit._networks.names_elsewhere import refuse_attribute
+
+            refuse_attribute(self, name)
+
     def query(
         self,
         targets: NamesLike,
