@@ -254,6 +254,17 @@ def test_it_equals_the_definition(case, data, dtype, tile):
     close(found, [definition(x, case, how) for x in asked])
 
 
+def test_a_child_that_is_always_missing_beside_its_parents_is_even():
+    """Without a prior, nothing is known of x2 beside x0 = x1 = 0: its states are equally likely, not 0/0."""
+    rows, target = [[0, 0, 2], [0, 0, 2], [1, 1, 0], [0, 1, 1], [0, 0, 2]], [0, 0, 1, 1, 1]
+    case = case_of(sizes=[2, 2, 2], parents=[0, 1], n_classes=2, rows=rows, target=target)
+    how = {"smoothing": NO_PRIOR, "min_count": 1, "missing": "ignore", "unseen": "ignore", "weights": None}
+    asked = [[0, 0, 0], [0, 0, 1], [1, 1, 0]]
+    found = log_prob(estimate(case, how), asked, 2)
+    close(found, [definition(x, case, how) for x in asked])
+    np.testing.assert_allclose(np.exp(found[0]), [0.4 / 2, 0.2 / 2], rtol=1e-12)
+
+
 @settings(max_examples=80, deadline=None)
 @given(cases(), st.data(), st.sampled_from([np.uint8, np.uint32]), st.sampled_from([3, 4096]))
 def test_leaving_a_row_out_is_counting_without_it(case, data, dtype, tile):

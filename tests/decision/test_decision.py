@@ -288,6 +288,12 @@ def test_a_large_common_cost_does_not_drown_the_difference(p, action):
         assert decide([p, 1 - p], common[order], actions=names).actions == action
 
 
+@pytest.mark.parametrize("common", [1e12, -1e12])
+def test_a_large_cost_of_a_class_makes_no_tie(common):
+    """What every action costs in the first class says nothing about how close the actions are."""
+    assert decide([[1 - 1e-3, 1e-3]], [[common, 1.0], [common, 0.0]]).actions.tolist() == [1]
+
+
 def test_one_posterior_gives_scalars():
     decision = decide(bayes_rule(PRIOR, {"spam": 0.9, "ham": 0.01}), MAIL)
     assert (decision.actions, decision.rejected, decision.indices) == ("delete", False, 0)
