@@ -36,7 +36,7 @@ from bayeskit import (
 from bayeskit._classifiers import streams
 from bayeskit._classifiers.drift import Adwin
 from bayeskit._fitting import row_stream
-from bayeskit._fitting.row_stream import column_names
+from bayeskit._fitting.row_stream import RowStream, column_names
 from bayeskit.classifiers import DriftMonitor, SlidingWindow
 from bayeskit.errors import (
     BlockValue,
@@ -603,8 +603,25 @@ def test_river_is_asked_for(monkeypatch):
         with refuses(UsageError, "bayeskit[river]"):
             NaiveBayes().to_river()
         return
-    river.checks.check_estimator(NaiveBayes().to_river())
-    river.checks.check_estimator(GaussianNB().to_river())
+    for model in NaiveBayes(), GaussianNB(), WeightedNB():
+        river.checks.check_estimator(model.to_river())
+
+
+def test_rows_that_wait_take_bounded_memory(monkeypatch):
+    """Sums that are not added to in place are counted together; wide rows sooner than narrow ones."""
+    counted = []
+    absorb = RowStream._absorb
+    monkeypatch.setattr(
+        RowStream, "_absorb", lambda self, records: (counted.append(records.n), absorb(self, records))
+    )
+    for width, each in (3, 300), (254, 32):
+        model, counted[:] = WeightedNB(weights={}), []
+        rows = [{f"a{j}": f"v{(i + j) % 3}" for j in range(width)} for i in range(300)]
+        model.partial_fit(pd.DataFrame(rows[:10]), [0, 1] * 5)
+        for i, row in enumerate(rows):
+            model.learn_one(row, i % 2)
+        assert model.statistics_.total == 310
+        assert max(counted) == each and sum(counted) == 300
 
 
 def test_an_absent_text_or_number_is_missing_beside_texts() -> None:

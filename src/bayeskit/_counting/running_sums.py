@@ -32,14 +32,20 @@ from bayeskit.typing import Floats
 
 # The weight and the class of a record; its codes and numbers follow.
 HEAD = 2
+# So many rows may wait however wide they are: counting fewer at a time costs a call for each.
+FEWEST = 32
 
 
 class RowRecords:
-    """Coded rows that wait, each as doubles: weight, class, codes, numbers."""
+    """Coded rows that wait, each as doubles: weight, class, codes, numbers.
 
-    def __init__(self, schema: Schema, most: int) -> None:
-        self.schema, self.most = schema, most
+    At most ``most`` wait, fewer where they would take more than ``most_bytes``.
+    """
+
+    def __init__(self, schema: Schema, most: int, most_bytes: int) -> None:
+        self.schema = schema
         self._width = HEAD + len(schema.categorical) + len(schema.numeric)
+        self.most = most = min(most, max(FEWEST, most_bytes // (8 * self._width)))
         self._format = f"{self._width}d"
         self._rows: Any = np.zeros((most, self._width))
         self.n = 0

@@ -20,8 +20,10 @@ from bayeskit.typing import Floats
 
 # Rows that are added to sums in one call: more would let a question wait, fewer cost a call each.
 ROWS_ADDED = 32
-# Rows that wait where sums are not added to in place: memory stays bounded, and counting costs little for each.
+# Rows that wait where sums are not added to in place, and the bytes of their codes, of which wide rows would take
+# more than a small model: memory stays bounded, and counting costs little for each row.
 MOST_WAITING = 1_000
+BYTES_WAITING = 1 << 16
 
 
 def column_names(fitted: FittedState) -> tuple[Name, ...]:
@@ -89,7 +91,7 @@ class RowStream:
     def _begin(self) -> RowRecords:
         self._running = RunningModel.of(self._fitted)
         most = MOST_WAITING if self._running is None else ROWS_ADDED
-        self._records = RowRecords(self.schema, most)
+        self._records = RowRecords(self.schema, most, BYTES_WAITING)
         return self._records
 
     def _count(self) -> None:
