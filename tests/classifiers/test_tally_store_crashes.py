@@ -317,5 +317,6 @@ def test_writers_are_killed(tmp_path):
 
 @needs_fork
 @pytest.mark.crash
+@pytest.mark.timeout(1800)
 def test_many_writers_are_killed(tmp_path):
     kill_writers(500, tmp_path)

@@ -229,8 +229,8 @@ WITHOUT_N = {name: cells for name, cells in PART.items() if name != "n"}
 EMPTY: Part = {name: [] for name in PART}
 ODD = ("select", 'a "b"', "it's", "group by; --", "密度", "%s{0}")
 ODD_PART: Part = {**{name: ["x", "y", "y", "x"] for name in ODD}, "order": ["p", "q", "p", "q"]}
-# A file of JSON without lines has no columns either; an empty batch is refused.
-WITHOUT_NAMES = {"batches": refused(DataError, 0), "json": refused(DataError, "empty")}
+# A file of JSON without lines has no columns either.
+WITHOUT_NAMES = {"json": refused(DataError, "empty")}
 NUMBERS_THEN_WORDS = [PART, changed(n=["u", "v", "u", "v"])]
 CASES = {
     "nothing is wrong": Case([PART, PART], Counted()),

@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 
 from bayeskit import TAN, NaiveBayes, learn_network
-from bayeskit.errors import BayeskitError
+from bayeskit.errors import BayeskitError, DataError
+from refusals import refuses
 
 
 def table(n: int = 90) -> pd.DataFrame:
@@ -96,3 +97,14 @@ def test_lazy_counts_them(make: Any, tmp_path: Path) -> None:
     found = NaiveBayes().lazy(make(frame, tmp_path), target="class")
     whole = NaiveBayes().fit(asked, frame["class"])
     np.testing.assert_allclose(found.predict_proba(asked), whole.predict_proba(asked), rtol=0, atol=1e-12)
+
+
+def test_what_ibis_cannot_read_is_told_by_an_error_of_ours() -> None:
+    """A release of Ibis may not fit that of its database: then what it says is an error of Python."""
+
+    def to_pyarrow_batches(self: Any, chunk_size: int) -> Any:
+        raise AttributeError("no attribute 'fetch_record_batch'")
+
+    table_of_ibis = type("Table", (), {"__module__": "ibis.expr", "to_pyarrow_batches": to_pyarrow_batches})()
+    with refuses(DataError, "Ibis", "'fetch_record_batch'"):
+        NaiveBayes().fit(table_of_ibis, target="class")

@@ -127,7 +127,7 @@ def lazy_pieces(data: Any) -> Callable[[], Iterator[Any]] | None:
 
 
 def _explained(read: Callable[[], Iterator[Any]], home: str) -> Iterator[Any]:
-    """Give pieces; turn what Polars and PyArrow say of what cannot be read into errors of ours.
+    """Give pieces; turn what Polars, PyArrow and Ibis say of what cannot be read into errors of ours.
 
     Tasks of Dask and Spark are their users' own, and so are their errors.
     """
@@ -136,6 +136,10 @@ def _explained(read: Callable[[], Iterator[Any]], home: str) -> Iterator[Any]:
         kinds = (import_module("polars.exceptions").PolarsError, OSError)
     elif home == "pyarrow":
         kinds = (import_module("pyarrow").ArrowException, OSError)
+    elif home == "ibis":
+        kinds = (
+            Exception,
+        )  # of a dozen databases; a release of Ibis may not fit that of its database either
     try:
         yield from read()
     except kinds as error:
@@ -143,7 +147,7 @@ def _explained(read: Callable[[], Iterator[Any]], home: str) -> Iterator[Any]:
             raise
         raise DataError(
             "{library} could not read the frame: {first}. Check that it can be collected.",
-            library={"polars": "Polars", "pyarrow": "PyArrow"}[home],
+            library={"polars": "Polars", "pyarrow": "PyArrow", "ibis": "Ibis"}[home],
             first=(str(error).splitlines() or [type(error).__name__])[0].rstrip("."),
         ) from error
 

@@ -356,8 +356,15 @@ class Source:
                 raise DataTypeError(
                     "With batches each batch carries its own y: pass (X, y) pairs and leave y out."
                 )
+            empty, some = None, False
             for batch in self.data:
+                if _is_empty(batch):
+                    empty = batch  # adds nothing, as a partition without rows
+                    continue
+                some = True
                 yield self.from_batch(batch)
+            if not some and empty is not None:
+                yield self.from_batch(empty)  # raises an error
         else:
             yield self._rows if self.once else self._opened()
 
@@ -507,6 +514,22 @@ class Source:
                 raise ColumnError("No column is left: there are no columns to read beside the weights.")
             raise ColumnError("No attribute is left besides the target. Check columns= and exclude=.")
         return kept
+
+
+def _is_empty(batch: Any) -> bool:
+    """Whether a batch, (X, y) or (X, y, weights) has no rows."""
+    parts = batch if isinstance(batch, tuple) else (batch,)
+    return len(parts) > 0 and all(part is None or _n_rows(part) == 0 for part in parts)
+
+
+def _n_rows(rows: Any) -> int | None:
+    """Return the number of rows of a table, or of labels; None where that is not told."""
+    if isinstance(rows, Mapping):
+        return len(next(iter(rows.values()), ()))
+    shape = getattr(rows, "shape", None)
+    if shape:
+        return int(shape[0])
+    return len(rows) if isinstance(rows, (list, tuple)) else None
 
 
 def is_in_duckdb(source: Source) -> bool:
