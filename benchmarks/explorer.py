@@ -2,10 +2,11 @@
 
 ``bayeskit explore`` in a process of its own, and Chromium, headless. A click is sent to a row, and its time ends when
 the frame with the new numbers has been drawn. Beside it stands the CPU time that the page's own thread takes for a
-click, with all frames of the moving bars: a busy machine does not change it. The layout is timed from the request to
-the worker to its answer. Then 50 requests a second are sent to the server for a minute. alarm and
-hailfinder come with the tests; andes and pigs are read from the folder that BAYESKIT_DATA names,
-if it is set. Needs Playwright and Chromium.
+click, with all frames of the moving bars, and the CPU time of the server until it prints its address: a busy machine
+hardly changes these. The layout is timed from the request to the worker to its answer. Of a network of 1,000 nodes the
+cards in the window are drawn first; it is timed until all are. Then 50 requests a second are sent to the server for a
+minute. alarm and hailfinder come with the tests; andes and pigs are read from the folder that BAYESKIT_DATA names, if
+it is set. Needs Playwright and Chromium.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,8 +38,11 @@ if os.environ.get("BAYESKIT_DATA"):
 # Network → milliseconds at the median.
 TARGETS = {"alarm": 50, "hailfinder": 60, "andes": 150, "pigs": 300}
 N_CLICKS = 40
+# Nodes of a network that is drawn in parts, each with up to two parents among the few before it.
+LARGE, NEAR = 1_000, 8
 # Click rows one after the other, and clear the findings after each; milliseconds until the frame is drawn.
-CLICK = """async ({ n, pause }) => {
+CLICK = """async ({ n, pause, all }) => {
+  const canvas = document.getElementById("canvas");
   const rows = [...document.querySelectorAll(".row")];
   const chips = document.getElementById("chips");
   const drawn = () => new Promise((resolve) => {
@@ -53,6 +58,7 @@ CLICK = """async ({ n, pause }) => {
     const start = performance.now();
     rows[(k * 37) % rows.length].dispatchEvent(new MouseEvent("click", { bubbles: true }));
     await done;
+    if (all) while (canvas.getAttribute("aria-busy") === "true") await new Promise(requestAnimationFrame);
     times.push(performance.now() - start);
     await new Promise((resolve) => setTimeout(resolve, pause));
     done = drawn();
@@ -77,7 +83,32 @@ def explorer(path: Path) -> Iterator[str]:
         process.wait(60)
 
 
-def measure(report: Report, browser: Any, name: str, path: Path, n: int) -> None:
+def used(pid: int) -> float:
+    """Return the seconds of CPU that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def large(folder: Path) -> Path:
+    """Write a network of many nodes, which is narrow enough for exact answers."""
+    from bayeskit import BayesianNetwork
+
+    rng = np.random.default_rng(1)
+    names = [f"n{k}" for k in range(LARGE)]
+    parents = {
+        name: [names[p] for p in sorted({max(0, k - int(by)) for by in rng.integers(1, NEAR, 2)} - {k})]
+        for k, name in enumerate(names)
+    }
+    network = BayesianNetwork(parents, {name: ["no", "yes", "unknown"] for name in names}, name="large")
+    for name in names:
+        network.set_cpt(
+            name, rng.dirichlet(np.ones(3), 3 ** len(parents[name])).reshape([3] * len(parents[name]) + [3])
+        )
+    network.write(folder / "large.bif")
+    return folder / "large.bif"
+
+
+def measure(report: Report, browser: Any, name: str, path: Path, n: int, at_most: float) -> None:
     with explorer(path) as address:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         start = time.perf_counter()
@@ -86,26 +117,29 @@ def measure(report: Report, browser: Any, name: str, path: Path, n: int) -> None
         report.claim(f"{name}: first load", 1e3 * (time.perf_counter() - start), " ms")
         paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null")
         if paint is not None:
-            at_most = 500 if name == "alarm" else None
-            report.claim(f"{name}: navigation → first paint", paint, " ms", at_most=at_most)
+            report.claim(
+                f"{name}: navigation → first paint", paint, " ms", at_most=500 if name == "alarm" else None
+            )
         layout = page.evaluate("performance.getEntriesByName('layout')[0].duration")
         report.claim(
             f"{name}: layout in its worker", layout, " ms", at_most=1_000 if name == "andes" else None
         )
-        page.evaluate(CLICK, {"n": 3, "pause": 200})
+        all_cards = name == "large"
+        page.evaluate(CLICK, {"n": 3, "pause": 200, "all": all_cards})
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
-        def used() -> float:
+        def busy() -> float:
             found = session.send("Performance.getMetrics")["metrics"]
             return float(next(each["value"] for each in found if each["name"] == "TaskDuration"))
 
-        before = used()
-        times = page.evaluate(CLICK, {"n": n, "pause": 200})
-        cpu = 1e3 * (used() - before) / (2 * n)
-        report.claim(f"{name}: click → drawn, median", float(np.median(times)), " ms", at_most=TARGETS[name])
+        before = busy()
+        times = page.evaluate(CLICK, {"n": n, "pause": 200, "all": all_cards})
+        cpu = 1e3 * (busy() - before) / (2 * n)
+        what = "all cards drawn" if all_cards else "drawn"
+        report.claim(f"{name}: click → {what}, median", float(np.median(times)), " ms", at_most=at_most)
         p99 = float(np.quantile(times, 0.99))
-        report.claim(f"{name}: click → drawn, p99", p99, " ms", at_most=3 * TARGETS[name])
+        report.claim(f"{name}: click → {what}, p99", p99, " ms", at_most=3 * at_most)
         report.claim(f"{name}: CPU of the page for a click, all frames", cpu, " ms")
         page.close()
 
@@ -125,6 +159,7 @@ def load(report: Report, path: Path, seconds: float) -> None:
         assert process.stdout is not None
         address = urlsplit(process.stdout.readline().strip())
         report.claim("alarm: server ready, warm", time.perf_counter() - start, " s", at_most=1)
+        report.claim("alarm: server ready, warm, CPU", used(process.pid), " s", at_most=1)
         token = parse_qs(address.query)["token"][0]
         connection = http.client.HTTPConnection(address.netloc)
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -170,7 +205,9 @@ def main() -> None:
             if found is None:
                 print(f"{name} is not here: set BAYESKIT_DATA to the folder that holds networks/bif")
                 continue
-            measure(report, browser, name, found, n)
+            measure(report, browser, name, found, n, TARGETS[name])
+        with tempfile.TemporaryDirectory() as folder:
+            measure(report, browser, "large", large(Path(folder)), max(5, n // 4), 1_500)
         browser.close()
     load(report, FOLDERS[0] / "alarm.bif.gz", max(5.0, 60 * given.scale))
     report.finish()

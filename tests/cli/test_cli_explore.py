@@ -7,8 +7,10 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,44 @@ def explored(*words: str) -> dict[str, Any]:
             process.kill()
     assert process.returncode == 0 and "Traceback" not in err and "Stopped" in out, err
     return found
+
+
+def test_ctrl_c_does_not_wait_for_a_long_answer(tmp_path: Path) -> None:
+    program = """
+import sys, threading
+import bayeskit._networks.exploring as exploring
+from bayeskit._cli.start import main
+def why(self, node, findings, lang):
+    print("asked", flush=True)
+    threading.Event().wait(1_000)
+exploring.ExploredNetwork.why = why
+sys.argv = ["bayeskit", "explore", "asia", "--no-browser"]
+main()
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            lines = process.stdout
+            assert lines is not None
+            address = lines.readline().strip()
+            token = address.partition("token=")[2]
+            lines.readline()
+            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+            question = urllib.request.Request(
+                address.partition("?")[0] + "why", b'{"node": 0, "findings": []}', headers
+            )
+
+            def ask() -> None:
+                with suppress(OSError):
+                    urllib.request.urlopen(question, timeout=60)
+
+            asking = threading.Thread(target=ask)
+            asking.start()
+            assert lines.readline() == "asked\n"
+            process.send_signal(signal.SIGINT)
+            assert lines.read() == "Stopped.\n" and process.wait(60) == 0
+            asking.join()
+        finally:
+            process.kill()
 
 
 def write_table(path: Path) -> str:

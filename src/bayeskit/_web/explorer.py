@@ -167,6 +167,7 @@ class Explorer(JsonServer):
     )
     mend_host = "Open the address that was printed."
     mend_length = "Send fewer findings."
+    patience = 1.0  # its questions change nothing, so Ctrl-C need not wait for answers
 
     def __init__(
         self,
@@ -332,8 +333,14 @@ def open_explorer(
     layout: LayoutFile | None = None,
     command: str = "",
     read_only: bool = False,
-) -> None:
-    """Serve the page until Ctrl-C; ``tell`` gets the address when it can be opened."""
+) -> bool:
+    """Serve the page until Ctrl-C; ``tell`` gets the address when it can be opened.
+
+    Returns
+    -------
+    bool
+        Whether an answer is still being computed, for which nobody waits.
+    """
     need_packages("explore")
     words = words_of(lang, WORDS)
     token = secrets.token_urlsafe(24)
@@ -356,6 +363,7 @@ def open_explorer(
             explored, access, lang=lang, layout=layout, command=command, read_only=read_only
         )
         _run(application, opened, ready)
+    return application.is_busy
 
 
 def _run(application: Explorer, opened: Any, ready: Callable[[], None]) -> None:

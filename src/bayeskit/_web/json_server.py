@@ -13,7 +13,7 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -138,6 +138,17 @@ class JsonServer:
         self.access, self.limits, self.lang = access, limits or Limits(), lang
         self._pool = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="bayeskit-serve")
         self._waiting = 0
+        self._work: set[Future[str]] = set()
+
+    @property
+    def patience(self) -> float:
+        """Seconds in which requests that are under way at Ctrl-C may end."""
+        return self.limits.seconds
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a thread still computes an answer."""
+        return any(each.running() for each in self._work)
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -285,8 +296,11 @@ class JsonServer:
                 (b"retry-after", b"1"),
             )
         self._waiting += 1
+        done = self._pool.submit(work, *arguments)
+        self._work.add(done)
+        done.add_done_callback(self._work.discard)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
+            return await asyncio.wrap_future(done)
         finally:
             self._waiting -= 1
 

@@ -127,7 +127,7 @@ def serve(
         date_header=False,
         proxy_headers=False,
         timeout_keep_alive=max(5, int(limit)),
-        timeout_graceful_shutdown=max(1, int(limit)),
+        timeout_graceful_shutdown=max(1, int(application.patience)),
     )
     Server(config).run(sockets=[opened])
 

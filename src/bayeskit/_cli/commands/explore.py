@@ -80,6 +80,7 @@ def explore(
     contains a random token. Cards can be moved; the layout is written to FILE.layout.json when you save it. Needs
     pip install "bayeskit[web]".
     """
+    from bayeskit._cli.ctrl_c import leave_at_once
     from bayeskit._cli.output import print_json, show
     from bayeskit._web.explorer import open_explorer
     from bayeskit._web.layout_file import LayoutFile
@@ -117,7 +118,7 @@ def explore(
         show(common.say(WORDS["stop"]))
 
     is_file = source is not None and os.path.exists(source)
-    open_explorer(
+    is_busy = open_explorer(
         explored,
         lang=common.lang.value,
         host=host,
@@ -130,6 +131,8 @@ def explore(
     )
     if not common.as_json:
         show(common.say(WORDS["stopped"]))
+    if is_busy:
+        leave_at_once()
 
 
 def _empty(target: str | None, publish: Path | None) -> Any:
