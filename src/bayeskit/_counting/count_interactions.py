@@ -21,15 +21,14 @@ _U = np.uintp
 
 @kernel
 def count_tables_of_axes(
-    axes: Any, target: Any, weights: Any, tables: Any, widths: Any, starts: Any, counts: Any
+    axes: Any, target: Any, weights: Any, tables: Any, widths: Any, starts: Any, n_classes: Any, flat: Any
 ) -> None:
     """Add every row's weight to its cell in each table.
 
     One table after the other over a block of rows, so that its cells stay in the fastest cache. ``axes`` of
-    shape (axes, rows) contains the codes.
+    shape (axes, rows) contains the codes, ``flat`` the counts of shape (cells, K), one row after the other.
     """
-    n, k = _U(target.shape[0]), _U(counts.shape[1])
-    flat = counts.reshape(-1)
+    n, k = _U(target.shape[0]), _U(n_classes)
     for t in range(tables.shape[0]):
         a, b, e = tables[t, 0], tables[t, 1], tables[t, 2]
         begin = _U(starts[t])
@@ -115,7 +114,8 @@ def add_counts(
     weights = weights.view()
     weights.flags.writeable = False  # as default weights are, so that the loop is compiled for one type alone
     codes_of_class = target.astype(np.uint32, copy=False)
-    count_tables_of_axes(codes, codes_of_class, weights, layout.tables, layout.widths, layout.starts, out)
+    shape = layout.tables, layout.widths, layout.starts, out.shape[1]
+    count_tables_of_axes(codes, codes_of_class, weights, *shape, out.reshape(-1))
 
 
 def take_sample(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> RowSample:

@@ -207,6 +207,7 @@ def add_numbers(
 FEW_ROWS, MANY_ROWS = 1_000, 8_000
 # The minimum number of rows per interval besides those of frequent values.
 _LEAST_ROWS = 5
+_LARGEST = float(np.finfo(float).max)
 
 
 class ViewKind(NamedTuple):
@@ -300,12 +301,12 @@ def draw_cuts(states: ArrayLike, weight: ArrayLike, kind: ViewKind, rng: np.rand
     if len(x) < 2:
         return np.empty(0)
     if not kind.atoms:
-        return _between(x, np.unique(_quantiles(n, m, rng)))
+        return _between(x, _distinct(_quantiles(n, m, rng)))
     if len(x) <= m:
         return _between(x, np.arange(1, len(x)))
     frequent = np.flatnonzero(n > n.sum() / m)
     if not len(frequent):
-        return _between(x, np.unique(_quantiles(n, m, rng)))
+        return _between(x, _distinct(_quantiles(n, m, rng)))
     beside = np.concatenate([frequent, frequent + 1])
     rest = np.flatnonzero(n <= n.sum() / m)
     left = int(min(max(m - len(frequent), 1), n[rest].sum() // _LEAST_ROWS))
@@ -324,6 +325,11 @@ def _quantiles(weight: Floats, m: int, rng: np.random.Generator) -> np.ndarray[t
 
 def _between(x: Floats, places: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Floats:
     """Return the midpoint of each of these values and the one before it, finite and below the value."""
-    below, above = np.maximum(x[places - 1], -np.finfo(float).max), np.minimum(x[places], np.finfo(float).max)
+    below, above = np.maximum(x[places - 1], -_LARGEST), np.minimum(x[places], _LARGEST)
     middle = 0.5 * below + 0.5 * above
-    return np.unique(np.where(middle < x[places], middle, below))
+    return _distinct(np.where(middle < x[places], middle, below))
+
+
+def _distinct(ascending: NDArray[Any]) -> NDArray[Any]:
+    """Return ascending values without repetitions: quicker than ``np.unique``, which sorts them once more."""
+    return ascending[np.append(True, ascending[1:] != ascending[:-1])] if len(ascending) else ascending

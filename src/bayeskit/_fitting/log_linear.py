@@ -343,11 +343,22 @@ def form_of(
     names: list[Names] = []
     starts = [0]
     views, coarse = Views(choice.views), Views(choice.coarse_views)
-    singles = ((name,) for name in choice.attributes)
-    for group, cut in ((singles, views), (choice.pairs, views), (choice.triples, coarse)):
+    singles = tuple((name,) for name in choice.attributes)
+    for group, cut in ((singles + choice.pairs, views), (choice.triples, coarse)):
+        # The place of each attribute's axis in each view: hashing an axis, which holds its cut points, takes long.
+        known: dict[Name, list[int]] = {}
         for term in group:
-            for axes in _axes_of(term, cut, schema):
-                tables.append(tuple(places.setdefault(axis, len(places)) for axis in axes))
+            if any(name not in known for name in term):
+                axes = [_axes_of(name, cut) for name in term]
+                for in_view in zip(*axes, strict=True):
+                    for axis in in_view:
+                        places.setdefault(axis, len(places))
+                known.update(
+                    {name: [places[axis] for axis in of] for name, of in zip(term, axes, strict=True)}
+                )
+            # A set of which nothing is cut is the same in each view.
+            is_cut = any(schema[name].kind == "numeric" for name in term)
+            tables += itertools.islice(zip(*map(known.get, term), strict=True), None if is_cut else 1)
             names.append(tuple(term))
             starts.append(len(tables))
     return LogLinear(
@@ -355,12 +366,9 @@ def form_of(
     )
 
 
-def _axes_of(names: Iterable[Name], views: Views, schema: Schema) -> Iterator[tuple[tuple[Any, ...], ...]]:
-    """Yield the axes of a set of attributes in each view; only one where none of them is cut."""
-    names = tuple(names)
-    is_cut = any(schema[name].kind == "numeric" for name in names)
-    for cuts in views.cuts if is_cut else views.cuts[:1]:
-        yield tuple((name, *cuts.get(name, ())) for name in names)
+def _axes_of(name: Name, views: Views) -> list[tuple[Any, ...]]:
+    """List the axis of an attribute in each view."""
+    return [(name, *cuts.get(name, ())) for cuts in views.cuts]
 
 
 class _Widths:
