@@ -108,7 +108,7 @@ class SemiNaive(CountClassifier):
         if "views" in self._held:
             views = Views(self._held["views"])
             form = OverViews(views, (form,) * len(views))
-        return self._recipe_of(schema, form)
+        return self._spec_of(schema, form)
 
     @property
     def _averages_views(self) -> bool:
@@ -123,7 +123,7 @@ class SemiNaive(CountClassifier):
         chosen = [RowChoice(f"views={self.views!r}", "Give cut_points=, and leave views out.")]
         return (chosen if self._averages_views else []) + super()._row_choices()
 
-    def _recipe_of(self, schema: Schema, form: ModelForm) -> ModelSpec:
+    def _spec_of(self, schema: Schema, form: ModelForm) -> ModelSpec:
         smoothing = as_smoothing(self.smoothing, self._base_prior)
         smoothing.check(schema)
         default = MEstimate(1.0) if backs_off(smoothing.default) else smoothing.default
@@ -189,7 +189,7 @@ class SemiNaive(CountClassifier):
 
     def _trial(self, source: Source, form: Callable[[Schema], ModelForm]) -> FittedState:
         """Count a source for a form other than the classifier's own."""
-        return self._count(source, lambda schema: self._recipe_of(schema, form(schema)))
+        return self._count(source, lambda schema: self._spec_of(schema, form(schema)))
 
 
 def check_whole(name: str, value: object, least: int) -> None:
