@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -50,12 +49,7 @@ from bayeskit._fitting.row_stream import RowStream
 from bayeskit._schema import Label, Name, Schema, Variable
 from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import UsageError
-from bayeskit.typing import (
-    Floats,
-    LabelsLike,
-    RowSource,
-    WeightsLike,
-)
+from bayeskit.typing import Floats, LabelsLike, RowSource, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit._data.file_reading import FileReading
@@ -160,7 +154,7 @@ class CountClassifier(BaseClassifier):
     def _source(self, X: RowSource, *given: Any, max_memory: int | str | None = None, **more: Any) -> Source:
         """Return the rows that a verb was given; what is in memory is opened as this classifier opens rows."""
         limits = {"threads": thread_count(self.n_jobs), "max_memory": memory_in_bytes(max_memory)}
-        return replace(Source.given(X, *given, **{**limits, **more}), opener=self._open)
+        return Source.given(X, *given, opener=self._open, **{**limits, **more})
 
     def _source_like(self, *given: Any) -> Source:
         """Return rows that are added or taken away; a file is read as the one that the model has learned."""

@@ -226,12 +226,12 @@ class Source:
         encoding: str | None = None,
         *,
         once: bool = False,
+        opener: Callable[[Any], Table] = open_table,
         **options: Any,
     ) -> Source:
         """Return what the arguments of a verb name; ``options`` are those of :class:`FileOptions`."""
-        return cls(
-            data, y, weights, target, columns, exclude, once=once, options=FileOptions(encoding, **options)
-        )
+        how = FileOptions(encoding, **options)
+        return cls(data, y, weights, target, columns, exclude, once=once, opener=opener, options=how)
 
     @property
     def passed(self) -> object:
