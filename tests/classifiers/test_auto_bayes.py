@@ -403,7 +403,7 @@ def test_five_hundred_columns_are_selected_from() -> None:
     assert model.members_["loglinear"].notes_
     assert list(model.weights_) == ["loglinear", "trees"]
     said = " ".join(model.notes_)
-    assert "300 of 500 attributes" in said and "lda, qda" in said and "500 columns" in said
+    assert "20 of 500 attributes" in said and "lda, qda" in said and "500 columns" in said
 
 
 def test_no_distribution_of_rows(melons: Any) -> None:

@@ -419,11 +419,40 @@ def test_a_wide_table_is_cut_down_with_a_word() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 320))
     y = (X[:, 310] > 0).astype(int)
+    X[:, :310] += 3 * y[:, None]
     model = LogLinearBayes(views=1, max_triples=0)
     with warns_of(SuspectResult, 300, 320):
         model.fit(X, y)
     assert ("x310",) in model.weights_
     assert any("300" in note for note in model.notes_)
+
+
+def test_columns_of_noise_are_left_out() -> None:
+    """Of many columns of noise some seem to tell the class, and weights chosen on the same rows believed them."""
+    rng = np.random.default_rng(0)
+    y, fresh = rng.integers(0, 2, 300), rng.integers(0, 2, 2_000)
+
+    def rows(target: Any, n_noise: int) -> Any:
+        signal = rng.normal(size=(len(target), 5)) + target[:, None]
+        return np.hstack([rng.normal(size=(len(target), n_noise)), signal])
+
+    model = LogLinearBayes(views=4).fit(rows(y, 300), y)
+    used = {name for names in model.weights_ for name in names}
+    assert {f"x{j}" for j in range(300, 305)} <= used and len(used) <= 30
+    assert any("of 305 attributes" in note for note in model.notes_)
+    few = LogLinearBayes(views=4).fit(rows(y, 0), y)
+
+    def loss(of: Any, n_noise: int) -> float:
+        answers = of.predict_proba(rows(fresh, n_noise))
+        return float(-np.log(answers[np.arange(len(fresh)), fresh]).mean())
+
+    assert loss(model, 300) < 1.5 * loss(few, 0)  # 4 times as much, if all columns are used
+
+
+def test_twenty_columns_are_never_left_out() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 20)), rng.integers(0, 2, 60)
+    assert len(LogLinearBayes(views=1).fit(X, y).held_["interactions"]["attributes"]) == 20
 
 
 def test_weights_come_from_a_sample_where_there_are_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtrc
 
 from bayeskit._conditionals.class_prior import ClassPrior, class_factors, log_normalise
 from bayeskit._conditionals.conditional import Conditional
@@ -48,8 +49,10 @@ MOST_TERMS, LEAST_ROWS, MOST_ROWS = 20_000_000, 2_000, 30_000
 MOST_NUMBERS = 60_000_000
 # Views in which pairs, and triples, are ranked; and additions that the ranking of pairs may cost.
 _RANKED_IN, _TRIPLES_RANKED_IN, _RANKING_COST = 4, 2, 400_000_000
-# If there are more attributes, the least informative ones are left out.
-MOST_ATTRIBUTES = 300
+# Attributes beyond the first number are left out where chance explains what they tell, or where they are too many.
+LEAST_ATTRIBUTES, MOST_ATTRIBUTES = 20, 300
+# The share of the attributes kept that may be chance.
+_CHANCE_AMONG = 0.3
 # Triples are searched for among this many attributes, with at most this many codes.
 _TRIPLES_AMONG, _TRIPLE_CODES = 14, 13
 # If a table of two attributes has more cells, its rows are too few to be informative.
@@ -414,13 +417,25 @@ class _Ranking:
         self.weights = sample.weight
 
     def attributes(self, draw: Callable[[int], Views]) -> Names:
-        """Return the attributes that have more than one value, up to a maximum number, the most informative ones."""
+        """Return the attributes with more than one value that tell more of the class than chance explains.
+
+        Among many columns of noise, some always seem to tell the class, and weights fitted to the same rows believe
+        them. So the rule of Benjamini and Hochberg keeps as many as let about 30% of them be chance, at least the
+        best 20 and at most the best 300.
+        """
         names = [v.name for v in self.schema.attributes if self._varies(v.name)]
-        if len(names) <= MOST_ATTRIBUTES:
+        if len(names) <= LEAST_ATTRIBUTES:
             return tuple(names)
-        information = sum(_View(self, cuts, names).class_information() for cuts in draw(_RANKED_IN).cuts)
-        best = np.sort(np.argsort(-np.asarray(information), kind="stable")[:MOST_ATTRIBUTES])
-        return tuple(names[j] for j in best)
+        views = [_View(self, cuts, names) for cuts in draw(_RANKED_IN).cuts]
+        information = np.mean([view.class_information() for view in views], axis=0)
+        freedom = np.mean([view.freedom() for view in views], axis=0)
+        # The test of independence by 2 n I, which is χ² by chance.
+        p = chdtrc(freedom, 2.0 * views[0].total * np.maximum(information, 0.0))
+        order = np.lexsort((-information, p))
+        passed = np.flatnonzero(p[order] <= _CHANCE_AMONG * np.arange(1, len(p) + 1) / len(p))
+        n_kept = int(passed[-1]) + 1 if len(passed) else 0
+        best = order[: min(max(n_kept, LEAST_ATTRIBUTES), MOST_ATTRIBUTES)]
+        return tuple(names[j] for j in np.sort(best))
 
     def pairs(self, views: Views, names: Names, most: int) -> list[Names]:
         """Return pairs of attributes, those that depend most on each other within the classes first."""
@@ -502,6 +517,12 @@ class _View:
         joint, alone = self._sums(singles), self._sums(singles, classes=False)
         information = joint - alone - self._of_class() + self.total * np.log(self.total)
         return np.asarray(information / self.total)
+
+    def freedom(self) -> Floats:
+        """Return the degrees of freedom of each axis and the class, if they are independent; at least 1."""
+        n_classes = len(np.unique(self.target))
+        n_codes = np.array([np.count_nonzero(np.bincount(axis)) for axis in self.axes], dtype=np.float64)
+        return np.maximum((n_codes - 1.0) * (n_classes - 1.0), 1.0)
 
     def pair_information(self, pairs: NDArray[np.int64]) -> Floats:
         """Return I(X_i; X_j | Y) of pairs, less its mean where there is none."""
