@@ -116,6 +116,9 @@ def test_effects_from_tables_and_from_rows(stones: Path, tmp_path: Path) -> None
     assert [found["nodes"] for found in sets["back_door"]] == [["stone"]] and sets["instruments"] == []
     turned = json.loads(done(*asked, "--do", "treatment=open", "--do", "treatment=closed", "--json"))
     assert turned["contrasts"][0]["reference"] == "open"
+    shares = json.loads(done(*asked, "--do", "stone=small:0.25,large:0.75", "--json"))
+    assert shares["held"]["stone"] == {"small": 0.25, "large": 0.75}
+    assert refused(*asked, "--do", "stone=small:0.25,large:much")
     held = json.loads(done(*asked, "--do", "stone=small", "--json"))
     assert held["held"] == {"stone": "small"}
     refused(*asked, "--hidden", "stone", names=["'stone'", "'treatment'", "'cured'"])

@@ -401,6 +401,9 @@ def test_bad_sequences_are_refused():
         new.fit([])
     with refuses(DataError, 1):
         new.fit([["a"], []])
+    for nothing in (np.empty((0, 1)), {"x": []}, np.empty(0)):
+        with refuses(DataError, 0):
+            new.fit(nothing)
     with refuses(DataError, 1):
         new.fit(["a", "b"], [2, 0])
     with refuses(DataError, 5, 2):

@@ -374,3 +374,9 @@ def test_bad_rows_are_refused():
     np.testing.assert_allclose(world.smooth({"umbrella": [None] * 3})["rain"], np.full((3, 2), 0.5))
     assert math.isclose(world.log_probability({"umbrella": [None]}), 0.0, abs_tol=1e-15)
     np.testing.assert_allclose(next(world.filter(iter([{}])))["rain"], [0.5, 0.5])
+
+
+def test_sequences_without_steps_are_named():
+    for nothing, number in (({"umbrella": []}, 0), ([{"umbrella": ["yes"]}, {"umbrella": []}], 1)):
+        with refuses(DataError, number):
+            umbrella().smooth(nothing)

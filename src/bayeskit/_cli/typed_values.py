@@ -117,11 +117,16 @@ def read_do(network: BayesianNetwork | MarkovNetwork, given: Sequence[str] | Non
             raise SettingError("--do names {name!r} twice. Give it once.", name=name)
         if variable.kind == "numeric":
             found[variable.name] = number_of(name, state, "--do")
-        elif ":" in state and state not in map(str, variable.states):
-            found[variable.name] = dict(_share(text, part) for part in state.split(","))
         else:
-            found[variable.name] = state
+            found[variable.name] = state_or_shares(variable, text, state)
     return found
+
+
+def state_or_shares(variable: Variable, text: str, state: str) -> Any:
+    """Read what a discrete node is set to: a state, or a distribution over its states."""
+    if ":" not in state or state in map(str, variable.states):
+        return state
+    return dict(_share(text, part) for part in state.split(","))
 
 
 def _share(text: str, part: str) -> tuple[str, float]:

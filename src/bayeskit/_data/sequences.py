@@ -82,6 +82,8 @@ def open_sequences(
     >>> found.lengths.tolist(), found.table.raw(0).tolist()
     ([2, 1], ['red', 'white', 'red'])
     """
+    if not isinstance(X, (list, tuple)) and _n_steps(X) == 0:
+        raise _empty(0)
     if sequence is not None:
         return _by_column(X, lengths, sequence, states, who)
     if lengths is None and _is_list_of_sequences(X):
@@ -99,6 +101,13 @@ def _is_list_of_sequences(X: Any) -> bool:
     if not X:
         raise DataError("There are no sequences: the list is empty. Pass one at least.")
     return all(_is_sequence(item) for item in X)
+
+
+def _n_steps(one: Any) -> int | None:
+    """Return the number of rows; None if the object does not tell it."""
+    if isinstance(one, Mapping):
+        one = next(iter(one.values()), ())
+    return len(one) if hasattr(one, "__len__") and getattr(one, "ndim", 1) > 0 else None
 
 
 def _is_sequence(item: Any) -> bool:
@@ -121,9 +130,9 @@ def _as_rows(X: Any) -> Any:
 
 
 def _opened_list(given: list[Any], who: str) -> Sequences:
-    lengths = []
+    lengths: list[int] = []
     for number, one in enumerate(given):
-        n = len(next(iter(one.values()), ())) if isinstance(one, Mapping) else len(one)
+        n = _n_steps(one) or 0
         if n == 0:
             raise _empty(number)
         lengths.append(n)

@@ -47,7 +47,10 @@ def effect(
     do: Annotated[
         list[str] | None,
         typer.Option(
-            "--do", metavar="NODE=STATE", help="A node to set and hold, or a cause's state to compare."
+            "--do",
+            metavar="NODE=STATE",
+            help="A node to set and hold: a state, or a distribution such as yes:0.3,no:0.7. Or a cause's state to "
+            "compare.",
         ),
     ] = None,
     given: Given = None,
@@ -107,9 +110,9 @@ def effect(
 
 
 def _read_do(network: BayesianNetwork, given: Sequence[str] | None, causes: Sequence[Any]) -> dict[Any, Any]:
-    """Read ``NODE=STATE``. Several states of a cause are those to compare."""
+    """Read ``NODE=STATE``. Several states of a cause are those to compare; a held node may have a distribution."""
     from bayeskit._cli.saved_models import variables_of
-    from bayeskit._cli.typed_values import split
+    from bayeskit._cli.typed_values import split, state_or_shares
     from bayeskit.errors import SettingError
 
     variables = variables_of(network)
@@ -124,7 +127,7 @@ def _read_do(network: BayesianNetwork, given: Sequence[str] | None, causes: Sequ
         elif node in found:
             raise SettingError("--do names {name!r} twice. Give it once.", name=name)
         else:
-            found[node] = state
+            found[node] = state_or_shares(variables[name], text, state)
     return found
 
 
