@@ -28,6 +28,7 @@ from bayeskit import (
     NaiveBayes,
     load,
 )
+from bayeskit._classifiers.model_files import _HOMES, _class_of, saved_size
 from bayeskit._io import trial
 from bayeskit._io.saved import SavedContent, naming, read_saved, write_saved
 from bayeskit.classifiers import CountClassifier
@@ -108,6 +109,7 @@ def test_the_loaded_model_is_the_saved_one_and_goes_on(tmp_path, model, X):
     model.fit(rows(X, slice(0, 60)), _y[:60])
     model.save(path)
     before = path.read_bytes()
+    assert saved_size(model) == len(before)
     loaded = load(str(path))
     check(model, loaded, X)
     for verb in ("partial_fit", "forget"):  # what is added is taken away again
@@ -369,8 +371,6 @@ def test_missing_files_are_the_systems_business(tmp_path):
 
 
 def test_every_name_on_the_list_is_there():
-    from bayeskit._classifiers.model_files import _HOMES, _class_of
-
     for name in _HOMES:
         assert _class_of(name) is getattr(bayeskit, name)
 

@@ -446,10 +446,12 @@ class LinearGaussian:
 
     @property
     def is_smooth(self) -> bool:
+        """Whether all variances are positive."""
         return bool((self.variance > 0.0).all())
 
     @property
     def constant(self) -> float:
+        """The number that a child without parents and variance always has; NaN for any other."""
         varies = self.intercept.ndim or self.coefficients.size or self.variance.any()
         return math.nan if varies else float(self.intercept)
 
