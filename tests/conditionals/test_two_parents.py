@@ -153,7 +153,7 @@ def slow(x, rows, target, weights, schema, smoothing, parents, votes, min_count,
 def cases(draw, least_size=1, weights=True):
     sizes = draw(st.lists(st.integers(least_size, 3), min_size=2, max_size=5))
     parents = sorted(draw(st.sets(st.integers(0, len(sizes) - 1), min_size=1)))
-    n_classes = draw(st.sampled_from([1, 2, 3, 5]))
+    n_classes = draw(st.sampled_from([1, 2, 3, 5, 8]))  # loops take two or four classes at once
     n = draw(st.integers(1, 12))
     # Few different rows, so that contexts come again; the size itself says missing.
     kinds = [[draw(st.integers(0, r)) for r in sizes] for _ in range(draw(st.integers(1, 4)))]
