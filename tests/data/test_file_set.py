@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -260,6 +261,11 @@ def test_the_command_takes_a_pattern(tmp_path: Path) -> None:
     )
     assert done.exit_code == 0, done.output
     assert os.path.exists(tmp_path / "m.bayes")
+    # The command that is proposed next can be typed: a shell would read the pattern.
+    (proposed,) = [line for line in done.output.splitlines() if line.startswith("next: ")]
+    asked = shlex.split(proposed.removeprefix("next: bayeskit "))
+    assert asked[2] == str(tmp_path / "part-*.csv") and proposed.split()[4] != asked[2]
+    assert run(*asked).exit_code == 0
     missed = run("fit", str(tmp_path / "x-*.csv"), "--target", "class", "--output", str(tmp_path / "n.bayes"))
     assert missed.exit_code != 0
     assert "x-*.csv" in missed.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -91,7 +92,8 @@ def fit(
         estimator.save(temporary)
     _print_result(estimator, estimator.statistics_.class_counts.tolist(), rows.shown, common, output)
     if data != "-" and not common.as_json:
-        note(common.say(WORDS["next"]) + f"bayeskit explain {output} {data} --row 1")
+        command = shlex.join(["bayeskit", "explain", str(output), data, "--row", "1"])
+        note(common.say(WORDS["next"]) + command)
 
 
 def learn_rows(
