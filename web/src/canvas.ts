@@ -503,7 +503,7 @@ export class Canvas {
       const parts = [this.label(node, state)];
       if (seen) parts.push(this.speaker.say("observed"));
       if (out) parts.push(this.speaker.say("excluded"));
-      row.group.setAttribute("aria-label", parts.join(", "));
+      row.group.setAttribute("aria-label", this.speaker.listed(parts));
       row.group.querySelector("title")!.textContent =
         `${states![state]} (${this.speaker.say("prior", { percent: percent(this.network.beliefs[node] as number[], state) })})`;
     });
@@ -563,7 +563,7 @@ export class Canvas {
     const now = this.named(node, state);
     if (moved === 0) return now;
     const before = percent(this.session!.before![node] as number[], state);
-    return `${now}, ${this.speaker.say(moved > 0 ? "up" : "down", { before })}`;
+    return this.speaker.listed([now, this.speaker.say(moved > 0 ? "up" : "down", { before })]);
   }
 
   /** A state in words, with its number. */

@@ -231,7 +231,7 @@ export class Editor {
       input.id = `cell-${at}-${k}`;
       input.inputMode = "decimal";
       input.value = texts[k];
-      const where = parents.map((parent, p) => `${document.nodes[parent].name} = ${given[p].textContent}`).join(", ");
+      const where = desk.speaker.listed(parents.map((parent, p) => `${document.nodes[parent].name} = ${given[p].textContent}`));
       input.setAttribute("aria-label", where ? `${state} | ${where}` : state);
       input.addEventListener("change", () => {
         const numbers = inputs.map((each) => doc.typed(each.value));

@@ -238,7 +238,7 @@ export async function begin(
     });
     const rows = moved.sort((a, b) => b[0] - a[0]).slice(0, 3).map(([, node, state]) => canvas.label(node, state));
     const told = [...session.findings].map(([node, finding]) => speaker.told(node, finding));
-    part("told").textContent = [told.join("; ") || speaker.say("no_findings"), ...rows].join(". ");
+    part("told").textContent = speaker.listed([speaker.listed(told, "listed") || speaker.say("no_findings"), ...rows], "sentences");
   }
 
   function refused(error: unknown): void {
@@ -247,7 +247,7 @@ export async function begin(
     else if (error.conflict === null) tell(error.message);
     else {
       const told = error.conflict.map((node) => speaker.told(node, error.findings.get(node)!));
-      tell(speaker.say("impossible", { findings: told.join("; ") }));
+      tell(speaker.say("impossible", { findings: speaker.listed(told, "listed") }));
       canvas.clash(error.conflict);
     }
   }

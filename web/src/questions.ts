@@ -126,7 +126,7 @@ export class Questions {
       head.append(load, " ", drop);
     } else head.append(name);
     const told = [...findings].map(([node, finding]) => this.desk.speaker.told(node, finding));
-    head.append(made("div", told.join("; ") || this.desk.say("no_findings"), "scenario-findings quiet"));
+    head.append(made("div", this.desk.speaker.listed(told, "listed") || this.desk.say("no_findings"), "scenario-findings quiet"));
     return head;
   }
 

@@ -81,7 +81,7 @@ export class Sensitivity {
     const found = await session.source.sensitivity!(desk.target, this.state, factor, session.findings, session.lang);
     const is = (node: number, state: number) => speaker.told(node, { kind: "state", state });
     return found.map(({ node, state, given, value, ends }) => {
-      const condition = given.map(([parent, code]) => is(parent, code)).join(", ");
+      const condition = this.desk.speaker.listed(given.map(([parent, code]) => is(parent, code)));
       return {
         name: `P(${is(node, state)}${condition && ` | ${condition}`})`,
         node,

@@ -32,6 +32,12 @@ export class Speaker {
     return this.words[key].replace(/\{(\w+)\}/g, (_, name: string) => isolated(String(values[name])));
   }
 
+  /** Parts one after the other, with the signs of the language between them. */
+  listed(parts: string[], kind: "and_then" | "listed" | "sentences" = "and_then"): string {
+    const pair = (a: string, b: string) => this.say(kind === "listed" ? "listed" : kind === "sentences" ? "sentences" : "and_then", { a, b });
+    return parts.length ? parts.reduce(pair) : "";
+  }
+
   /** A finding in words. */
   told(node: number, finding: Finding): string {
     const { name, states } = this.network.nodes[node];
@@ -39,7 +45,7 @@ export class Speaker {
       case "state":
         return this.say("is", { node: name, state: states![finding.state] });
       case "not":
-        return this.say("is_not", { node: name, state: finding.states.map((state) => states![state]).join(", ") });
+        return this.say("is_not", { node: name, state: this.listed(finding.states.map((state) => states![state])) });
       case "likelihood":
         return this.say("weighed", { node: name, numbers: finding.numbers.join(" : ") });
       case "value":
