@@ -195,6 +195,8 @@ def test_decide_gives_the_strategy(oil: Path, tmp_path: Path) -> None:
     bifxml = tmp_path / "oil.bifxml"
     oil_wildcatter().write(bifxml)
     assert "22.5" in done("network", "decide", bifxml)
+    assert done("network", "decide", "oil_wildcatter") == done("network", "decide", oil)
+    assert "medical_test" in refused("network", "decide", "medical_tests")
 
 
 def test_decide_refuses_by_name(oil: Path, grass: Path) -> None:

@@ -41,11 +41,17 @@ _LARGEST = 1 << 20
 
 # Bundled networks: functions of `_networks/examples.py`.
 EXAMPLES = ("asia", "wet_grass", "melon", "seven")
+DIAGRAMS = ("oil_wildcatter", "medical_test")
 
 
 def is_example(path: str) -> bool:
     """Return whether a name means a bundled network; a file of that name takes precedence."""
     return path in EXAMPLES and not os.path.exists(path)
+
+
+def is_example_diagram(path: str) -> bool:
+    """Return whether a name means a bundled influence diagram; a file of that name takes precedence."""
+    return path in DIAGRAMS and not os.path.exists(path)
 
 
 def mend_scripts() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayeskit._cli.completion import nodes
+from bayeskit._cli.completion import is_example_diagram, nodes
 from bayeskit._cli.options import Common, FileUse
 from bayeskit._messages import WordList
 
@@ -24,7 +24,10 @@ WORDS = WordList(
 )
 DiagramFile = Annotated[
     str,
-    typer.Argument(metavar="NET", help="An influence diagram: .xdsl of GeNIe, .bifxml of pyAgrum."),
+    typer.Argument(
+        metavar="NET",
+        help="An influence diagram: .xdsl of GeNIe, .bifxml of pyAgrum, oil_wildcatter or medical_test.",
+    ),
     FileUse.read,
 ]
 
@@ -56,12 +59,9 @@ def decide(
     Prints the strategy as a tree and the table of each decision, over the observations that matter.
     """
     from bayeskit._cli.output import print_json
-    from bayeskit._cli.saved_models import existing
     from bayeskit._cli.typed_values import named, read_given
-    from bayeskit._networks.influence_diagram import read_influence_diagram
 
-    existing(net)
-    diagram = read_influence_diagram(net)
+    diagram = _open_diagram(net)
     network = diagram._chance_network
     evidence = read_given(network, given)
     solution = diagram.solve(evidence)
@@ -72,6 +72,19 @@ def decide(
         print_json(_plain(solution, choice, values, flips))
     else:
         _print(solution, choice, values, flips, list(given or ()), common)
+
+
+def _open_diagram(path: str) -> InfluenceDiagram:
+    """Read a diagram, or return a bundled one by its name."""
+    from bayeskit._cli.saved_models import existing
+    from bayeskit._networks import examples
+    from bayeskit._networks.influence_diagram import read_influence_diagram
+
+    if is_example_diagram(path):
+        bundled: InfluenceDiagram = getattr(examples, path)()
+        return bundled
+    existing(path)
+    return read_influence_diagram(path)
 
 
 def _choice(diagram: InfluenceDiagram, solution: Solution, evidence: dict[Any, Any]) -> Choice | None:
