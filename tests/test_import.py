@@ -37,6 +37,10 @@ def loaded_by(program):
         ("from bayeskit import Statistics", {"sklearn", "pandas", "polars", "pyarrow", "duckdb"}),
         ("from bayeskit import Batches", {"sklearn", "pandas", "polars", "pyarrow", "duckdb"}),
         (
+            "from bayeskit._cli.output import noting_compilation\nwith noting_compilation('once'): pass",
+            {"numba", "sklearn"},
+        ),
+        (
             "from bayeskit import NaiveBayes; NaiveBayes().fit([['a', 1.0], ['b', 2.0]], [0, 1]).predict([['a', 1.5]])",
             {"polars", "duckdb"},  # scikit-learn loads pandas by itself where it is installed
         ),

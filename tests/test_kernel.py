@@ -454,6 +454,25 @@ def add_one(x: Any) -> None:
         x[i] += 1.0
 
 
+def test_who_asks_is_told_when_compiling_begins_and_not_what_is_plain_or_compiled_already() -> None:
+    def times_two(x: Any) -> None:
+        for i in range(x.shape[0]):
+            x[i] *= 2.0
+
+    told: list[int] = []
+    module._listen_to_numba()
+    doubles = numba.njit(times_two)  # not kept on disk
+    with module.telling_of_compiling(lambda: told.append(1)):
+        times_two(np.ones(3))
+        assert not told
+        doubles(np.ones(3))
+        assert told
+        before = len(told)
+        doubles(np.ones(5))
+    doubles(np.ones(3, np.float32))
+    assert len(told) == before
+
+
 def test_blocks_that_end_in_another_order_leave_no_number_behind() -> None:
     one, other = module.repeating(100), module.repeating(7)
     one.__enter__()

@@ -509,10 +509,46 @@ def intrinsic(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Calla
     return partial(DeferredKernel, make=_intrinsic, plain=plain)
 
 
+# What is called whenever Numba begins to compile.
+_told_of_compiling: list[Callable[[], None]] = []
+
+
+@contextmanager
+def telling_of_compiling(tell: Callable[[], None]) -> Iterator[None]:
+    """Call ``tell`` whenever compiling begins in the block. What is loaded from disk is not compiled.
+
+    Numba is not imported for that: small work needs none of it.
+    """
+    _told_of_compiling.append(tell)
+    try:
+        yield
+    finally:
+        _told_of_compiling.remove(tell)
+
+
+@cache
+def _listen_to_numba() -> None:
+    from numba.core import event
+
+    class Listener(event.Listener):
+        """Passes on that compiling begins."""
+
+        def on_start(self, event: object) -> None:
+            for tell in tuple(_told_of_compiling):
+                tell()
+
+        def on_end(self, event: object) -> None:
+            """Nobody asks when it ends."""
+
+    register: Any = event.register  # it has no types
+    register("numba:compile", Listener())
+
+
 def _compiled(function: Callable[..., Any]) -> Any:
     global _warned
     from numba import njit
 
+    _listen_to_numba()
     try:
         return njit(cache=True, **_OPTIONS)(function)
     except RuntimeError as error:

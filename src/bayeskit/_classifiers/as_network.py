@@ -32,31 +32,6 @@ if TYPE_CHECKING:
 MOST_CELLS = 2**24
 
 
-def _as_network(classifier: CountClassifier) -> BayesianNetwork:
-    """The model as a :class:`~bayeskit.BayesianNetwork`, built again on each access.
-
-    The first node is the class, which is a parent of all other nodes. Its states are ``classes_``. The attributes
-    follow in column order. The parents of each attribute are the class and then its parents in the model.
-
-    - The states of an attribute that was cut are its intervals. A Gaussian attribute is a continuous node.
-    - With ``missing="state"``, a discrete attribute with missing values has an additional state "(missing)", and a
-      numeric one has an additional node "… is missing".
-    - With ``unseen="smooth"``, an attribute has an additional state "(unseen)".
-    - Attributes without information (constant numbers, empty columns) and attributes that the model does not use
-      are left out.
-
-    The network does not include ``calibration``.
-    """
-    from bayeskit._networks.bayesian_network import BayesianNetwork
-
-    names = classifier._reader("network_").names
-    return BayesianNetwork(network_of_model(classifier._model, names), name=type(classifier).__name__)
-
-
-# A classifier whose model is a single graph declares ``network_ = is_network``.
-is_network = property(_as_network)
-
-
 def single_network(classifier: CountClassifier) -> BayesianNetwork:
     """Return the network of a fitted classifier; one whose model is not a single network is refused."""
     classifier._reader("explore")

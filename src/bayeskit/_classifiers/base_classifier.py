@@ -20,9 +20,11 @@ from bayeskit.errors import SettingError
 from bayeskit.typing import Floats, LabelsLike, LossLike, RowLike, Seed, TableLike
 
 if TYPE_CHECKING:
+    from bayeskit._classifiers.count_classifier import CountClassifier
     from bayeskit._fitting.fitted_state import FittedState
     from bayeskit._fitting.lazy_state import LazyState
     from bayeskit._fitting.model import Model
+    from bayeskit._networks.bayesian_network import BayesianNetwork
     from bayeskit._report.charts.class_profile import ClassProfile
     from bayeskit._report.charts.decision_curves import CostCurve, RejectCurve
     from bayeskit._report.charts.nomogram import Nomogram
@@ -53,6 +55,33 @@ else:
 
         def get_params(self, deep: bool = True) -> dict[str, Any]:
             return {name: getattr(self, name) for name in self._get_param_names()}
+
+
+def _as_network(classifier: CountClassifier) -> BayesianNetwork:
+    """The model as a :class:`~bayeskit.BayesianNetwork`, built again on each access.
+
+    The first node is the class, which is a parent of all other nodes. Its states are ``classes_``. The attributes
+    follow in column order. The parents of each attribute are the class and then its parents in the model.
+
+    - The states of an attribute that was cut are its intervals. A Gaussian attribute is a continuous node.
+    - With ``missing="state"``, a discrete attribute with missing values has an additional state "(missing)", and a
+      numeric one has an additional node "… is missing".
+    - With ``unseen="smooth"``, an attribute has an additional state "(unseen)".
+    - Attributes without information (constant numbers, empty columns) and attributes that the model does not use
+      are left out.
+
+    The network does not include ``calibration``.
+    """
+    # Networks are imported for those who ask for one.
+    from bayeskit._classifiers.as_network import network_of_model
+    from bayeskit._networks.bayesian_network import BayesianNetwork
+
+    names = classifier._reader("network_").names
+    return BayesianNetwork(network_of_model(classifier._model, names), name=type(classifier).__name__)
+
+
+# A classifier whose model is a single graph declares ``network_ = is_network``.
+is_network = property(_as_network)
 
 
 class BaseClassifier(ClassifierMixin, BaseEstimator):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayeskit._classifiers.as_network import is_network
+from bayeskit._classifiers.base_classifier import is_network
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._conditionals.categorical import TableConditional
 from bayeskit._data.reading import Reading

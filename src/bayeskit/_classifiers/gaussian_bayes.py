@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayeskit._classifiers.as_network import is_network
+from bayeskit._classifiers.base_classifier import is_network
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of, taken_over
 from bayeskit._conditionals.covariance_rule import CovarianceRule

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
-from bayeskit._classifiers.as_network import is_network
+from bayeskit._classifiers.base_classifier import is_network
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of
 from bayeskit._classifiers.labelled_tables import LabelledTable, labelled_table

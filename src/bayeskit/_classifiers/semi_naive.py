@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayeskit._classifiers.as_network import is_network
+from bayeskit._classifiers.base_classifier import is_network
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of
 from bayeskit._classifiers.labelled_tables import DependentTable, LabelledTable, table_with_parents

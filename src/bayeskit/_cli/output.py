@@ -47,20 +47,15 @@ def print_json(value: object) -> None:
 @contextmanager
 def noting_compilation(text: str) -> Iterator[None]:
     """Print a note once if kernels are being compiled; with a warm cache there is none."""
-    from numba.core import event
+    from bayeskit._numba import telling_of_compiling
 
-    class Once(event.Listener):
-        said = False
+    unsaid = [text]
 
-        def on_start(self, event: object) -> None:
-            if not self.said:
-                self.said = True
-                note(text)
+    def tell() -> None:
+        if unsaid:
+            note(unsaid.pop())
 
-        def on_end(self, event: object) -> None:
-            """Ignore the end of a compilation."""
-
-    with event.install_listener("numba:compile", Once()):
+    with telling_of_compiling(tell):
         yield
 
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from bayeskit._comparison.trials import SMALL, Contender
 from bayeskit._numba import compile_seconds, deferred_kernel, is_cached
-from bayeskit._report.information_table import information_beyond_chance
 from bayeskit._schema import Label, Name
 
 # The counts of all pairs or triples of values may take this share of the memory there is, and no more bytes than these:
@@ -96,6 +95,7 @@ def most_telling(
     (30, 'told')
     """
     from bayeskit import NaiveBayes
+    from bayeskit._report.information_table import information_beyond_chance
 
     model = NaiveBayes(states=dict(states) if states else None).fit(dict(columns), y)
     sizes = {v.name: INTERVALS if v.kind == "numeric" else v.size for v in model.schema_.attributes}

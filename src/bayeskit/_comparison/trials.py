@@ -7,17 +7,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit._classifiers.model_files import saved_size
 from bayeskit._numba import compiling
-from bayeskit._report.comparison_report.comparison import Difference, Measure
 from bayeskit._schema import Name
 from bayeskit.errors import SettingError
 from bayeskit.typing import Floats
+
+if TYPE_CHECKING:  # fit and the demonstration try models, and make no report
+    from bayeskit._report.comparison_report.comparison import Difference, Measure
 
 Columns = dict[Name, NDArray[Any]]
 Rows = NDArray[np.intp]
@@ -312,6 +314,8 @@ def measures(
     ----------
     folds : positions of the rows of each fold among the test rows
     """
+    from bayeskit._report.comparison_report.comparison import Measure
+
     areas = [area_under_curve(posterior[rows], truth[rows]) for rows in folds]
     known = [area for area in areas if area == area]
     found: dict[str, Measure | None] = {
@@ -329,6 +333,8 @@ def by_fold(values: Floats, folds: Sequence[Places]) -> tuple[float, ...]:
 
 
 def _measure(values: Floats, folds: Sequence[Places]) -> Measure:
+    from bayeskit._report.comparison_report.comparison import Measure
+
     if len(folds) > 1:
         return Measure(float(values.mean()), _deviation(by_fold(values, folds)))
     n = len(values)
@@ -352,6 +358,8 @@ def difference(one: Floats, other: Floats, folds: Sequence[Places]) -> Differenc
     """
     from scipy.stats import norm
     from scipy.stats import t as student
+
+    from bayeskit._report.comparison_report.comparison import Difference
 
     d = one - other
     k, n = len(folds), len(d)
