@@ -51,7 +51,8 @@ def learn(
         # What is found is told as a warning to whoever called the verb, so many calls above.
         used = source.examined(keep, model._reads_texts) if keep is not None and source.in_files else source
         try:
-            used.refuse_measurements()
+            if used.in_files:
+                used.refuse_measurements()
             learn_from(used)
         except (BayeskitError, Unsure):
             if used.sure or not source.options.quick:

@@ -441,7 +441,7 @@ class Source:
 
     def refuse_measurements(self) -> None:
         """Raise an error, with the name of the column, if the target of a file holds fractions."""
-        if self.in_files and self.target is not None and self.file.dtypes.get(str(self.target)) == "float64":
+        if self.target is not None and self.file.dtypes.get(str(self.target)) == "float64":
             from bayeskit._data.file_rows import FileRows
 
             FileRows(self.file, repr(self._called)).need_classes(str(self.target))
