@@ -344,8 +344,8 @@ def test_the_matrix_shows_shares_of_the_truth_and_no_hidden_sign() -> None:
     [
         (2, (), ["structure_none"]),
         (1, (), ["structure_single"]),
-        (3, ("x",), ["structure_others", "structure_uncut"]),
-        (2, ("x",), ["structure_uncut"]),
+        (3, ("x",), ["structure_others", "structure_uncut_one"]),
+        (2, ("x",), ["structure_uncut_one"]),
     ],
 )
 def test_a_graph_without_arcs_claims_only_what_was_looked_at(

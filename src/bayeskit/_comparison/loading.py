@@ -226,7 +226,9 @@ class FileTableSource:
         return {}
 
     def describe(self, rows: int, unlabelled: int) -> TableRead:
-        return TableRead(self.called, rows, unlabelled, self.rows.source.digest())
+        files = self.rows.source
+        marks = {name: texts for name, texts in files.taken.items() if texts and name in self.rows.names}
+        return TableRead(self.called, rows, unlabelled, files.digest(), marks)
 
     @property
     def noted(self) -> Collection[Name]:

@@ -40,6 +40,7 @@ p{{margin:.4rem 0;max-width:52rem}}
 .card,section,.verdict{{background:var(--card);border:1px solid var(--line);border-radius:10px;min-width:0}}
 .card{{padding:.8rem 1rem}}
 .card>*{{display:block}}
+small.below{{display:block}}
 .card small{{font-size:.82rem;line-height:1.4}}
 .card b{{font-size:1.65rem;line-height:1.25;font-variant-numeric:tabular-nums;font-weight:650}}
 .card b.name{{font-size:1.25rem;line-height:1.65rem;white-space:normal}}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -57,12 +57,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """The table that was read: its numbers of rows with and without a class; for a file, its path and hash."""
+    """The table that was read: its numbers of rows with and without a class.
+
+    For a file, its path, its hash, and the texts of each column that were taken as missing.
+    """
 
     path: str | None
     rows: int
     unlabelled: int
     sha256: str | None
+    marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def called(self, lang: str) -> str:
         """Return its name for texts."""

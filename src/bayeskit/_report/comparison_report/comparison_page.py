@@ -259,6 +259,9 @@ def _read(findings: Findings, notes: Footnotes) -> Html:
     summary = tag("summary", filled(words["unfold"], n=len(cells)))
     columns = numbers_table([headers[j] for j in shown], cells, 3 if 2 in shown else 2)
     parts.append(tag("details", summary, columns))
+    if c.table.marks:
+        marks = [(name, words["separator"].join(texts)) for name, texts in c.table.marks.items()]
+        parts.append(numbers_table([words["column"], words["marks"]], marks, 2))
     if left:
         reasons = [(each.name, words[str(each.left_out)].format(target=c.target)) for each in left]
         parts += [tag("h3", words["left_out"]), numbers_table([words["column"], words["why"]], reasons, 2)]
@@ -329,7 +332,8 @@ def _structure(findings: Findings, information: InformationTable) -> tuple[Html,
     if findings.uncut:
         more = ["…"] if len(findings.uncut) > MOST_COLUMNS else []
         names = words["separator"].join([*map(str, findings.uncut[:MOST_COLUMNS]), *more])
-        unseen += [filled(words["structure_uncut"], n=len(findings.uncut), names=names, **said)]
+        many = "structure_uncut" if len(findings.uncut) > 1 else "structure_uncut_one"
+        unseen += [filled(words[many], n=len(findings.uncut), names=names, **said)]
     if not any(findings.structure.values()):
         none = [filled(words[key], **said) for key in _without_arcs(findings)]
         return tag("p", Html(run_on([*none, *unseen], c.lang)), cls="faint"), 0.0

@@ -43,6 +43,7 @@ WORDS = WordList(
         "missing": "missing",
         "suggestion": "might also suit",
         "left_out": "Left out",
+        "marks": "taken as missing",
         "why": "why",
         "states": "{n} values",
         "table": "categories",
@@ -130,8 +131,10 @@ WORDS = WordList(
         "structure_others": "No dependence between the other attributes was found, given {target}.",
         "structure_some": "No dependence between the examined attributes was found, given {target}.",
         "structure_single": "There is one attribute, so there are no arcs between attributes.",
-        "structure_uncut": "Arcs to and from {n} numeric columns were not examined: no cut point in them is "
-        "informative about {target}, so each is one interval: {names}.",
+        "structure_uncut": "Arcs to and from {n} numeric columns were not examined, because no cut point is "
+        "informative about {target}: {names}.",
+        "structure_uncut_one": "Arcs to and from one numeric column were not examined, because no cut point is "
+        "informative about {target}: {names}.",
         "rows": "Three rows explained",
         "rows_text": "Each is predicted by a {pick} that was not trained on it.",
         "surest": "Most certain: row {row} is {truth}; predicted {said} with probability {p}",

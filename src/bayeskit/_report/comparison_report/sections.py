@@ -126,7 +126,7 @@ def by_class_html(found: Comparison, notes: Footnotes) -> Html:
 def _with_interval(share: float | None, interval: tuple[float, float] | None) -> Html:
     if share is None or interval is None:
         return text("–")
-    return join([f"{share:.1%} ", tag("small", f"{interval[0]:.0%}–{interval[1]:.0%}")])
+    return join([f"{share:.1%} ", tag("small", f"{interval[0]:.0%}–{interval[1]:.0%}", cls="below")])
 
 
 def thresholds_html(found: Comparison, k: int) -> Html:
@@ -336,7 +336,7 @@ def importance_html(
         row, owed = told.get(each.name), each.importance
         spread = "" if owed is None or owed.deviation is None else f" ± {owed.deviation:.4f}"
         cells: list[object] = [each.name, meter(max(_value(each), 0.0) / top, f"{_value(each):.6f}")]
-        cells += [f"{_value(each):.4f}{spread}"]
+        cells += [f"{_value(each):.4f}{spread}".replace("-", "−")]
         if row is not None:
             cells += [meter(row.information / most_told, f"{row.information:.6f}"), f"{row.share:.1%}"]
         lines.append(cells)
