@@ -258,6 +258,15 @@ def test_it_finds_what_only_three_attributes_tell() -> None:
     assert heaviest == ("x0", "x1", "x2")
 
 
+def test_among_many_columns_it_finds_two_that_tell_only_together() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1_500, 40))
+    y = (X[:, 0] > 0) ^ (X[:, 1] > 0)
+    model = LogLinearBayes(views=4, max_triples=0).fit(X[:1_000], y[:1_000])
+    assert (model.predict(X[1_000:]) == y[1_000:]).mean() > 0.9
+    assert len(model.held_["interactions"]["attributes"]) <= 25
+
+
 def test_the_same_seed_gives_the_same_bits() -> None:
     X, y = mixed(300)
     one = LogLinearBayes().fit(X, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -51,8 +52,9 @@ MOST_NUMBERS = 60_000_000
 _RANKED_IN, _TRIPLES_RANKED_IN, _RANKING_COST = 4, 2, 400_000_000
 # Attributes beyond the first number are left out where chance explains what they tell, or where they are too many.
 LEAST_ATTRIBUTES, MOST_ATTRIBUTES = 20, 300
-# The share of the attributes kept that may be chance.
-_CHANCE_AMONG = 0.3
+# The share of the attributes kept that may be chance, and of those kept for what they tell beside another, which is
+# looked at in fewer views, where each cell has at least five rows on average.
+_CHANCE_AMONG, _CHANCE_AMONG_PAIRS, _RANKED_WITH_ANOTHER, _ROWS_OF_A_CELL = 0.3, 0.05, 2, 5.0
 # Triples are searched for among this many attributes, with at most this many codes.
 _TRIPLES_AMONG, _TRIPLE_CODES = 14, 13
 # If a table of two attributes has more cells, its rows are too few to be informative.
@@ -421,7 +423,7 @@ class _Ranking:
 
         Among many columns of noise, some always seem to tell the class, and weights fitted to the same rows believe
         them. So the rule of Benjamini and Hochberg keeps as many as let about 30% of them be chance, at least the
-        best 20 and at most the best 300.
+        best 20 and at most the best 300. Those that tell of the class only beside another are kept, too.
         """
         names = [v.name for v in self.schema.attributes if self._varies(v.name)]
         if len(names) <= LEAST_ATTRIBUTES:
@@ -432,10 +434,24 @@ class _Ranking:
         # The test of independence by 2 n I, which is χ² by chance.
         p = chdtrc(freedom, 2.0 * views[0].total * np.maximum(information, 0.0))
         order = np.lexsort((-information, p))
-        passed = np.flatnonzero(p[order] <= _CHANCE_AMONG * np.arange(1, len(p) + 1) / len(p))
-        n_kept = int(passed[-1]) + 1 if len(passed) else 0
+        n_kept = _passed(p[order], _CHANCE_AMONG)
         best = order[: min(max(n_kept, LEAST_ATTRIBUTES), MOST_ATTRIBUTES)]
-        return tuple(names[j] for j in np.sort(best))
+        among = order[:MOST_ATTRIBUTES]
+        more = [j for j in among[self._told_with_another(views, among)].tolist() if j not in best]
+        kept = [*best.tolist(), *more][:MOST_ATTRIBUTES]
+        return tuple(names[j] for j in sorted(kept))
+
+    def _told_with_another(self, views: list[_View], among: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return which of some attributes tell of the class where another one is known, as both inputs of a XOR do."""
+        pairs = np.array(list(itertools.permutations(range(len(among)), 2)), dtype=np.int64).reshape(-1, 2)
+        rows = max(_RANKING_COST // (_RANKED_WITH_ANOTHER * max(len(pairs), 1)), 1_000)
+        found = [view.first(rows).information_beside(among[pairs]) for view in views[:_RANKED_WITH_ANOTHER]]
+        information, freedom = np.mean(found, axis=0)
+        p = np.where(freedom > 0.0, chdtrc(np.maximum(freedom, 1.0), np.maximum(information, 0.0)), 1.0)
+        order = np.argsort(p, kind="stable")
+        told = np.zeros(len(among), dtype=bool)
+        told[pairs[order[: _passed(p[order], _CHANCE_AMONG_PAIRS)], 1]] = True
+        return told
 
     def pairs(self, views: Views, names: Names, most: int) -> list[Names]:
         """Return pairs of attributes, those that depend most on each other within the classes first."""
@@ -518,6 +534,28 @@ class _View:
         information = joint - alone - self._of_class() + self.total * np.log(self.total)
         return np.asarray(information / self.total)
 
+    def first(self, most: int) -> _View:
+        """Return the view of at most this many rows."""
+        found = copy.copy(self)
+        found.axes, found.target = np.ascontiguousarray(self.axes[:, :most]), self.target[:most]
+        found.weights = self.weights[:most]
+        found.total = max(float(found.weights.sum()), 1e-300)
+        return found
+
+    def information_beside(self, pairs: NDArray[np.int64]) -> Floats:
+        """Return 2 n I(X_j; Y | X_i) of pairs (i, j), and its mean by chance; 0 and 0 where cells have too few rows."""
+        singles = np.arange(len(self.widths))[:, None]
+        of_i = (self._sums(singles) - self._sums(singles, classes=False))[pairs[:, 0]]
+        one_way = pairs[:, 0] < pairs[:, 1]
+        both = self._sums(pairs[one_way]) - self._sums(pairs[one_way], classes=False)
+        place = {pair: t for t, pair in enumerate(map(tuple, pairs[one_way].tolist()))}
+        of_both = both[[place[min(i, j), max(i, j)] for i, j in pairs.tolist()]]
+        n_codes = np.array([np.count_nonzero(np.bincount(axis)) for axis in self.axes], dtype=np.float64)
+        n_classes = len(np.unique(self.target))
+        freedom = n_codes[pairs[:, 0]] * (n_codes[pairs[:, 1]] - 1.0) * (n_classes - 1.0)
+        is_dense = n_codes[pairs].prod(axis=1) * n_classes * _ROWS_OF_A_CELL <= self.total
+        return np.where(is_dense, [2.0 * (of_both - of_i), freedom], 0.0)
+
     def freedom(self) -> Floats:
         """Return the degrees of freedom of each axis and the class, if they are independent; at least 1."""
         n_classes = len(np.unique(self.target))
@@ -565,6 +603,12 @@ class _View:
             of_set = np.repeat(np.arange(len(padded[some])), cells[some] * k)[there.reshape(-1)]
             out[some] = np.bincount(of_set, n * logs, len(padded[some]))
         return out
+
+
+def _passed(p: Floats, share: float) -> int:
+    """Return how many of ascending p-values the rule of Benjamini and Hochberg keeps."""
+    passed = np.flatnonzero(p <= share * np.arange(1, len(p) + 1) / max(len(p), 1))
+    return int(passed[-1]) + 1 if len(passed) else 0
 
 
 def _runs(sizes: NDArray[np.int64], most: int) -> Iterator[slice]:
