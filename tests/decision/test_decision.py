@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import math
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -540,3 +541,14 @@ def test_whole_numbers_beyond_any_float_are_no_costs():
         decide([0.7, 0.3], reject=10**400)
     with refuses(DataTypeError, "loss"):
         decide([0.7, 0.3], [[0, 10**400], [1, 0]])
+
+
+@pytest.mark.parametrize(("rows", "classes"), [(20, 20), (21, 20), (20, 21), (1_234, 25)])
+def test_a_large_table_says_how_much_is_not_shown(rows, classes):
+    posterior = bayes_rule(np.full(classes, 1 / classes), np.ones((rows, classes)))
+    html = posterior._repr_html_()
+    assert html.count("<tr>") - html.count("<thead>") == min(rows, 20)
+    hidden = [max(rows - 20, 0), max(classes - 20, 0)]
+    shown = re.findall(r"([\d,]+) more", html)
+    assert shown == [f"{k:,}" for k in hidden if k]
+    assert ("not shown" in html) == any(hidden)
