@@ -222,6 +222,7 @@ def test_no_message_is_a_finished_sentence() -> None:
 def test_names_in_chinese_quotes_stand_without_spaces() -> None:
     names = Joined(["'a'", "'b'", "c", "'d'"], " or ")
     assert names.render(_messages.translator("zh")) == "“a”或“b”或 c 或“d”"
+    assert Joined(["'a'", "'b'"], " → ").render(_messages.translator("zh")) == "“a” → “b”"
 
 
 def test_a_warning_names_the_users_line(tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ class Joined:
         if len(whole) < len(parts):
             return None
         sign = translate(self.sign) or self.sign
-        if mark is None or mark == QUOTED:
+        if mark is None or mark == QUOTED or re.search(_WIDE, sign) is None:
             return sign.join(whole)
         ends = mark.split("{value}")
         text = "".join(whole[:1])
