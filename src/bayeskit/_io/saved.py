@@ -154,8 +154,6 @@ def read_stream(file: BinaryIO, size: int, kind: str) -> SavedContent:
     length = int.from_bytes(head, "little")
     if not head:
         raise ModelFormatError(Message("it is empty. {damaged}", damaged=Message(_DAMAGED)))
-    if len(head) == 8 and all(head):  # text, or another format: no header is so long that all bytes count
-        raise ModelFormatError(Message("this is not a saved model. {foreign}", foreign=Message(_FOREIGN)))
     if len(head) < 8 or not 2 <= length <= min(size - 8, LARGEST_HEADER):
         raise ModelFormatError(
             Message(
