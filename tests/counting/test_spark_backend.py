@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -140,3 +142,40 @@ def test_blocks_are_counted_there(spark: Any) -> None:
     asked = frame[["a", "b", "c"]]
     wanted = MultinomialNB().fit(frame, target="y").predict_proba(asked)
     np.testing.assert_allclose(there.predict_proba(asked), wanted, rtol=1e-12)
+
+
+CONNECTED = """
+import sys
+import numpy as np
+import pandas as pd
+from pyspark.sql import SparkSession
+from bayeskit import AODE, NaiveBayes
+
+settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+spark = SparkSession.builder.remote("local[2]").config(map=settings).getOrCreate()
+rng = np.random.default_rng(0)
+kind = np.where(rng.random(200) < 0.5, "{a}", "b`{}")
+frame = pd.DataFrame({"kind": kind, "x": rng.normal(size=200), "y": np.where(kind == "{a}", "n", "p")})
+rows = spark.createDataFrame(frame).repartition(3)
+for model in NaiveBayes(), AODE():
+    found = model.fit(rows, target="y").predict_proba(rows.drop("y")).toPandas()
+    wanted = model.predict_proba(found[["kind", "x"]])
+    np.testing.assert_allclose(found[["p_n", "p_p"]].to_numpy(), wanted, rtol=0, atol=1e-9)
+    print(len(found), "rows")
+spark.stop()
+"""
+
+
+def test_spark_connect_answers_too() -> None:
+    """In a process of its own: one with a classic session has no other."""
+    pytest.importorskip("grpc", reason="pip install 'pyspark[connect]'")
+    named = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    found = subprocess.run(
+        [sys.executable, "-c", CONNECTED],
+        capture_output=True,
+        text=True,
+        timeout=280,
+        env={**os.environ, **named},
+    )
+    assert found.returncode == 0, found.stderr[-2_000:]
+    assert found.stdout.split("\n")[:2] == ["200 rows", "200 rows"]

@@ -152,7 +152,7 @@ def not_fitted(model: object) -> NotFittedError:
 
 def refuse_sparse(model: CountClassifier, X: object) -> None:
     """Raise an error for a sparse matrix if the classifier cannot use one."""
-    if not model._accepts_sparse and hasattr(X, "tocsr"):
+    if not model._accepts_sparse and hasattr(type(X), "tocsr"):
         raise DataTypeError(
             "Sparse data was passed for X, but {kind} needs dense data. Use X.toarray(), or "
             "MultinomialNB for counts of words.",

@@ -206,12 +206,15 @@ def select_on_spark(
     ``sql`` writes the SELECT from a view, of all columns of the frame and then the ``answers``.
     """
     view = f"bayeskit_{uuid.uuid4().hex}"
-    statement, session = sql(view), frame.sparkSession
-    frame.createOrReplaceTempView(view)
-    try:
-        found = session.sql(statement)
-    finally:
-        session.catalog.dropTempView(view)
+    # The frame takes the place of the view: Spark Connect reads the statement when it runs, after a view would be gone.
+    statement = (
+        sql(view)
+        .replace("{", "{{")
+        .replace("}", "}}")
+        .replace(f"`{view}`", view)
+        .replace(view, f"{{{view}}}")
+    )
+    found = frame.sparkSession.sql(statement, **{view: frame})
     names = [*frame.columns, *answers]
     kept = [j for j, name in enumerate(names) if j < len(frame.columns) or name in wanted]
     by_place = found.toDF(*(f"c{j}" for j in range(len(names)))).select(*(f"c{j}" for j in kept))

@@ -251,7 +251,7 @@ def open_table(
         return _open_array(data)
     if isinstance(data, Table):
         return data
-    if hasattr(data, "tocsr") and hasattr(data, "nnz"):
+    if hasattr(type(data), "tocsr") and hasattr(type(data), "nnz"):
         return _open_sparse(data)
     if isinstance(data, Mapping):
         return _open_mapping(data)
