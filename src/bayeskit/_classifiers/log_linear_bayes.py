@@ -21,7 +21,7 @@ from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.leave_one_out import encode_learned
 from bayeskit._fitting.log_linear import (
     FEW_TO_JUDGE,
-    LEAST_ATTRIBUTES,
+    MANY_ATTRIBUTES,
     MOST_ATTRIBUTES,
     Choice,
     choose_interactions,
@@ -209,7 +209,7 @@ class LogLinearBayes(SemiNaive):
         choice, schema = Choice(**self.held_["interactions"]), self.schema_
         found = []
         n = len(choice.attributes)
-        if n < len(schema.attributes) and n >= LEAST_ATTRIBUTES:
+        if n < len(schema.attributes) > MANY_ATTRIBUTES:
             found.append(f"{n} of {len(schema.attributes)} attributes, those that tell most of the class")
         if len(choice.pairs) < n * (n - 1) // 2:
             found.append(f"{len(choice.pairs)} of {n * (n - 1) // 2} pairs")
