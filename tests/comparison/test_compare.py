@@ -102,7 +102,7 @@ def test_the_command_says_the_same(tmp_path: Path) -> None:
     for given in (rows, pl.from_pandas(rows), {name: rows[name].tolist() for name in rows}):
         in_memory = told(compare(given, "class", **asked))
         assert plain(in_memory) == plain(said)
-        assert in_memory["data"] == {"path": None, "rows": 90, "unlabelled": 0, "sha256": None}
+        assert in_memory["data"] == {"path": None, "rows": 90, "unlabelled": 0, "sha256": None, "marks": {}}
 
 
 def test_classes_beside_an_array_and_a_second_table() -> None:

@@ -143,6 +143,19 @@ class FileRows:
 
     def need_classes(self, target: str) -> None:
         """Raise an error for a target that is no class: with only one value, or with a measurement in each row."""
+        seen = self.refuse_measured(target)
+        if len(seen) > 1:
+            return
+        what = Message("only one value, {label!r}", label=next(iter(seen))) if seen else Message("no value")
+        raise DataError(
+            "Column {target!r} of {shown} has {what}: there is nothing to classify. Choose another target=.",
+            target=target,
+            shown=self.shown,
+            what=what,
+        )
+
+    def refuse_measured(self, target: str) -> set[Any]:
+        """Raise an error for a target that has a measurement in each row; return values of it, all if they are few."""
         self.need(target)
         seen: set[Any] = set()
         n = 0
@@ -155,16 +168,10 @@ class FileRows:
             if fractions and len(seen) > 1:
                 raise measured_target(target, self.shown, len(seen), n)
             if len(seen) > 1 and not fractions and not are_measured(len(seen), n):
-                return
+                return seen
         if len(seen) > 1:
             raise measured_target(target, self.shown, len(seen), n)
-        what = Message("only one value, {label!r}", label=next(iter(seen))) if seen else Message("no value")
-        raise DataError(
-            "Column {target!r} of {shown} has {what}: there is nothing to classify. Choose another target=.",
-            target=target,
-            shown=self.shown,
-            what=what,
-        )
+        return seen
 
     def free_texts(self, but: Collection[str]) -> tuple[str, ...]:
         """Return the columns whose first rows are free text, apart from some."""

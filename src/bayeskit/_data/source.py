@@ -444,7 +444,7 @@ class Source:
         if self.target is not None and self.file.dtypes.get(str(self.target)) == "float64":
             from bayeskit._data.file_rows import FileRows
 
-            FileRows(self.file, repr(self._called)).need_classes(str(self.target))
+            FileRows(self.file, repr(self._called)).refuse_measured(str(self.target))
 
     @property
     def _called(self) -> str:
@@ -519,7 +519,9 @@ class Source:
 def _is_empty(batch: Any) -> bool:
     """Whether a batch, (X, y) or (X, y, weights) has no rows."""
     parts = batch if isinstance(batch, tuple) else (batch,)
-    return len(parts) > 0 and all(part is None or _n_rows(part) == 0 for part in parts)
+    if not parts or parts[0] is None:
+        return False
+    return all(part is None or _n_rows(part) == 0 for part in parts)
 
 
 def _n_rows(rows: Any) -> int | None:
