@@ -215,7 +215,7 @@ def mixture_information(weight: ArrayLike, mean: ArrayLike, deviation: ArrayLike
     >>> round(mixture_information([1, 1], [-10.0, 10.0], [1.0, 1.0]), 4)  # log 2: x tells the class
     0.6931
     >>> round(mixture_information([1, 1], [-1.0, 1.0], [1.0, 1.0]), 4)
-    0.3369
+    0.3368
     """
     n, centre, spread = (np.asarray(a, dtype=np.float64) for a in (weight, mean, deviation))
     there = n > 0.0
