@@ -458,6 +458,14 @@ def test_columns_of_noise_are_left_out() -> None:
     assert loss(model, 300) < 1.5 * loss(few, 0)  # 4 times as much, if all columns are used
 
 
+def test_columns_that_tell_much_let_no_noise_pass_beside_them() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    X = rng.normal(size=(400, 1_000))
+    X[:, :20] += 0.7 * y[:, None]
+    assert len(LogLinearBayes(views=1).fit(X, y).held_["interactions"]["attributes"]) <= 35
+
+
 def test_a_hundred_columns_are_never_left_out() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 100)), rng.integers(0, 2, 60)

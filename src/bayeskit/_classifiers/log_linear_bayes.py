@@ -209,7 +209,7 @@ class LogLinearBayes(SemiNaive):
         choice, schema = Choice(**self.held_["interactions"]), self.schema_
         found = []
         n = len(choice.attributes)
-        if n < len(schema.attributes) > MANY_ATTRIBUTES:
+        if len(schema.attributes) > MANY_ATTRIBUTES and n < len(schema.attributes):
             found.append(f"{n} of {len(schema.attributes)} attributes, those that tell most of the class")
         if len(choice.pairs) < n * (n - 1) // 2:
             found.append(f"{len(choice.pairs)} of {n * (n - 1) // 2} pairs")

@@ -438,21 +438,29 @@ class _Ranking:
         n_kept = _passed(p[order], _CHANCE_AMONG)
         best = order[: min(max(n_kept, LEAST_ATTRIBUTES), MOST_ATTRIBUTES)]
         among = order[:MOST_ATTRIBUTES]
-        more = [j for j in among[self._told_with_another(views, among)].tolist() if j not in best]
-        kept = [*best.tolist(), *more][:MOST_ATTRIBUTES]
+        more = self._told_with_another(views, among, len(best), len(names))
+        kept = [*best.tolist(), *more.tolist()][:MOST_ATTRIBUTES]
         return tuple(names[j] for j in sorted(kept))
 
-    def _told_with_another(self, views: list[_View], among: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return which of some attributes tell of the class where another one is known, as both inputs of a XOR do."""
+    def _told_with_another(
+        self, views: list[_View], among: NDArray[np.intp], n_kept: int, n_names: int
+    ) -> NDArray[np.intp]:
+        """Return which attributes beyond the first tell of the class beside another, as both inputs of a XOR do.
+
+        They are the best of more by what they tell alone, so all of these count as tested. Those that are kept
+        anyway do not: their many small p would let noise pass.
+        """
         pairs = np.array(list(itertools.permutations(range(len(among)), 2)), dtype=np.int64).reshape(-1, 2)
         rows = max(_RANKING_COST // (_RANKED_WITH_ANOTHER * max(len(pairs), 1)), 1_000)
         found = [view.first(rows).information_beside(among[pairs]) for view in views[:_RANKED_WITH_ANOTHER]]
         information, freedom = np.mean(found, axis=0)
         p = np.where(freedom > 0.0, chdtrc(np.maximum(freedom, 1.0), np.maximum(information, 0.0)), 1.0)
-        order = np.argsort(p, kind="stable")
+        others = np.flatnonzero(pairs[:, 1] >= n_kept)
+        order = others[np.argsort(p[others], kind="stable")]
+        n_tests = (n_names - n_kept) * (len(among) - 1)
         told = np.zeros(len(among), dtype=bool)
-        told[pairs[order[: _passed(p[order], _CHANCE_AMONG_PAIRS)], 1]] = True
-        return told
+        told[pairs[order[: _passed(p[order], _CHANCE_AMONG_PAIRS, n_tests)], 1]] = True
+        return among[told]
 
     def pairs(self, views: Views, names: Names, most: int) -> list[Names]:
         """Return pairs of attributes, those that depend most on each other within the classes first."""
@@ -606,9 +614,9 @@ class _View:
         return out
 
 
-def _passed(p: Floats, share: float) -> int:
-    """Return how many of ascending p-values the rule of Benjamini and Hochberg keeps."""
-    passed = np.flatnonzero(p <= share * np.arange(1, len(p) + 1) / max(len(p), 1))
+def _passed(p: Floats, share: float, n_tests: int | None = None) -> int:
+    """Return how many of ascending p-values, the least of so many tests, the rule of Benjamini and Hochberg keeps."""
+    passed = np.flatnonzero(p <= share * np.arange(1, len(p) + 1) / max(n_tests or len(p), 1))
     return int(passed[-1]) + 1 if len(passed) else 0
 
 
