@@ -592,3 +592,39 @@ def test_memory_does_not_grow_with_the_row_groups_of_a_file(tmp_path):
         read.append(batch["y"])
     assert max(held) < path.stat().st_size / 4
     assert (np.concatenate(read) == numbers[1]).all()
+
+
+def test_a_reader_that_is_left_ends_its_thread_and_closes_the_file(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    def readers():
+        return [thread for thread in threading.enumerate() if thread.name.startswith("bayeskit-read")]
+
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table({"x": np.arange(50_000.0)}), path, row_group_size=10_000)
+    source = FileSource(path, rows_per_batch=10_000, threads=2)
+    batches = source.batches()
+    assert next(batches)["x"][0] == 0 and readers()
+    batches.close()
+    assert not readers()
+    assert [batch["x"][0] for batch in source.batches()] == [0, 10_000, 20_000, 30_000, 40_000]
+    assert not readers()
+
+
+def test_what_is_broken_in_the_middle_of_parquet_is_told_after_the_rows_before(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "rows.parquet"
+    table = pa.table({"x": np.random.default_rng(0).normal(size=50_000)})
+    parquet.write_table(table, path, row_group_size=10_000, use_dictionary=False, compression="snappy")
+    place = parquet.ParquetFile(path).metadata.row_group(3).column(0).data_page_offset
+    content = bytearray(path.read_bytes())
+    content[place : place + 5000] = b"\xff" * 5000
+    path.write_bytes(content)
+    batches, read = FileSource(path, rows_per_batch=10_000, threads=2).batches(), []
+    with pytest.raises(DataError):
+        read.extend(len(batch["x"]) for batch in batches)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("bayeskit-read")]
+    assert read == [10_000] * 3

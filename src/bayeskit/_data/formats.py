@@ -9,12 +9,13 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -242,6 +243,7 @@ class Unsure(Exception):
 
 # A column of a batch: text in codes where PyArrow has made them.
 Column: TypeAlias = NDArray[Any] | CodedColumn
+_Batch = TypeVar("_Batch")
 
 
 def arrow_column(field: Field, column: pyarrow.Array, missing: Sequence[str] = ()) -> Column:
@@ -553,12 +555,26 @@ class Parquet:
     ) -> Iterator[list[Column]]:
         names = [field.name for field in fields]
         with file:
-            for batch in file.iter_batches(size, columns=names, use_threads=use_threads):
+            batches = file.iter_batches(size, columns=names, use_threads=use_threads)
+            for batch in _read_ahead(batches) if use_threads else batches:
                 yield [arrow_column(field, batch.column(field.name), self.missing) for field in fields]
 
     def mend(self) -> bool:
         """A Parquet file that cannot be read is not retried."""
         return False
+
+
+def _read_ahead(batches: Iterator[_Batch]) -> Iterator[_Batch]:
+    """Yield each batch while another thread reads the next one.
+
+    >>> list(_read_ahead(iter("abc")))
+    ['a', 'b', 'c']
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="bayeskit-read") as reader:
+        coming = reader.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = reader.submit(next, batches, None)
+            yield batch
 
 
 def _is_read_alike(field: Field, kind: pyarrow.DataType | None) -> bool:
