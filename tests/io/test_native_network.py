@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit._data.file_reading import FileReading
 from bayeskit._graphs.network import FactorGraph, Network, Node, continuous, discrete
 from bayeskit._io.networks.gaussian_json import read_gaussian_json
 from bayeskit._io.networks.native_json import native_text, read_native
@@ -66,6 +68,40 @@ def test_fields_come_back():
     again = read_native(native_text(field))
     assert again == field and again.notes == {"k": "v"}
     assert [type(s) for s in again.variables[1].states] == [dt.date, float, int]
+
+
+READING = FileReading(
+    separator=";",
+    missing_in={"a": ("gone",)},
+    marks={"a": ("NA",)},
+    kinds={"a": "float64", "b": "str"},
+    spellings={"a": "comma"},
+    left_out={"id": "identifier"},
+    telling={"a": 0.99},
+)
+
+
+def test_how_a_file_was_read_comes_back():
+    network = replace(asymmetric(), reading=READING)
+    text = native_text(network)
+    again = read_native(text)
+    assert again.reading == READING and native_text(again) == text
+    assert read_native(GOOD).reading is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kinds": {"a": "complex"}}, {"kinds": ["a"]}, {"marks": {"a": "NA"}}, {"marks": {"a": [1]}},
+        {"missing": "gone"}, {"missing_in": 3}, {"spellings": {"a": "roman"}}, {"left_out": {"id": "boring"}},
+        {"telling": {"a": "most"}}, {"telling": {"a": 2}}, {"telling": {"a": True}}, {"separator": 1}, {"more": 1},
+    ],
+)  # fmt: skip
+def test_a_reading_that_is_none_is_refused(change):
+    plain = json.loads(native_text(replace(asymmetric(), reading=READING)))
+    plain["reading"] |= change
+    with refuses(ModelFormatError, "read"):
+        read_native(json.dumps(plain))
 
 
 def test_an_empty_network_comes_back():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from bayeskit._classifiers.notebook import html_repr, mimebundle
 from bayeskit._counting.backend import backend_of
 from bayeskit._data.class_labels import as_labels, as_weights, encode_labels
 from bayeskit._data.encode import match_columns
+from bayeskit._data.file_options import FileOptions, MarksLike
 from bayeskit._data.reading import interval_labels
 from bayeskit._data.source import Batches, Rows, Source
 from bayeskit._data.table import Table, open_dense
@@ -31,6 +32,9 @@ from bayeskit._messages import Joined
 from bayeskit._schema import Kind, Name, Schema, Variable
 from bayeskit.errors import ColumnError, DataError, NeedsRows
 from bayeskit.typing import Floats, LabelsLike, RowSource, WeightsLike
+
+if TYPE_CHECKING:
+    from bayeskit._data.file_reading import FileReading
 
 # The class of rows whose classes do not matter.
 _EVERYTHING = Variable("y", "categorical", ("everything",), n_declared=1, closed=True)
@@ -62,6 +66,8 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     chosen_from_ : None, or {"rows": n, "of": N}
         The number of rows that the cut points were chosen from, where these were not all: about a million evenly
         spaced ones of a file, 131,072 drawn at random of a frame on a cluster or in DuckDB.
+    reading_ : FileReading, optional
+        How a file was read, and what was left out; ``transform`` reads other files like it.
     n_features_in_, feature_names_in_
 
     Notes
@@ -101,6 +107,11 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         sample_weight: WeightsLike | None = None,
         *,
         target: Name | None = None,
+        exclude: Sequence[Name] | None = None,
+        encoding: str | None = None,
+        separator: str | None = None,
+        missing: MarksLike | None = None,
+        keep: Sequence[Name] = (),
     ) -> Self:
         """Find the cut points of each numeric column.
 
@@ -116,15 +127,26 @@ Spark, a DuckDB relation
             A row of weight 2 counts as two rows, one of weight 0 as none.
         target : name, optional
             The column with the classes, in place of y. It is not discretized.
+        exclude : column names, optional
+            Columns to leave out. ``transform`` leaves them out, too, and the column with the classes.
+        encoding, separator, missing : how a file is read, as in :meth:`NaiveBayes.fit`
+        keep : column names
+            Columns of a file to use that would be left out: identifiers, dates, constants and copies of the target.
         """
         one_of("method", self.method, _METHODS)
         one_of("output", self.output, ("codes", "intervals"))
         check_bins(self.n_bins)
-        source = Source(X, y, sample_weight, target, has_class=self.method == "mdl" or target is not None)
+        aside = {target, sample_weight if isinstance(sample_weight, str) else None, *(exclude or ())} - {None}
+        self._aside = frozenset(aside)
+        options = FileOptions(encoding, separator, missing)
+        has_class = self.method == "mdl" or target is not None
+        source = Source(
+            X, y, sample_weight, target, exclude=exclude, has_class=has_class, options=options
+        ).examined((keep,) if isinstance(keep, str) else keep)
         if not source.in_memory:
             return self._fit_pieces(source)
         table = open_dense(source.data, type(self).__name__)
-        if target is not None or isinstance(sample_weight, str):
+        if target is not None or isinstance(sample_weight, str) or exclude is not None:
             (rows,) = source
             table, y, sample_weight = rows.table, rows.y, rows.weights
         if self.method == "mdl" and y is None:
@@ -141,7 +163,7 @@ Spark, a DuckDB relation
             v.name: self._find(v.name, table.numbers(schema.position[v.name]), codes, labels.size, weights)
             for v in schema.numeric
         }
-        return self._adopt(table, schema, cut_points, None)
+        return self._adopt(table, schema, cut_points)
 
     def _fit_pieces(self, source: Source) -> Self:
         """Find cut points from evenly spaced rows of a source, or from a sample of one that is elsewhere."""
@@ -168,7 +190,7 @@ Spark, a DuckDB relation
                 values, used = np.array([least, largest] if least <= largest else []), None
             cut_points[v.name] = self._find(v.name, values, codes, labels.size, used)
         note = None if n == sample.n_rows else {"rows": sample.n_rows, "of": n}
-        return self._adopt(first, schema, cut_points, note)
+        return self._adopt(first, schema, cut_points, note, source.reading)
 
     def _schema_of(self, table: Table, labels: Variable) -> Schema:
         chosen = self._chosen(table)
@@ -180,9 +202,10 @@ Spark, a DuckDB relation
         table: Table,
         schema: Schema,
         cut_points: dict[Name, NDArray[np.float64]],
-        note: dict[str, int] | None,
+        note: dict[str, int] | None = None,
+        reading: FileReading | None = None,
     ) -> Self:
-        self.cut_points_, self.chosen_from_ = cut_points, note
+        self.cut_points_, self.chosen_from_, self.reading_ = cut_points, note, reading
         self._schema = schema
         self._names = table.names if table.named else None
         self.columns_ = tuple(self.cut_points_)
@@ -200,10 +223,13 @@ Spark, a DuckDB relation
         keeps its y.
         """
         check_is_fitted(self, "cut_points_")
-        source = Source(X, has_class=False, columns=self._names)
+        source = Source(X, has_class=False, columns=self._names, options=FileOptions(reading=self.reading_))
         if not source.in_memory:
             return Batches(lambda: self._pieces(source))
-        return self._transformed(open_dense(source.data, type(self).__name__))
+        table = open_dense(source.data, type(self).__name__)
+        if self._aside.intersection(table.names):
+            table = table.select(tuple(name for name in table.names if name not in self._aside))
+        return self._transformed(table)
 
     def _pieces(self, source: Source) -> Iterator[Any]:
         """Discretize the batches of a source, each when it is asked for."""

@@ -35,6 +35,7 @@ class SavedPredictor:
     variables : of the attributes; empty where the model was learned from columns without names
     optional : bool
         Whether columns may be absent: a network sums them out.
+    reading : how the training table was read, if it was a file
     estimator : the classifier, or None for a network
     """
 
@@ -43,6 +44,7 @@ class SavedPredictor:
     variables: tuple[Variable, ...]
     predict_proba: Callable[[Mapping[str, NDArray[Any]]], NDArray[np.float64]]
     optional: bool = False
+    reading: FileReading | None = None
     estimator: Any = None
 
     def columns_of(self, rows: FileRows) -> FileRows:
@@ -59,11 +61,6 @@ class SavedPredictor:
                 )
         kinds = {name: kind for name, kind in kinds.items() if name in names}
         return as_learned(rows, self.reading, names, kinds)
-
-    @property
-    def reading(self) -> FileReading | None:
-        """How the training table was read, if it was a file."""
-        return getattr(self.estimator, "reading_", None)
 
 
 def as_learned(
@@ -154,6 +151,7 @@ def open_model(path: str, target: str | None = None) -> SavedPredictor:
             tuple(model.classes_.tolist()),
             learned_columns(model),
             model.predict_proba,
+            reading=model.reading_,
             estimator=model,
         )
     return _network_model(path, target)
@@ -187,6 +185,7 @@ def _network_model(path: str, target: str | None) -> SavedPredictor:
         tuple(variable for variable in by_name.values() if variable is not node),
         lambda batch: network.predict_proba(batch, node.name),
         optional=True,
+        reading=getattr(network, "reading_", None),
     )
 
 

@@ -16,8 +16,10 @@ from bayeskit._data.file_rows import FileRows
 from bayeskit._data.file_set import TableFiles
 from bayeskit._data.files import FIRST_ROWS
 from bayeskit._data.formats import Unsure
+from bayeskit._data.spelling import SPELLINGS
 from bayeskit._data.suspect_columns import (
     FEWEST,
+    REASONS,
     ColumnScreening,
     is_crowd,
     is_present,
@@ -38,6 +40,8 @@ ROWS_LOOKED_AT, ROWS_CONFIRMED = 20_000, 1_000_000
 BLOCKS_LOOKED_AT, RARE, ALIKE = 8, 0.01, 1.5
 # So many columns are named in a note.
 MOST_NAMED = 8
+# How a column of a file can be read.
+KINDS = ("int64", "float64", "bool", "str", "date", "time")
 
 
 @dataclass(frozen=True)
@@ -119,28 +123,54 @@ class FileReading:
             return None
         names = {each.name for each in fields(cls)}
         if not isinstance(value, dict) or set(value) != names:
-            raise ModelFormatError(Message("it does not say how its table was read. Save the model again."))
+            raise _unreadable()
         made = dict(value)
         if made["missing"] is not None:
             made["missing"] = _texts(made["missing"])
         for name in ("missing_in", "marks"):
-            made[name] = {_text(key): _texts(texts) for key, texts in made[name].items()}
+            made[name] = {_text(key): _texts(texts) for key, texts in _items(made[name])}
         for name in ("kinds", "spellings", "left_out"):
-            made[name] = {_text(key): _text(text) for key, text in made[name].items()}
-        made["telling"] = {_text(key): float(share) for key, share in made["telling"].items()}
+            made[name] = {_text(key): _text(text) for key, text in _items(made[name])}
+        _among(made["kinds"], KINDS)
+        _among(made["spellings"], SPELLINGS)
+        _among(made["left_out"], REASONS)
+        made["telling"] = {_text(key): _share(share) for key, share in _items(made["telling"])}
         for name in ("target", "separator"):
             made[name] = None if made[name] is None else _text(made[name])
         return cls(**made)
 
 
+def _unreadable() -> ModelFormatError:
+    return ModelFormatError(Message("it does not say how its table was read. Save the model again."))
+
+
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise ModelFormatError(Message("it does not say how its table was read. Save the model again."))
+        raise _unreadable()
     return value
 
 
-def _texts(values: Iterable[object]) -> tuple[str, ...]:
+def _texts(values: object) -> tuple[str, ...]:
+    if not isinstance(values, (list, tuple)):
+        raise _unreadable()
     return tuple(map(_text, values))
+
+
+def _items(value: object) -> Iterable[tuple[object, object]]:
+    if not isinstance(value, dict):
+        raise _unreadable()
+    return value.items()
+
+
+def _share(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
+        raise _unreadable()
+    return float(value)
+
+
+def _among(texts: Mapping[str, str], known: Collection[str]) -> None:
+    if not set(texts.values()) <= set(known):
+        raise _unreadable()
 
 
 # -- the first file ------------------------------------------------------------------------------

@@ -258,6 +258,10 @@ class Source:
             held = Batches(pieces) if place is None else ExternalFrame(self.data, pieces, place)
             object.__setattr__(self, "data", held)
         in_files = names_files(self.data)
+        if in_files and self.y is not None:
+            raise DataError(
+                'Say which column of {path!r} is the class: target="...", and leave y out.', path=self._called
+            )
         object.__setattr__(self, "in_files", in_files)
         object.__setattr__(self, "in_memory", not (in_files or isinstance(self.data, (Batches, Iterator))))
         object.__setattr__(self, "in_partitions", isinstance(self.data, ExternalFrame))
@@ -389,7 +393,7 @@ class Source:
 
     @cached_property
     def _files(self) -> TableFiles:
-        if self.has_class and self.target is None and self.y is None:
+        if self.has_class and self.target is None:
             raise DataError('Say which column of {data!r} is the class: target="...".', data=str(self.data))
         columns = None
         if self.columns is not None:
@@ -423,14 +427,15 @@ class Source:
         A file is looked at before anything is learned from it (`bayeskit._data.file_reading.screen_file`); what was
         found is said by warnings. Rows of any other kind stay as they are, and so do columns that are named.
         """
-        if not self.in_files or self.target is None or self.reading is not None:
+        needs_target = self.has_class and self.target is None
+        if not self.in_files or needs_target or self.reading is not None:
             return self
         from bayeskit._data.file_reading import screen_file
         from bayeskit._data.file_rows import FileRows
 
         rows, reading = screen_file(
             FileRows(self.file, repr(self._called)),
-            str(self.target),
+            None if self.target is None else str(self.target),
             [str(name) for name in (*keep, *(self.columns or ()))],
             [self.weights] if isinstance(self.weights, str) else (),
             with_texts,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from bayeskit._graphs.dag import Dag, unknown_node
 from bayeskit._graphs.distributions import Distribution, uniform
@@ -12,6 +13,9 @@ from bayeskit._graphs.factor import Factor
 from bayeskit._messages import Message
 from bayeskit._schema import Label, Name, Variable, first_twice
 from bayeskit.errors import NotSupported, SettingError, UsageError
+
+if TYPE_CHECKING:
+    from bayeskit._data.file_reading import FileReading
 
 
 def discrete(name: Name, states: Iterable[Label]) -> Variable:
@@ -53,6 +57,8 @@ class Network:
     nodes: tuple[Node, ...] = ()
     name: str = field(default="", compare=False)
     notes: Mapping[str, str] = field(default_factory=dict, compare=False)
+    # How the file was read that the network was learned from.
+    reading: FileReading | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         self.dag  # noqa: B018  (raises where the arcs are no graph)
@@ -88,7 +94,7 @@ class Network:
             return replace(self, nodes=nodes)
         # The graph is unchanged and already checked: so a chain of 10,000 tables is set in seconds.
         made = object.__new__(Network)
-        made.__dict__.update(nodes=nodes, name=self.name, notes=self.notes, dag=self.dag)
+        made.__dict__.update(self.__dict__ | {"nodes": nodes})
         return made
 
     def require_distributions(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
 
@@ -45,6 +45,9 @@ from bayeskit._schema import Label, Name, Variable, first_twice, state_code
 from bayeskit._visible import visible
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.typing import NamesLike, StatesLike
+
+if TYPE_CHECKING:
+    from bayeskit._data.file_reading import FileReading
 
 # The nodes of a larger network are counted, not listed.
 MOST_SPELT_OUT = 8
@@ -145,6 +148,11 @@ class BayesianNetwork(Fitting, Structure, Queries):
     @property
     def name(self) -> str:
         return self._network.name
+
+    @property
+    def reading_(self) -> FileReading | None:
+        """How the file was read that `learn_network` learned from, and what was left out; None if there was none."""
+        return self._network.reading
 
     # -- distributions, in and out -------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -82,7 +83,7 @@ def learn(
 
     need_network_suffix(output)
     with replaced(output) as temporary, opened(data, reading) as rows:
-        rows, _ = screened(rows, None, drop, keep)
+        rows, read_as = screened(rows, None, drop, keep)
         cuts = _cuts(discretize, rows.names)
         settings: dict[str, Any] = {
             "required": [_arc(text, rows.names) for text in required or ()],
@@ -96,6 +97,7 @@ def learn(
         settings["discretize"] = _measured(columns, cuts) if isinstance(cuts, int) else cuts
         _refuse_numbers(columns, settings["discretize"] or {}, output)
         network = learn_network(columns, method, criterion, ess=ess, random_state=random_state, **settings)
+        network._become(replace(network._network, reading=read_as))
         network.write(temporary)
     _print_result(network, len(next(iter(columns.values()))), output, common)
 

@@ -109,7 +109,7 @@ def _write_parquet(
 
     if not plain:
         raise UsageError("Parquet holds predictions and probabilities. For decisions write CSV or JSON.")
-    with opened(data, reading) as rows:
+    with opened(data, reading, predictor.target, predictor.reading) as rows:
         batches = _shown(predictor.columns_of(rows), output)
         written = write_batches(predictor.predict_proba, predictor.classes, batches, output)
     if common.as_json:

@@ -168,6 +168,7 @@ class CountedColumns:
 
     variables: tuple[Variable, ...]
     count_terms: Count
+    reading = None  # no file was read here
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -285,9 +286,10 @@ def counted_columns(
     states: Mapping[Name, Any] | None,
     discretize: str | int | Mapping[Any, Any] | None,
     sample_weight: WeightsLike | None,
+    exclude: Sequence[Name] = (),
 ) -> CountedColumns:
     """Return the columns of a source that a backend counts. All must be discrete."""
-    source = Source(data, weights=sample_weight)
+    source = Source(data, weights=sample_weight, exclude=exclude or None)
     declared = {name: given for name, given in (states or {}).items() if given is not float}
     schema = backend.schema(source, Reading(states=declared, cuts=_cuts(data, discretize)), EVERYTHING)
     if schema.numeric:

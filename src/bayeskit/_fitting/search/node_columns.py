@@ -6,10 +6,10 @@ import hashlib
 import math
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from bayeskit._data.class_labels import as_weights
 from bayeskit._data.encode import code_intervals
 from bayeskit._data.encoded import EncodedTable
+from bayeskit._data.file_options import FileOptions
 from bayeskit._data.frames import names_files
 from bayeskit._data.reading import Reading, check_states, cut_variable
 from bayeskit._data.row_store import gather
@@ -26,6 +27,9 @@ from bayeskit._fitting.cut_points import frequency_cut_points
 from bayeskit._schema import Name, Variable
 from bayeskit.errors import ColumnError, SettingError, SourceNote
 from bayeskit.typing import Floats, RowSource, WeightsLike
+
+if TYPE_CHECKING:
+    from bayeskit._data.file_reading import FileReading
 
 Ints = NDArray[np.int64]
 Codes = NDArray[Any]
@@ -38,6 +42,22 @@ LARGEST = 1e100
 EVERYTHING = Variable("everything", "categorical", ("everything",), n_declared=1, closed=True)
 
 
+@dataclass(frozen=True)
+class FileSettings:
+    """How a file is read that a network is learned from.
+
+    Attributes
+    ----------
+    keep : columns to use that would be left out
+    exclude : columns to leave out
+    options : FileOptions
+    """
+
+    keep: Sequence[Name] = ()
+    exclude: Sequence[Name] = ()
+    options: FileOptions = field(default_factory=FileOptions)
+
+
 @dataclass(frozen=True, eq=False)
 class NodeColumns:
     """The columns of a table, as a search for a network reads them.
@@ -47,12 +67,14 @@ class NodeColumns:
     variables : one for each column, with closed states; a numeric variable is continuous
     codes : the codes of each variable, where the code after the last state is missing; None if it is continuous
     numbers : the numbers of each variable, where NaN is missing; None if it is discrete
+    reading : how the file was read, if there was one
     """
 
     variables: tuple[Variable, ...]
     codes: tuple[Codes | None, ...]
     numbers: tuple[Floats | None, ...]
     n_rows: int
+    reading: FileReading | None = None
 
     @cached_property
     def names(self) -> tuple[Name, ...]:
@@ -108,6 +130,7 @@ class NodeColumns:
             tuple(self.codes[j] for j in order),
             tuple(self.numbers[j] for j in order),
             self.n_rows,
+            self.reading,
         )
 
     def take(self, rows: NDArray[np.intp]) -> NodeColumns:
@@ -117,6 +140,7 @@ class NodeColumns:
             tuple(None if codes is None else codes[rows] for codes in self.codes),
             tuple(None if numbers is None else numbers[rows] for numbers in self.numbers),
             len(rows),
+            self.reading,
         )
 
     def canonical_order(self, weights: Floats | None = None) -> Ints:
@@ -191,6 +215,7 @@ def read_source(
     *,
     only: Sequence[Name] | None = None,
     known: Mapping[Name, Variable] | None = None,
+    file: FileSettings | None = None,
 ) -> tuple[NodeColumns, Floats | None]:
     """Read rows. Text, categories, booleans and integers are discrete, floats are continuous.
 
@@ -209,6 +234,8 @@ def read_source(
         Read only these columns, which must exist.
     known : {column: variable}, optional
         The variables of columns whose states are already known.
+    file : FileSettings, optional
+        How a file is read. Columns that tell nothing about new rows are left out, unless a setting names them.
 
     Returns
     -------
@@ -225,12 +252,23 @@ def read_source(
     """
     reading, for_all = _reading(states, discretize, known or {})
     in_source = isinstance(sample_weight, str) or not in_pieces(data)
-    source = Source(data, weights=sample_weight if in_source else None, columns=only, has_class=False)
+    weighing = sample_weight if in_source else None
+    how = FileSettings() if file is None else file
+    source = Source(
+        data, None, weighing, columns=only, exclude=how.exclude or None, has_class=False, options=how.options
+    )
+    if source.in_files:
+        settled = {*(states or {}), *_named(discretize), *_named(known)}
+        source = source.examined([*how.keep, *(name for name in source.file.names if name in settled)])
     rows = gather(source, reading, EVERYTHING, max_memory=max_memory)
     weights = rows.weights if in_source else as_weights(sample_weight, rows.n_rows)
     if names_files(data) and for_all is None:
         _note_gaps(rows, reading)
-    return _cut(rows, reading, for_all), weights
+    return replace(_cut(rows, reading, for_all), reading=source.reading), weights
+
+
+def _named(settings: object) -> Iterable[Any]:
+    return settings if isinstance(settings, Mapping) else ()
 
 
 def in_pieces(data: RowSource | None) -> bool:

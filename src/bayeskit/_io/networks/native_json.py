@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._data.file_reading import FileReading
 from bayeskit._graphs.distributions import (
     Deterministic,
     Distribution,
@@ -369,6 +370,8 @@ def native_text(network: Network | FactorGraph) -> str:
     head["name"] = network.name
     if network.notes:
         head["notes"] = dict(network.notes)
+    if isinstance(network, Network) and network.reading is not None:
+        head["reading"] = network.reading.plain()
     lines = [f"{_json(key)}: {_json(value)}" for key, value in head.items()]
     for key, items in parts.items():
         inner = ",\n".join(_json(item) for item in items)
@@ -461,7 +464,7 @@ def _network(
             item.get("distribution"), variable, [variables[p] for p in parents], normalize, budget
         )
         nodes.append(Node(variable, parents, distribution, texts_from(item.get("notes", {}), where)))
-    return Network(tuple(nodes), name, notes)
+    return Network(tuple(nodes), name, notes, FileReading.from_plain(root.get("reading")))
 
 
 def _variable(item: object) -> Variable:

@@ -179,7 +179,8 @@ def fit_by_em(
     _warn_not_converged(result, how, total)
     _warn_of_saddles(result.parameters, columns)
     notes = EmRecord(result.history, result.converged, tuple(values), total, result.fell)
-    return replace(result.parameters, name=network.name, notes=network.notes), notes
+    told = {"name": network.name, "notes": network.notes, "reading": network.reading}
+    return replace(result.parameters, **told), notes
 
 
 def _problem(
@@ -317,7 +318,7 @@ def with_hidden(columns: NodeColumns, hidden: tuple[Variable, ...]) -> NodeColum
             numeric=numeric,
         )
     codes = (*columns.codes, *(np.full(n, variable.size) for variable in hidden))
-    return NodeColumns(variables, codes, (None,) * len(variables), n)
+    return NodeColumns(variables, codes, (None,) * len(variables), n, columns.reading)
 
 
 def learn_with_holes(
@@ -363,7 +364,7 @@ def learn_with_holes(
             ),
             stacklevel=3,
         )
-    network = BayesianNetwork._of(fit.parameters)
+    network = BayesianNetwork._of(replace(fit.parameters, reading=columns.reading))
     network._learned = EmRecord(found.history, found.converged, found.starts, total)
     return network
 

@@ -9,11 +9,18 @@ from typing import Any
 
 from bayeskit._blas import one_blas_thread
 from bayeskit._counting.backend import backend_of
+from bayeskit._data.file_options import FileOptions, MarksLike
 from bayeskit._data.source import Source, is_in_duckdb
 from bayeskit._fitting.long_runs import progress_of
 from bayeskit._fitting.search.counted_columns import CountedColumns, counted_columns, given_counts
 from bayeskit._fitting.search.independence_tests import IndependenceTests
-from bayeskit._fitting.search.node_columns import NodeColumns, in_pieces, read_nodes, read_source
+from bayeskit._fitting.search.node_columns import (
+    FileSettings,
+    NodeColumns,
+    in_pieces,
+    read_nodes,
+    read_source,
+)
 from bayeskit._fitting.search.search_network import (
     METHODS,
     SearchResult,
@@ -207,6 +214,11 @@ def learn_network(
     statistics: Callable[[Schema, Plan], Statistics] | None = None,
     max_memory: float | None = None,
     progress: bool = False,
+    exclude: Sequence[Name] = (),
+    keep: Sequence[Name] = (),
+    encoding: str | None = None,
+    separator: str | None = None,
+    missing: MarksLike | None = None,
 ) -> BayesianNetwork:
     """Learn a Bayesian network from rows: first its arcs, then its tables.
 
@@ -267,6 +279,12 @@ def learn_network(
     max_memory : the limit in bytes for method="exact", and for the rows kept of a file or of batches
     progress : bool
         Show the number of scored families.
+    exclude : column names to leave out
+    keep : column names
+        Columns of a file to use that would be left out: identifiers, dates and constants. A column that
+        ``states`` or ``discretize`` names is used, too. ``reading_`` of the network says how a file was read
+        and what was left out.
+    encoding, separator, missing : how a file is read, as in :meth:`bayeskit.NaiveBayes.fit`
 
     Examples
     --------
@@ -276,6 +294,7 @@ def learn_network(
     [('rain', 'wet'), ('sprinkler', 'wet')]
     """
     how = fit_settings(smoothing)
+    file = _file_settings(exclude, keep, encoding, separator, missing)
     structural = isinstance(method, str) and method == STRUCTURAL
     given: dict[str, Any] = {
         "required": required,
@@ -295,7 +314,7 @@ def learn_network(
     }
     counted = None
     if not structural or statistics is not None or not Source(data).in_partitions:
-        counted = _counted_elsewhere(data, statistics, states, discretize, sample_weight)
+        counted = _counted_elsewhere(data, statistics, states, discretize, sample_weight, file.exclude)
     if counted is not None:
         if structural:
             raise NeedsRows(
@@ -307,7 +326,8 @@ def learn_network(
         return _learned_network(counted, found, settings)._fit_counts(counted, how)
     states, hidden = declared_hidden(data, states) if structural else (states, ())
     pieces = in_pieces(data)
-    columns, weights = read_source(data, states, discretize, sample_weight, _for_reading(pieces, max_memory))
+    limit = _for_reading(pieces, max_memory)
+    columns, weights = read_source(data, states, discretize, sample_weight, limit, file=file)
     if structural:
         columns = with_hidden(columns, hidden)
         given["max_parents"] = MOST_PARENTS if max_parents is None else max_parents
@@ -331,6 +351,7 @@ def _counted_elsewhere(
     states: Mapping[Any, Any] | None,
     discretize: CutsLike,
     sample_weight: WeightsLike | None,
+    exclude: Sequence[Name],
 ) -> CountedColumns | None:
     """Return the columns of rows that are counted in place; None if there are rows to read.
 
@@ -343,13 +364,19 @@ def _counted_elsewhere(
         if backend is None or (source.in_partitions and not is_in_duckdb(source)):
             return None
         try:
-            columns = counted_columns(backend, data, states, discretize, sample_weight)
+            columns = counted_columns(backend, data, states, discretize, sample_weight, exclude)
         except (CannotCount, NeedsRows):
             if source.in_partitions:
                 return None
             raise
         return columns if not source.in_partitions or columns.is_complete else None
-    for name, value in (("data", data), ("discretize", discretize), ("sample_weight", sample_weight)):
+    given = {
+        "data": data,
+        "discretize": discretize,
+        "sample_weight": sample_weight,
+        "exclude": exclude or None,
+    }
+    for name, value in given.items():
         if value is not None:
             raise SettingError(
                 "{name} is given beside statistics=, which counts rows that are elsewhere. Leave one of the two out.",
@@ -377,7 +404,20 @@ def _learned_network(
     names = columns.names
     arcs = [tuple(names[p] for p in parents) for parents in found.parents]
     nodes = [Node(variable, parents) for variable, parents in zip(columns.variables, arcs, strict=True)]
-    return BayesianNetwork._of(Network(tuple(nodes)))
+    return BayesianNetwork._of(Network(tuple(nodes), reading=columns.reading))
+
+
+def _file_settings(
+    exclude: Sequence[Name],
+    keep: Sequence[Name],
+    encoding: str | None,
+    separator: str | None,
+    missing: MarksLike | None,
+) -> FileSettings:
+    def names(given: Sequence[Name]) -> tuple[Name, ...]:
+        return (given,) if isinstance(given, str) else tuple(given)
+
+    return FileSettings(names(keep), names(exclude), FileOptions(encoding, separator, missing))
 
 
 def read_search(
@@ -388,6 +428,11 @@ def read_search(
     states: Mapping[Any, Any] | None = None,
     discretize: CutsLike = None,
     max_memory: float | None = None,
+    exclude: Sequence[Name] = (),
+    keep: Sequence[Name] = (),
+    encoding: str | None = None,
+    separator: str | None = None,
+    missing: MarksLike | None = None,
     **how: Any,
 ) -> tuple[NodeColumns, Arcs, SearchSettings]:
     """Read the columns, the limits and the settings of a search; see `learn_network`."""
@@ -397,7 +442,8 @@ def read_search(
             structural=STRUCTURAL,
         )
     pieces = in_pieces(data)
-    columns, _ = read_source(data, states, discretize, None, _for_reading(pieces, max_memory))
+    file = _file_settings(exclude, keep, encoding, separator, missing)
+    columns, _ = read_source(data, states, discretize, None, _for_reading(pieces, max_memory), file=file)
     limits, settings = read_settings(
         columns, method, criterion, max_memory=max_memory, read_in_pieces=pieces, **how
     )

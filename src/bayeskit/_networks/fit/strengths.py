@@ -128,7 +128,8 @@ class ArcStrengths:
             if arc.strength >= least and chosen and not _leads(parents, arc.child, arc.parent):
                 parents[arc.child].append(arc.parent)
         nodes = (Node(v, tuple(parents[v.name])) for v in self._columns.variables)
-        return BayesianNetwork._of(Network(tuple(nodes)))._fit_columns(self._columns, how, None)
+        network = Network(tuple(nodes), reading=self._columns.reading)
+        return BayesianNetwork._of(network)._fit_columns(self._columns, how, None)
 
     def to_frame(self) -> Any:
         """Return a data frame with a row for each arc."""
@@ -172,7 +173,7 @@ def arc_strengths(
 
     Parameters
     ----------
-    data : any table in memory
+    data : a table in memory, paths of files, or batches
     n_samples : the number of bootstrap samples
     n_jobs : the number of processes; −1 for one per processor. The result does not depend on it.
     random_state : for drawing the rows
