@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from bayeskit._graphs.dag import ancestors
-from bayeskit._graphs.diagram import Diagram, Utility
+from bayeskit._graphs.network import Diagram, Utility
 from bayeskit.errors import UnorderedDecisions
 from network_twin import random_network
 

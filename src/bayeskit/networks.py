@@ -34,7 +34,7 @@ _HOMES = {
     "NodeInformationTable": "bayeskit._networks.analysis.measures",
     "NoisyMax": "bayeskit._graphs.distributions",
     "Not": "bayeskit._networks.evidence",
-    "NumericEstimate": "bayeskit._inference.sampling.numeric_estimate",
+    "NumericEstimate": "bayeskit._inference.sampling.estimate",
     "ParameterSensitivity": "bayeskit._networks.analysis.parameters",
     "Policy": "bayeskit._networks.decisions",
     "Softmax": "bayeskit._graphs.distributions",
@@ -129,8 +129,7 @@ if TYPE_CHECKING:
     from bayeskit._graphs.factor import Factor
     from bayeskit._inference.exact import get_max_memory, set_max_memory
     from bayeskit._inference.mixture_posterior import GaussianMixturePosterior
-    from bayeskit._inference.sampling.estimate import Estimate
-    from bayeskit._inference.sampling.numeric_estimate import NumericEstimate
+    from bayeskit._inference.sampling.estimate import Estimate, NumericEstimate
     from bayeskit._io.networks.uai import read_uai_evidence
     from bayeskit._networks.analysis.causal_effect import adjusted_effect
     from bayeskit._networks.analysis.causal_sets import CausalSet

@@ -15,10 +15,10 @@ from bayeskit._conditionals.back_off import (
     choose_constants,
     choose_pair_constants,
     families_of_pairs,
+    lay_tries,
     level_losses,
 )
 from bayeskit._conditionals.family_tries import estimate_families
-from bayeskit._conditionals.tries import lay_tries
 from bayeskit._counting.count_families import count_families
 from bayeskit._counting.count_tables import count_pairs
 from bayeskit.extending import Chunk

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit._conditionals.back_off import Trie
 from bayeskit._conditionals.categorical import estimate_tables
 from bayeskit._conditionals.family_tries import FamilyTries, estimate_families
 from bayeskit._conditionals.kernels.trie_scores import Rule
-from bayeskit._conditionals.tries import Trie
 from bayeskit._counting.count_families import count_families
 from bayeskit._counting.count_tables import count_tables
 from bayeskit.errors import DataError, NotCounted

@@ -15,7 +15,7 @@ from bayeskit import BayesianNetwork
 from bayeskit._fitting.search.conditional_scores import ConditionalScores
 from bayeskit._fitting.search.node_columns import read_nodes
 from bayeskit._graphs.dag import Dag
-from bayeskit._structure.search.conditional_search import conditional, deciding
+from bayeskit._structure.search.hill_climbing import conditional, deciding
 from bayeskit._structure.search_protocol import Arcs, Score, Stop, answer_all, bits, members
 from bayeskit.priors import BDeu
 

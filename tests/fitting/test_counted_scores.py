@@ -12,10 +12,10 @@ from bayeskit._fitting.long_runs import run_search
 from bayeskit._fitting.search.counted_columns import CountedScores
 from bayeskit._fitting.search.family_scores import FamilyScores
 from bayeskit._graphs.network import discrete
-from bayeskit._structure.search.auto_search import auto
 from bayeskit._structure.search.equivalence import complete
 from bayeskit._structure.search.hill_climbing import hill_climbing
 from bayeskit._structure.search.optimal import exact
+from bayeskit._structure.search.order import auto
 from bayeskit._structure.search_protocol import NAMES, Arcs, Family, Score
 from bayeskit.errors import DataError
 from bayeskit.extending import Chunk

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import BayesianNetwork, read_network
-from bayeskit._graphs.diagram import Diagram, Utility
+from bayeskit._graphs.network import Diagram, Utility
 from bayeskit._io.networks.diagram_files import bifxml_text, read_diagram, write_diagram, xdsl_diagram_text
 from bayeskit.errors import ModelFormatError, SettingError
 from bayeskit.networks import (

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bayeskit._structure.search.auto_search as automatic
 import bayeskit._structure.search.equivalence as equivalences
+import bayeskit._structure.search.order as automatic
 from bayeskit import read_network
 from bayeskit._fitting.search.family_scores import FamilyScores
-from bayeskit._structure.search.auto_search import auto, legal
 from bayeskit._structure.search.equivalence import complete, equivalence
+from bayeskit._structure.search.order import auto, legal
 from bayeskit._structure.search_protocol import Arcs, Family, Score, Stop, answer_all, bits
 from bayeskit.networks import shd
 from search_scores import answers, as_dag, entropy_score, limits, random_parents, random_score, total

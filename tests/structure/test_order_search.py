@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit._structure.search.auto_search import auto
 from bayeskit._structure.search.equivalence import TIE, complete, equivalence
-from bayeskit._structure.search.order import GrowShrink, Orders, lawful, order_search
+from bayeskit._structure.search.order import GrowShrink, Orders, auto, lawful, order_search
 from bayeskit._structure.search_protocol import Arcs, Stop, answer_all, members
 from search_scores import answers, as_dag, entropy_score, limits, random_parents, random_score
 

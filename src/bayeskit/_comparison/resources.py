@@ -138,14 +138,14 @@ _CUTS = ("_fitting.cut_points:fill_information", "_fitting.cut_points:cut", "_da
 _PAIRS = (*_WORDS, "_counting.bit_planes:order_by_class", "_counting.bit_planes:lay_columns",
     "_counting.bit_planes:pack_planes", "_counting.bit_planes:count_planes", "_counting.count_tables:mirror",
 )  # fmt: skip
-_FAMILIES = (*_PAIRS, "_conditionals.back_off:add_losses", "_conditionals.tries:sum_contexts",
-    "_conditionals.kernels.marginal:find_holes", "_conditionals.kernels.trie_scores:family",
+_FAMILIES = (*_PAIRS, "_conditionals.back_off:add_losses", "_conditionals.back_off:sum_contexts",
+    "_conditionals.kernels.trie_scores:find_holes", "_conditionals.kernels.trie_scores:family",
     "_counting.count_families:count_by_address")  # fmt: skip
 _LOOPS: Mapping[str, Sequence[str]] = {
     "nb": (*_COUNTS,),
     "kernel": (*_COUNTS,),
     "weighted": (*_COUNTS, *_WORDS, "_conditionals.categorical:add_fours", "_fitting.weighting:add_loss"),
-    "tan": (*_COUNTS, *_PAIRS, "_conditionals.back_off:add_losses", "_conditionals.tries:sum_contexts",
+    "tan": (*_COUNTS, *_PAIRS, "_conditionals.back_off:add_losses", "_conditionals.back_off:sum_contexts",
         "_conditionals.pair_cells:fill_children", "_conditionals.one_parent:add_children"),
     "aode": (*_COUNTS, *_PAIRS, "_conditionals.pair_cells:fill_averaged",
         "_conditionals.kernels.averaged_scores:score_parents", "_conditionals.kernels.averaged_scores:sum_parents"),

@@ -1,4 +1,4 @@
-r"""The choice of the back-off constants from counts.
+r"""Back-off smoothing: the counts of families as tries with every level, and the choice of the constants from counts.
 
 For each family and level l, every cell (x, context, y) of weight n predicts its own class after d = min(n, 1) of its
 weight is removed at all levels:
@@ -12,17 +12,271 @@ The loss is −n·log P(y | x, u), summed over cells and families. One constant 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bayeskit._conditionals.kernels.trie_scores import left_over
-from bayeskit._conditionals.tries import Trie, find_cell, lay_tries
+from bayeskit._conditionals.kernels.trie_scores import find_cell, left_over
+from bayeskit._intrinsics import fibonacci_hash
 from bayeskit._numba import kernel
 from bayeskit._schema import Schema
 from bayeskit._statistics.families import Cells, Families
 from bayeskit._statistics.tables import Pairs
 from bayeskit.typing import Floats
+
+
+class Trie(NamedTuple):
+    """Level l of a family holds, for each context (values of the first l parents) that was seen, N_l(context, c)
+    and the n_l(context, x, c) of the child's states x that were seen in it; both sparse over the classes.
+
+    The level l of family f has the number g = first_parent[f] + f + l. Contexts of all families and levels are
+    numbered consecutively, and so are cells (a context and a state of the child).
+
+    Attributes
+    ----------
+    sizes, is_state : arrays over the categorical attributes
+        r, and whether the code r (missing) is one more state.
+    child, first_parent, parents : arrays over the families
+        ``parents[first_parent[f]:first_parent[f + 1]]`` are those of family f.
+    first_context : array over the levels
+        The contexts of level g are numbered from first_context[g] to first_context[g + 1].
+    shift, key_start, node_start : arrays over the levels
+        Where the look-up table of the level begins. A shift of −1 means that the key itself is the address.
+    hash_keys, node_of : arrays
+        An open hash from the key of a context to its number, −1 where there is none.
+    up : array over the contexts
+        The context without the last parent.
+    entry_start, entry_class, entry_weight, entry_states : arrays
+        c, N_l(context, c) and the number of states with n_l > 0, classes ascending.
+    cell_start, cell_state : arrays
+        The child's states seen in a context, ascending.
+    count_start, count_class, count_weight : arrays
+        c and n_l of a cell, classes ascending.
+    """
+
+    sizes: Any
+    is_state: Any
+    child: Any
+    first_parent: Any
+    parents: Any
+    first_context: Any
+    shift: Any
+    key_start: Any
+    node_start: Any
+    hash_keys: Any
+    node_of: Any
+    up: Any
+    entry_start: Any
+    entry_class: Any
+    entry_weight: Any
+    entry_states: Any
+    cell_start: Any
+    cell_state: Any
+    count_start: Any
+    count_class: Any
+    count_weight: Any
+
+
+@kernel
+def sum_contexts(
+    cell_start: Any, count_start: Any, classes: Any, weights: Any, sums: Any, states: Any, out: Any
+) -> Any:
+    """Write N(context, c) and the number of states with weight, classes ascending. Return the number of entries.
+
+    ``sums`` and ``states`` are K zeros before and after. ``out`` is (start of the entries of each context, their
+    classes, weights and numbers of states).
+    """
+    begins, out_class, out_weight, out_states = out
+    n = 0
+    for node in range(cell_start.shape[0] - 1):
+        begins[node] = n
+        first = n
+        for j in range(count_start[cell_start[node]], count_start[cell_start[node + 1]]):
+            c = classes[j]
+            if states[c] == 0.0:
+                place = n
+                while place > first and out_class[place - 1] > c:
+                    out_class[place] = out_class[place - 1]
+                    place -= 1
+                out_class[place] = c
+                n += 1
+            sums[c] += weights[j]
+            states[c] += 1.0
+        for e in range(first, n):
+            c = out_class[e]
+            out_weight[e] = sums[c]
+            out_states[e] = states[c]
+            sums[c] = 0.0
+            states[c] = 0.0
+    begins[cell_start.shape[0] - 1] = n
+    return n
+
+
+@kernel
+def fill_hash(keys: Any, first: Any, shift: Any, hash_keys: Any, node_of: Any) -> None:
+    """Put the keys of contexts, numbered from ``first``, into an empty table (−1 everywhere)."""
+    mask = np.uint64(hash_keys.shape[0] - 1)
+    for i in range(keys.shape[0]):
+        slot = fibonacci_hash(np.uint64(keys[i])) >> np.uint64(shift)
+        while hash_keys[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        hash_keys[slot] = keys[i]
+        node_of[slot] = first + i
+
+
+Ints = NDArray[np.int64]
+
+# A table of all possible contexts is used if it is small, or has at most this many slots for each context that occurs.
+# Otherwise a hash table with at least twice as many slots as contexts is used.
+_SMALL_TABLE, _PLACES_A_CONTEXT = 256, 8
+
+
+def lay_tries(
+    families: Families, schema: Schema, missing: str = "ignore", is_state: NDArray[np.bool_] | None = None
+) -> Trie:
+    """Return the counts of all levels of all families as tries.
+
+    Parameters
+    ----------
+    families : Families
+    schema : Schema
+    missing : "ignore" or "state"
+        With "state", missing is an additional state of every attribute with missing values.
+    is_state : bool array over the categorical attributes, optional
+        Which attributes these are, if this depends on other families, too.
+
+    Examples
+    --------
+    >>> from bayeskit._schema import Variable
+    >>> schema = Schema((Variable("a", "categorical", (0, 1)),), Variable("y", "categorical", ("no", "yes")))
+    >>> counted = Families.zero(schema, (("a",),))
+    >>> counted = counted.with_cells([(np.array([0, 1, 3]), np.array([2.0, 1.0, 4.0]))], np.array([2.0, 5.0]))
+    >>> trie = lay_tries(counted, schema)
+    >>> trie.entry_class, trie.entry_weight
+    (array([0, 1], dtype=int32), array([2., 5.]))
+    """
+    if missing != "state":
+        is_state = np.zeros(len(schema.categorical), bool)
+    elif is_state is None:
+        is_state = states_of_missing(families, schema)
+    names = [families.names_of(f) for f in range(len(families))]
+    layer = _Layer(schema.n_classes)
+    for f, family in enumerate(names):
+        radices = [schema.categorical[j].size + 1 for j in family]
+        for level, (keys, counts) in enumerate(families.levels(f, is_state)):
+            layer.add(keys, counts, radices[0], radices[1 : level + 1])
+    parents = [family[1:] for family in names]
+    return Trie(
+        sizes=np.array([v.size for v in schema.categorical], np.int64),
+        is_state=is_state,
+        child=np.array([family[0] for family in names], np.int64),
+        first_parent=np.cumsum([0, *map(len, parents)], dtype=np.int64),
+        parents=np.array([j for some in parents for j in some], np.int64),
+        **layer.arrays(),
+    )
+
+
+def states_of_missing(families: Families, schema: Schema) -> NDArray[np.bool_]:
+    """Return which attributes were ever missing, for attributes in some family."""
+    found, k = np.zeros(len(schema.categorical), bool), len(families.margin)
+    for f in range(len(families)):
+        rest = families.cells(f)[0] // max(k, 1)
+        names = families.names_of(f)
+        for j in (names[0], *names[:0:-1]):
+            radix = schema.categorical[j].size + 1
+            found[j] |= bool((rest % radix == radix - 1).any())
+            rest = rest // radix
+    return found
+
+
+class _Layer:
+    """Collects levels, each after the one with one parent fewer, into the flat arrays of a trie."""
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_classes = n_classes
+        self.sums, self.states = np.zeros(n_classes), np.zeros(n_classes)
+        self.pieces: dict[str, list[NDArray[Any]]] = {}
+        self.numbers: dict[str, list[int]] = {name: [] for name in ("shift", "key_start", "node_start")}
+        self.length = dict.fromkeys(("context", "cell", "entry", "count", "key", "node"), 0)
+        self.first_context = [0]
+        self.last_contexts = np.empty(0, np.int64)
+
+    def add(self, keys: Ints, counts: NDArray[np.float64], child_radix: int, radices: list[int]) -> None:
+        k = max(self.n_classes, 1)
+        pair = keys // k
+        first_count = np.flatnonzero(np.diff(pair, prepend=-1))
+        cell = pair[first_count]
+        context_of_cell = cell // child_radix
+        first_cell = np.flatnonzero(np.diff(context_of_cell, prepend=-1))
+        contexts = context_of_cell[first_cell]
+        classes = (keys - pair * k).astype(np.int32)
+        ends = np.append(first_cell, len(cell)), np.append(first_count, len(keys))
+        out = (
+            np.empty(len(contexts) + 1, np.int64),
+            np.empty_like(classes),
+            np.empty(len(keys)),
+            np.empty(len(keys)),
+        )
+        n = sum_contexts(*ends, classes, counts, self.sums, self.states, out)
+        self._look_up_table(contexts, radices)
+        at = self.length
+        self._keep("entry_start", out[0][:-1] + at["entry"])
+        self._keep("entry_class", out[1][:n].copy())
+        self._keep("entry_weight", out[2][:n].copy())
+        self._keep("entry_states", out[3][:n].copy())
+        self._keep("cell_start", first_cell + at["cell"])
+        self._keep("cell_state", (cell - context_of_cell * child_radix).astype(np.int32))
+        self._keep("count_start", first_count + at["count"])
+        self._keep("count_class", classes)
+        self._keep("count_weight", counts)
+        for name, more in (("context", contexts), ("cell", cell), ("count", keys)):
+            at[name] += len(more)
+        at["entry"] += n
+        self.first_context.append(at["context"])
+
+    def _look_up_table(self, contexts: Ints, radices: list[int]) -> None:
+        n_keys, first = 1, self.length["context"]
+        for radix in radices:
+            n_keys *= radix  # Python's own whole numbers: no overflow
+        if radices:
+            # Whoever has l parents has the first l − 1 of them: each is found.
+            shorter = np.searchsorted(self.last_contexts, contexts // radices[-1])
+            self._keep("up", (first - len(self.last_contexts) + shorter).astype(np.int32))
+        else:
+            self._keep("up", np.full(len(contexts), -1, np.int32))
+        self.last_contexts = contexts
+        self.numbers["key_start"].append(self.length["key"])
+        self.numbers["node_start"].append(self.length["node"])
+        if n_keys <= max(_SMALL_TABLE, _PLACES_A_CONTEXT * len(contexts)):
+            nodes = np.full(n_keys, -1, np.int32)
+            nodes[contexts] = first + np.arange(len(contexts))
+            self.numbers["shift"].append(-1)
+        else:
+            bits = max(1, (2 * len(contexts)).bit_length())
+            hash_keys, nodes = np.full(1 << bits, -1, np.int64), np.full(1 << bits, -1, np.int32)
+            fill_hash(contexts, first, 64 - bits, hash_keys, nodes)
+            self._keep("hash_keys", hash_keys)
+            self.length["key"] += len(hash_keys)
+            self.numbers["shift"].append(64 - bits)
+        self._keep("node_of", nodes)
+        self.length["node"] += len(nodes)
+
+    def _keep(self, name: str, piece: NDArray[Any]) -> None:
+        self.pieces.setdefault(name, []).append(piece)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a trie, the starts with their ends."""
+        kinds: dict[str, Any] = dict.fromkeys(("entry_weight", "entry_states", "count_weight"), np.float64)
+        kinds |= dict.fromkeys(("hash_keys", "entry_start", "cell_start", "count_start"), np.int64)
+        kinds |= dict.fromkeys(("node_of", "up", "cell_state", "entry_class", "count_class"), np.int32)
+        found = {
+            name: np.concatenate([np.empty(0, of), *self.pieces.get(name, [])]) for name, of in kinds.items()
+        }
+        for name, of in (("entry_start", "entry"), ("cell_start", "cell"), ("count_start", "count")):
+            found[name] = np.append(found[name], self.length[of])
+        found["first_context"] = np.array(self.first_context, np.int64)
+        return found | {name: np.array(values, np.int64) for name, values in self.numbers.items()}
 
 
 @kernel

@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 
 from bayeskit._conditionals.categorical import TableConditional
 from bayeskit._conditionals.family_tries import FamilyTries
-from bayeskit._conditionals.kernels.trie_scores import BACK_OFF, PLAIN
+from bayeskit._conditionals.kernels.trie_scores import BACK_OFF, PLAIN, find_context
 from bayeskit._conditionals.one_parent import OneParent
 from bayeskit._conditionals.pair_cells import BACK_OFF as PAIRS_BACK_OFF
 from bayeskit._conditionals.pair_cells import IMAGINARY
 from bayeskit._conditionals.posterior_draws import Draws, log_dirichlet, log_dirichlet_about
-from bayeskit._conditionals.tries import find_context
 from bayeskit._data.encoded import Chunk
 from bayeskit._messages import RowNumber
 from bayeskit._schema import LARGEST_BYTE_TABLE

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._conditionals.back_off import choose_constants
+from bayeskit._conditionals.back_off import Trie, choose_constants, lay_tries
 from bayeskit._conditionals.conditional import (
     DiscreteConditional,
     DrawRule,
@@ -25,10 +25,19 @@ from bayeskit._conditionals.conditional import (
     Workings,
     no_formula,
 )
-from bayeskit._conditionals.kernels.marginal import MOST_CONFIGURATIONS, Order, Scratch, add_sums, find_holes
-from bayeskit._conditionals.kernels.trie_scores import BACK_OFF, PLAIN, WITTEN_BELL, Rule, family
+from bayeskit._conditionals.kernels.trie_scores import (
+    BACK_OFF,
+    MOST_CONFIGURATIONS,
+    PLAIN,
+    WITTEN_BELL,
+    Order,
+    Rule,
+    Scratch,
+    add_sums,
+    family,
+    find_holes,
+)
 from bayeskit._conditionals.scoring import Family, Marginal, Score
-from bayeskit._conditionals.tries import Trie, lay_tries
 from bayeskit._data.encoded import Chunk
 from bayeskit._messages import Message
 from bayeskit._schema import LARGEST_BYTE_TABLE, Schema

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._conditionals.class_family import ClassFamily
+from bayeskit._conditionals.class_prior import ClassFamily
 from bayeskit._conditionals.conditional import (
     Codes,
     DiscreteConditional,

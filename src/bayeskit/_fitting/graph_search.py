@@ -28,7 +28,7 @@ from bayeskit._graphs.network import continuous, discrete
 from bayeskit._inference.exact import MAX_MEMORY
 from bayeskit._messages import Joined, Message
 from bayeskit._schema import Variable
-from bayeskit._structure.search.conditional_search import conditional
+from bayeskit._structure.search.hill_climbing import conditional
 from bayeskit._structure.search_protocol import Arcs, Score, bits, members, read_limits
 from bayeskit.errors import DataError, SettingError, SuspectResult, TooLarge
 from bayeskit.priors import BDeu

@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._conditionals.class_family import ClassFamily, estimate_class_family
-from bayeskit._conditionals.class_prior import ClassPrior
+from bayeskit._conditionals.back_off import states_of_missing
+from bayeskit._conditionals.class_prior import ClassFamily, ClassPrior, estimate_class_family
 from bayeskit._conditionals.conditional import Conditional
 from bayeskit._conditionals.family_tries import FamilyTries, estimate_families
 from bayeskit._conditionals.linear_family import LinearFamily, estimate_linear
-from bayeskit._conditionals.tries import states_of_missing
 from bayeskit._fitting.graph_factors import GraphFactors
 from bayeskit._fitting.model import ModelForm, ModelSpec
 from bayeskit._fitting.naive import presence_conditionals

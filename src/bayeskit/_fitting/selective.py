@@ -9,9 +9,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._conditionals.back_off import GRID, level_losses
+from bayeskit._conditionals.back_off import GRID, Trie, lay_tries, level_losses
 from bayeskit._conditionals.family_tries import FamilyTries, estimate_families, n_states
-from bayeskit._conditionals.tries import Trie, lay_tries
 from bayeskit._counting.count_families import count_families
 from bayeskit._data.encoded import Chunk
 from bayeskit._intrinsics import fibonacci_hash

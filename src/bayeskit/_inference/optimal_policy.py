@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._graphs.dag import Dag, ancestors, descendants
-from bayeskit._graphs.diagram import Diagram, Utility
 from bayeskit._graphs.distributions import Table
-from bayeskit._graphs.network import Network
+from bayeskit._graphs.network import Diagram, Network, Utility
 from bayeskit._graphs.separation import reachable
 from bayeskit._inference.potentials import LARGEST_LAID_OUT, Potentials
 from bayeskit._messages import Message

@@ -18,7 +18,7 @@ from bayeskit._inference.exact import allowed
 from bayeskit._inference.loopy import loopy
 from bayeskit._inference.potentials import Contradiction, Evidence, Potentials
 from bayeskit._inference.relevant import ancestral, relevant_factors, with_tables
-from bayeskit._inference.sampling.estimate import Cells, Estimate
+from bayeskit._inference.sampling.estimate import Cells, Estimate, NumericEstimate, WeightedSample
 from bayeskit._inference.sampling.gibbs import Sampler, gibbs, shares_of_chains
 from bayeskit._inference.sampling.likelihood_weighting import (
     rejection,
@@ -28,7 +28,6 @@ from bayeskit._inference.sampling.likelihood_weighting import (
     weighted_numbers,
     weighted_shares,
 )
-from bayeskit._inference.sampling.numeric_estimate import NumericEstimate, WeightedSample
 from bayeskit._messages import Joined, Message
 from bayeskit._networks.arguments import choice, number_below, whole_number
 from bayeskit._networks.evidence import Given

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayeskit._graphs.dag import node_name, parent_names, unknown_node
-from bayeskit._graphs.diagram import Diagram, Utility
 from bayeskit._graphs.factor import Factor
-from bayeskit._graphs.network import Network, Node
+from bayeskit._graphs.network import Diagram, Network, Node, Utility
 from bayeskit._messages import Joined, Message
 from bayeskit._networks.building import Axes, variable_of
 from bayeskit._networks.node_tables import table_values

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit._graphs.network import FactorGraph
-from bayeskit._inference.sampling.numeric_estimate import Marginal
+from bayeskit._inference.sampling.estimate import Marginal
 from bayeskit._messages import Joined
 from bayeskit._networks.approximation import estimated_nodes
 from bayeskit._networks.editing import WRITTEN, document_of, editable, edited_network

@@ -10,9 +10,9 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 
 from bayeskit._graphs.dag import ancestors, unknown_node
-from bayeskit._graphs.diagram import Diagram
 from bayeskit._graphs.distributions import frozen
 from bayeskit._graphs.factor import Factor
+from bayeskit._graphs.network import Diagram
 from bayeskit._inference.exact import allowed
 from bayeskit._inference.optimal_policy import MOST_AXES, PolicyTable, Solved, expectation, solve
 from bayeskit._messages import Joined, listed

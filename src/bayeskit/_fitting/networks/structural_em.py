@@ -35,8 +35,8 @@ from bayeskit._graphs.distributions import Table
 from bayeskit._graphs.network import Network, Node
 from bayeskit._inference.exact import Exact
 from bayeskit._inference.potentials import Potentials
-from bayeskit._structure.search.auto_search import auto, legal
 from bayeskit._structure.search.hill_climbing import hill_climbing, slack
+from bayeskit._structure.search.order import auto, legal
 from bayeskit._structure.search_protocol import Arcs, Graph, Score, members
 from bayeskit.errors import DataError, TooLarge
 from bayeskit.priors import MLE, BDeu, Laplace

@@ -21,7 +21,7 @@ from bayeskit._graphs.distributions import LinearGaussian
 from bayeskit._graphs.network import Network, Node
 from bayeskit._schema import Name, Schema
 from bayeskit._structure.learners import learn, tree
-from bayeskit._structure.search.conditional_search import ClassFamilies
+from bayeskit._structure.search.hill_climbing import ClassFamilies
 from bayeskit._structure.search.optimal import chow_liu
 from bayeskit._structure.search_protocol import Family, Question, Score, answer_all, members
 from bayeskit.errors import DataError, SettingError

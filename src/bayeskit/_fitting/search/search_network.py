@@ -18,13 +18,12 @@ from bayeskit._fitting.search.regression_scores import MixedScores
 from bayeskit._intrinsics import fibonacci_hash
 from bayeskit._messages import Joined
 from bayeskit._numba import kernel
-from bayeskit._structure.search.auto_search import auto, default_seconds
 from bayeskit._structure.search.equivalence import equivalence, extended
 from bayeskit._structure.search.hill_climbing import SHORT_TABU, TABU, hill_climbing
 from bayeskit._structure.search.k2 import k2
 from bayeskit._structure.search.neighbourhoods import mmhc
 from bayeskit._structure.search.optimal import chow_liu, exact
-from bayeskit._structure.search.order import order_search
+from bayeskit._structure.search.order import auto, default_seconds, order_search
 from bayeskit._structure.search.pc import pc
 from bayeskit._structure.search_protocol import (
     Arcs,

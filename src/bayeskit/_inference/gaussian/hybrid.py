@@ -15,24 +15,22 @@ from bayeskit._graphs.network import Network
 from bayeskit._inference.clique_tree import require_table
 from bayeskit._inference.exact import MAX_MEMORY, Exact
 from bayeskit._inference.gaussian.elimination import (
-    Moments,
-    Step,
-    all_moments,
-    eliminate,
-    joint_moments,
-    plan,
-)
-from bayeskit._inference.gaussian.mixed_layout import HybridEvidence, Layout, Regression, Scope
-from bayeskit._inference.gaussian.weights import (
     LOWEST,
     LogTable,
     LogTables,
+    Moments,
     ScaledWeight,
+    Step,
     Weight,
+    all_moments,
     ascending,
+    eliminate,
+    joint_moments,
     merged,
+    plan,
     scaled,
 )
+from bayeskit._inference.gaussian.mixed_layout import HybridEvidence, Layout, Regression, Scope
 from bayeskit._inference.mixture_posterior import GaussianMixturePosterior
 from bayeskit._inference.potentials import Evidence, Potentials
 from bayeskit._inference.relevant import ancestral, relevant_factors

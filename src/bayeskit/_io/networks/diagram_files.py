@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bayeskit._graphs.diagram import Diagram, Utility
 from bayeskit._graphs.distributions import NoisyMax
-from bayeskit._graphs.network import Network, Node
+from bayeskit._graphs.network import Diagram, Network, Node, Utility
 from bayeskit._io.networks.assembly import Budget, assembled, lines_of, require_discrete, table_from, table_of
 from bayeskit._io.networks.mangling import TRUE, TRUE_NAME, mangled, quoted, unquoted
 from bayeskit._io.networks.raw import read_stored, unpacked, write_atomically

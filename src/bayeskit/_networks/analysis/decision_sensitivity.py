@@ -10,9 +10,8 @@ from typing import overload
 import numpy as np
 
 from bayeskit._display_table import DisplayTable, as_html, as_text
-from bayeskit._graphs.diagram import Diagram
 from bayeskit._graphs.distributions import Table
-from bayeskit._graphs.network import Node
+from bayeskit._graphs.network import Diagram, Node
 from bayeskit._inference.optimal_policy import PolicyTable, Solved, evaluate, expectation, following, solve
 from bayeskit._networks.node_distributions import table_of
 from bayeskit._networks.strategy_tree import WORDS, number

@@ -11,10 +11,9 @@ import numpy as np
 
 from bayeskit._display_table import DisplayTable, as_html, table_html
 from bayeskit._graphs.dag import Dag
-from bayeskit._graphs.diagram import Diagram
 from bayeskit._graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Softmax
 from bayeskit._graphs.factor import Factor, factor_html
-from bayeskit._graphs.network import FactorGraph, Network, Node
+from bayeskit._graphs.network import Diagram, FactorGraph, Network, Node
 from bayeskit._markup import Html, join, plain, tag
 from bayeskit._report.drawing.graph_layout import Direction, lay_out
 from bayeskit._report.scene import (

@@ -12,8 +12,7 @@ from bayeskit._conditionals.cell_gaussian import ChildGaussians
 from bayeskit._conditionals.covariance import GaussianClasses
 from bayeskit._conditionals.density import Formula, Parameter
 from bayeskit._conditionals.family_tries import FamilyTries
-from bayeskit._conditionals.kernels.marginal import MOST_CONFIGURATIONS
-from bayeskit._conditionals.kernels.trie_scores import PLAIN
+from bayeskit._conditionals.kernels.trie_scores import MOST_CONFIGURATIONS, PLAIN
 from bayeskit._fitting.graph_factors import GraphFactors
 from bayeskit._fitting.model import ModelSpec
 from bayeskit._report.explanation import Attribute, OmittedAttribute, PageFactor, PriorSource
