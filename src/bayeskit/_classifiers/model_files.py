@@ -247,7 +247,8 @@ def unpack_settings(content: dict[str, Any], own: dict[Any, type[CountClassifier
             )
         )
     cls = own[name] if name in own else _class_of(name)
-    unknown = [key for key in parameters if key not in cls._get_param_names()]
+    known = cls._get_param_names()
+    unknown = [key for key in parameters if key not in known]
     if unknown:
         raise ModelFormatError(
             Message(

@@ -92,7 +92,8 @@ def unpacked(
     if missing:
         raise ModelFormatError(Message("it does not tell its {names}. Save it again.", names=Joined(missing)))
     made: Any = kind
-    unknown = [key for key in content["parameters"] if key not in made._get_param_names()]
+    known = made._get_param_names()
+    unknown = [key for key in content["parameters"] if key not in known]
     if unknown:
         raise ModelFormatError(
             Message(
