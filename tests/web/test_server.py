@@ -195,3 +195,24 @@ def test_hostile_requests_do_not_stop_the_server(saved: Path) -> None:
                 raw.shutdown(socket.SHUT_WR)
                 assert b"HTTP/1.1 5" not in raw.recv(65536)
         assert server.ask("/health")[1]["status"] == "ok"
+
+
+@pytest.mark.parametrize("command_name", ["serve", "explore"])
+def test_a_server_collects_garbage_of_requests_alone(saved: Path, command_name: str) -> None:
+    """What was there before the first request is never looked at again, and what requests leave is, often."""
+    script = """
+import gc, sys
+before = gc.get_threshold()
+import bayeskit._web.explorer as explorer, bayeskit._web.server as server
+def serve(application, opened, ready, stop=None):
+    ready()
+    print(gc.get_freeze_count() > 10_000, gc.get_threshold() == before)
+server.serve = explorer.serve = serve
+from bayeskit._cli.start import main
+main()
+"""
+    words = {"serve": [str(saved), "--port", "0"], "explore": ["asia", "--no-browser"]}[command_name]
+    done = subprocess.run(
+        [sys.executable, "-c", script, command_name, *words], capture_output=True, text=True, check=True
+    )
+    assert "True True" in done.stdout, (done.stdout, done.stderr)

@@ -13,6 +13,7 @@ INTERRUPTION = "Interrupted: no file was changed."
 # Compiling creates millions of small objects, most of which stay alive. Garbage collection at every 700th, Python's
 # default, takes an eighth of the time of a command that compiles a lot.
 COLLECT_AFTER = 50_000
+_THRESHOLD = gc.get_threshold()  # Python's own
 
 
 def main() -> None:
@@ -30,6 +31,19 @@ def main() -> None:
         sys.exit(INTERRUPTED)
     finally:
         leave_quietly()
+
+
+def stay_running() -> None:
+    """Collect garbage as a process must that answers requests until it is stopped.
+
+    What exists by now stays, so it is not looked at again: of half a million objects, mostly Numba's, a full
+    collection took 0.65 s, in which nobody was answered, and takes 6 ms of those of requests. Each closed connection
+    leaves 7 small objects, 1 kB. They are collected at Python's own threshold, after 100 connections and not after
+    7,000.
+    """
+    if Program.is_command:
+        gc.freeze()
+        gc.set_threshold(*_THRESHOLD)
 
 
 def _print_interruption() -> None:

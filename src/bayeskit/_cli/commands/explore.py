@@ -82,6 +82,7 @@ def explore(
     """
     from bayeskit._cli.ctrl_c import leave_at_once
     from bayeskit._cli.output import print_json, show
+    from bayeskit._cli.start import stay_running
     from bayeskit._web.explorer import open_explorer
     from bayeskit._web.layout_file import LayoutFile
     from bayeskit._web.server import is_loopback, need_packages
@@ -111,6 +112,7 @@ def explore(
         return
 
     def tell(address: str) -> None:
+        stay_running()
         if common.as_json:
             print_json({"address": address})
             return

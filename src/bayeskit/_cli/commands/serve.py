@@ -72,6 +72,7 @@ def serve(
     """
     from bayeskit._cli.output import print_json, show
     from bayeskit._cli.saved_models import open_classifier
+    from bayeskit._cli.start import stay_running
     from bayeskit._cli.table_rows import read_losses
     from bayeskit._messages import speaking
     from bayeskit._web.application import LOOPBACK_NAMES, Access, Application, Limits
@@ -104,6 +105,7 @@ def serve(
     address = address_of(opened)
 
     def ready() -> None:
+        stay_running()
         if common.as_json:
             print_json({"address": address, "token": None if given else token})
             return
