@@ -295,7 +295,7 @@ def _on_workers(model: CountClassifier, frame: Any, verb: str) -> Any:
         is_one,
     )
     if cluster_of(frame) == "dask":
-        check_names(tuple(frame.columns), answer.columns)
+        check_names(tuple(frame.columns), answer.columns, model._require(verb).aside)
         return map_on_dask(frame, answer)
     return _on_spark(asked, answer, frame)
 

@@ -362,7 +362,7 @@ class AutoBayes(CountClassifier):
             own = member._new_fitted(statistics.schema.target)
             own.tally, own.spec = Tally(statistics.schema, plan, self.n_jobs), spec
             own.tally.statistics = Statistics(statistics.schema, plan, parts, gone)
-            own.named, own.names = fitted.named, fitted.names
+            own.named, own.names, own.aside = fitted.named, fitted.names, fitted.aside
             member._fitted, member._class_dtype = own, self._class_dtype
             member._renew()
             found[name] = member

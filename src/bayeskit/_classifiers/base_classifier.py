@@ -423,9 +423,9 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         >>> model.regions("x1", "x0", grid=3).chosen.tolist()
         [[0, 1, 1], [0, 1, 1]]
         """
-        from bayeskit._classifiers.picture_data import RegionSettings, counted_regions
+        from bayeskit._classifiers.picture_data import RegionSettings, regions_of
 
-        return counted_regions(self, RegionSettings(x, y, given, rows, labels, grid, lang))
+        return regions_of(self, RegionSettings(x, y, given, rows, labels, grid, lang))
 
     def reliability(
         self,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of, require_y
 from bayeskit._conditionals.class_prior import class_factors
-from bayeskit._data.encode import Unseen, encode, match_columns
+from bayeskit._data.encode import Unseen, encode
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
@@ -229,7 +229,7 @@ class CountForest(CountClassifier):
         """
         fitted, model = self._reader("paths"), self._model
         check_whole("most", most, 1)
-        table = match_columns(one_row(row), model.schema, fitted.names if fitted.named else None, fitted.who)
+        table = fitted.matched(one_row(row), model.schema)
         chunk = encode(table, model.schema, self.unseen).chunk(0, 1)
         conditional: Any = model.conditionals[0]
         return tree_paths(conditional, chunk, self._labels(model.schema).tolist(), int(most), lang)

@@ -21,7 +21,7 @@ from bayeskit._classifiers.answer_rows import draw_codes
 from bayeskit._conditionals.class_prior import ClassPrior, class_factors, log_normalise
 from bayeskit._conditionals.conditional import DrawRule, ParameterPosterior
 from bayeskit._conditionals.posterior_draws import Draws, log_dirichlet
-from bayeskit._data.encode import encode, match_columns
+from bayeskit._data.encode import encode
 from bayeskit._data.encoded import Chunk, EncodedTable
 from bayeskit._data.table import Table
 from bayeskit._fitting.fitted_state import FittedState
@@ -57,7 +57,7 @@ def arithmetic(classifier: BaseClassifier, table: Table, lang: str, *, by_value:
     """Return the explanation of one row before calibration; with ``by_value``, by leaving out one value at a time."""
     fitted = classifier._reader("explain")
     model, statistics = classifier._model, classifier.statistics_
-    table = match_columns(table, model.schema, fitted.names if fitted.named else None, fitted.who)
+    table = fitted.matched(table, model.schema)
     assert fitted.spec is not None
     labels = classifier._labels(model.schema).tolist()
     return explain(
@@ -101,7 +101,7 @@ def questions(
     model = classifier._model
     if isinstance(row, Mapping):
         row = {**{v.name: None for v in model.schema.attributes}, **row}
-    table = match_columns(one_row(row), model.schema, fitted.names if fitted.named else None, fitted.who)
+    table = fitted.matched(one_row(row), model.schema)
     assert fitted.spec is not None
     chunk = encode(table, model.schema, fitted.spec.unseen, threshold=fitted.threshold).chunk(0, 1)
     tables, posterior, left_out = answer_tables(model, fitted, chunk)
@@ -229,7 +229,7 @@ def novelty_of(
     schema = model.schema
     _, codes, values = draw_codes(model, n_samples, generator_of(random_state))
     drawn = Chunk(n_samples, np.ascontiguousarray(codes.astype(schema.code_dtype)), values)
-    table = match_columns(table, schema, fitted.names if fitted.named else None, fitted.who)
+    table = fitted.matched(table, schema)
     encoded = encode(table, schema, fitted.spec.unseen)
     sizes = np.array([v.size for v in schema.categorical], dtype=np.intp)
     missing = None if fitted.spec.missing == "state" else sizes

@@ -114,6 +114,7 @@ def follow_source(model: CountClassifier, source: Source, refresh: Refresh, max_
             _hold_calibration(model, rows, judged)
         _hold_sample_note(model, rows)
     fitted = model._new_fitted(target)
+    fitted.aside = source.aside
     for name in ("_fitted", "_waiting", "_stream", "feature_names_in_", "n_features_in_"):
         model.__dict__.pop(name, None)
     model._lazy = LazyState(source, fitted, refresh, max_memory)

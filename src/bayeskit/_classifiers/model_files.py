@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._counting.backend import Tally
 from bayeskit._data.source import Learned
-from bayeskit._data.table import open_table
+from bayeskit._data.table import NONE_ASIDE, ColumnsAside, open_table
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import plan_for
 from bayeskit._io.plain_values import from_plain, to_plain
@@ -115,6 +115,7 @@ def pack_model(estimator: CountClassifier) -> tuple[dict[str, Any], dict[str, ND
         "hints": to_plain(dict(fitted.hints), "the hints"),
         "held": to_plain(estimator.held_, "what the model holds"),
         "class_dtype": plain_class_dtype(estimator.__dict__.get("_class_dtype")),
+        "aside": _pack_aside(fitted.aside),
         "reading": None if estimator.reading_ is None else estimator.reading_.plain(),
     }
     return content, arrays
@@ -197,6 +198,7 @@ def unpack_model(
     names = from_plain(content["names"])
     fitted.names = _attribute_names(schema) if names is None else tuple(names)
     fitted.hints = from_plain(content["hints"])
+    fitted.aside = _unpack_aside(content.get("aside"))  # models of earlier versions do not tell it
     if plan_for(schema, fitted.spec) != statistics.plan:
         raise ModelFormatError(
             Message(
@@ -271,6 +273,25 @@ def is_own(estimator: CountClassifier) -> bool:
 def _attribute_names(schema: Schema) -> tuple[Name, ...]:
     """Return the names of the attributes. All columns of a block share one name."""
     return tuple(v.name for v in schema.attributes)
+
+
+def _pack_aside(aside: ColumnsAside) -> Any:
+    named = tuple(sorted(aside.names, key=repr))
+    return (
+        None if aside == NONE_ASIDE else to_plain((named, aside.others, aside.weights), "the columns aside")
+    )
+
+
+def _unpack_aside(packed: Any) -> ColumnsAside:
+    if packed is None:
+        return NONE_ASIDE
+    try:
+        named, others, weights = from_plain(packed)
+        return ColumnsAside(frozenset(named), others is True, weights)
+    except (TypeError, ValueError) as error:
+        raise ModelFormatError(
+            Message("it does not tell its {names}. Save the model again.", names="aside")
+        ) from error
 
 
 def _class_of(name: str) -> type[CountClassifier]:

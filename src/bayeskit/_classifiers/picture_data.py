@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bayeskit._data.encode import encode, match_columns
+from bayeskit._data.encode import encode
 from bayeskit._data.table import Table, open_table
+from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import Model, ModelSpec, class_prior_of, weighted_classes
 from bayeskit._fitting.naive import Naive
 from bayeskit._messages import Joined
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.base_classifier import BaseClassifier
 
 
-def _spec(model: BaseClassifier) -> tuple[ModelSpec, Any]:
+def _spec(model: BaseClassifier) -> tuple[ModelSpec, FittedState]:
     fitted = model._reader("draw")
     assert fitted.spec is not None
     return fitted.spec, fitted
@@ -51,8 +52,7 @@ def nomogram_of(
     terms = all_terms(estimated, statistics.moments if schema.numeric else None)
     readings = []
     if row is not None:
-        names = fitted.names if fitted.named else None
-        table = match_columns(one_row(row), schema, names, type(model).__name__)
+        table = fitted.matched(one_row(row), schema)
         shown = CodedRow(schema, table, encode(table, schema, spec.unseen).chunk(0, 1))
         for variable in schema.attributes:
             if variable.kind == "numeric":
@@ -108,17 +108,6 @@ def _naive_model(statistics: Statistics, spec: ModelSpec) -> Model:
     return Model(statistics.schema, prior.log, Naive().conditionals(weighted, simple, prior))
 
 
-def counted_regions(model: BaseClassifier, view: RegionSettings) -> Regions:
-    """Compute the posterior of a classifier of counts over two of its attributes."""
-    fitted = _spec(model)[1]
-
-    def span(name: Name, n: int) -> Any:
-        statistics = model.statistics_
-        return span_of(statistics.moments, statistics.schema.numeric_index[name], n=n)
-
-    return regions_of(model, ColumnFacts(fitted.names, fitted.named, fitted.who), span, view)
-
-
 class RegionSettings(NamedTuple):
     """The parameters of ``regions``."""
 
@@ -131,19 +120,15 @@ class RegionSettings(NamedTuple):
     lang: str
 
 
-class ColumnFacts(NamedTuple):
-    """The column names of the training rows, whether the user gave them, and who reads them (for errors)."""
-
-    names: tuple[Name, ...]
-    named: bool
-    who: str
-
-
-def regions_of(
-    model: BaseClassifier, reader: ColumnFacts, span: Callable[[Name, int], Any], view: RegionSettings
-) -> Regions:
-    """Compute the posterior of a classifier over two attributes; ``span`` returns the range of a numeric one."""
+def regions_of(model: BaseClassifier, view: RegionSettings) -> Regions:
+    """Compute the posterior of a classifier of counts over two of its attributes."""
     x, y, given, rows, labels, grid, lang = view
+    fitted = _spec(model)[1]
+
+    def span(name: Name, n: int) -> Any:
+        statistics = model.statistics_
+        return span_of(statistics.moments, statistics.schema.numeric_index[name], n=n)
+
     chart_words(lang)
     schema, known = model.schema_, dict(given or {})
     if schema.block is not None:
@@ -168,8 +153,8 @@ def regions_of(
     cells: dict[Name, Any] = {name: [value] * n for name, value in known.items()}
     cells[x] = list(across.values) * len(up.values)
     cells[y] = [value for value in up.values for _ in across.values]
-    posterior = model.predict_proba(_rows(schema, cells, n, reader.named))
-    dots = _dots(model, reader, rows, labels, x, y)
+    posterior = model.predict_proba(_rows(schema, cells, n, fitted.named))
+    dots = _dots(model, fitted, rows, labels, x, y)
     return Regions(
         schema.target.name,
         tuple(model._labels(schema).tolist()),
@@ -219,7 +204,7 @@ def _rows(schema: Schema, cells: Mapping[Name, Any], n: int, named: bool) -> Any
 
 def _dots(
     model: BaseClassifier,
-    reader: ColumnFacts,
+    fitted: FittedState,
     rows: TableLike | None,
     labels: LabelsLike | None,
     x: Name,
@@ -227,7 +212,7 @@ def _dots(
 ) -> tuple[tuple[Any, Any, int], ...]:
     if rows is None:
         return ()
-    table = match_columns(open_table(rows), model.schema_, reader.names if reader.named else None, reader.who)
+    table = fitted.matched(open_table(rows), model.schema_)
     classes = model.classes_.tolist()
     found = [None] * table.n_rows if labels is None else np.asarray(labels).tolist()
     if len(found) != table.n_rows or any(label not in classes for label in found):

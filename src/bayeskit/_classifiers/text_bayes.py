@@ -171,14 +171,14 @@ class TextBayes(CountClassifier):
         return open_texts([row]) if isinstance(row, (str, bytes)) else one_row(row)
 
     def _source(self, X: RowSource, *given: Any, **more: Any) -> Source:
-        source = super()._source(X, *given, **more)
-        if names_files(X) and source.target is None:
+        has_target = len(given) > 2 and given[2] is not None  # y, sample_weight, target, ...
+        if names_files(X) and not has_target:
             raise DataTypeError(
                 "A single text was passed: {text!r}. Pass a list of texts, such as [text]. For a file, name the "
                 "class column with target=.",
                 text=str(X)[:60],
             )
-        return source
+        return super()._source(X, *given, **more)
 
     def _row_choices(self) -> list[RowChoice]:
         chosen = RowChoice(f"TextBayes(analyzer={self.analyzer!r})", "Read the texts into memory first.")

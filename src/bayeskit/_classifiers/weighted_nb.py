@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.semi_naive import SemiNaive
-from bayeskit._data.encode import Unseen, match_columns
+from bayeskit._data.encode import Unseen
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.source import Source
 from bayeskit._data.table import Table
@@ -123,7 +123,7 @@ class WeightedNB(SemiNaive):
     def _arithmetic(self, table: Table, lang: str) -> Explanation:
         fitted = self._reader("explain")
         model, statistics = self._model, self.statistics_
-        table = match_columns(table, model.schema, fitted.names if fitted.named else None, fitted.who)
+        table = fitted.matched(table, model.schema)
         assert fitted.spec is not None
         weighted: Any = model.conditionals
         plain = replace(model, conditionals=tuple(c.plain for c in weighted))

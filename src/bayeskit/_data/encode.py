@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from bayeskit._data.class_labels import as_labels, batch_weights, encode_labels
 from bayeskit._data.columns import LARGEST_SPAN, CodedColumn, factorize_codes
 from bayeskit._data.encoded import CodeColumn, Columns, EncodedTable
-from bayeskit._data.table import Table
+from bayeskit._data.table import NONE_ASIDE, ColumnsAside, Table
 from bayeskit._data.texts import block_of_texts, without_texts
 from bayeskit._messages import Joined, Message, RowNumber
 from bayeskit._numba import kernel
@@ -120,13 +120,20 @@ Unseen = Literal["ignore", "smooth", "error"]
 Policy = Literal["grow"] | Unseen
 
 
-def match_columns(table: Table, schema: Schema, names: tuple[Name, ...] | None, who: str) -> Table:
-    """Reorder the columns of a table as in training: by name if both have names."""
+def match_columns(
+    table: Table,
+    schema: Schema,
+    names: tuple[Name, ...] | None,
+    who: str,
+    aside: ColumnsAside = NONE_ASIDE,
+    learning: bool = False,
+) -> Table:
+    """Reorder the columns of a table as in training: by name if both have names. Columns aside are left out."""
     width = schema.n_columns
     if table.block is None and table.named and names is not None:
         if table.names == names:
             return table
-        check_names(table.names, names)
+        check_names(table.names, names, aside, learning)
         return table.select(names)
     if table.shape[1] != width:
         raise ColumnError(
@@ -140,10 +147,15 @@ def match_columns(table: Table, schema: Schema, names: tuple[Name, ...] | None, 
     return table
 
 
-def check_names(columns: tuple[Name, ...], names: tuple[Name, ...]) -> None:
+def check_names(
+    columns: tuple[Name, ...],
+    names: tuple[Name, ...],
+    aside: ColumnsAside = NONE_ASIDE,
+    learning: bool = False,
+) -> None:
     """Raise an error for columns that differ from those in training, in any order."""
     missing = [n for n in names if n not in set(columns)]
-    extra = [n for n in columns if n not in set(names)]
+    extra = [n for n in columns if n not in set(names) and not aside.has(n, learning)]
     if missing or extra:
         said = [Message("missing: {names}", names=Joined(map(repr, missing[:5])))] if missing else []
         said += [Message("not known: {names}", names=Joined(map(repr, extra[:5])))] if extra else []

@@ -18,7 +18,7 @@ from bayeskit._data.database_url import DatabaseTable
 from bayeskit._data.file_options import FileOptions
 from bayeskit._data.frames import DaskFrame, SparkFrame, cluster_of, is_relation, lazy_pieces, names_files
 from bayeskit._data.row_progress import with_progress
-from bayeskit._data.table import Table, open_table
+from bayeskit._data.table import ColumnsAside, Table, open_table
 from bayeskit._messages import Joined
 from bayeskit._schema import UNNAMED, Name, Variable
 from bayeskit.errors import (
@@ -242,6 +242,22 @@ class Source:
     def reading(self) -> FileReading | None:
         """How a file is read; None where there is no file, or it was not looked at."""
         return self.options.reading
+
+    @property
+    def aside(self) -> ColumnsAside:
+        """The columns that are no attributes, so that later rows may have them, too."""
+        left_out = () if self.reading is None else self.reading.left_out
+        named = frozenset(
+            (*(() if self.target is None else (self.target,)), *(self.exclude or ()), *left_out)
+        )
+        weights = self.weights if isinstance(self.weights, str) else None
+        return ColumnsAside(named, self.columns is not None, weights)
+
+    def without(self, aside: ColumnsAside) -> Source:
+        """Return the same rows without the columns of a frame on workers or in DuckDB that training set aside."""
+        names = self.attribute_names
+        kept = [name for name in names if not aside.has(name, learning=True)]
+        return self if len(kept) == len(names) or not kept else replace(self, columns=kept)
 
     def with_options(self, **changes: Any) -> Source:
         """Return the same rows, read in another way."""

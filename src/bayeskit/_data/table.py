@@ -234,6 +234,30 @@ _PIECES_OF_CLASSIFIERS = Message(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnsAside:
+    """Columns of the training rows that are no attributes. Later rows may have them, too: they are not read.
+
+    Parameters
+    ----------
+    names : the class, what ``exclude=`` names, and what was left out of a file
+    others : whether ``columns=`` named the attributes, so that all other columns are aside
+    weights : the column of weights. Answers do without it; rows that are learned or forgotten name it again.
+    """
+
+    names: frozenset[Name] = frozenset()
+    others: bool = False
+    weights: Name | None = None
+
+    def has(self, name: Name, learning: bool) -> bool:
+        if self.weights is not None and name == self.weights:
+            return not learning
+        return self.others or name in self.names
+
+
+NONE_ASIDE = ColumnsAside()
+
+
 def open_attributes(data: RowSource | None) -> Table:
     """Open the rows that a classifier is given. An error for a file says what a classifier does with one."""
     return open_table(data, _FILES_OF_CLASSIFIERS, _PIECES_OF_CLASSIFIERS)

@@ -13,7 +13,7 @@ from bayeskit._data.encode import Policy, check_names, encode, match_columns
 from bayeskit._data.encoded import EncodedTable
 from bayeskit._data.reading import Reading, warn_of_identifiers, warn_of_names
 from bayeskit._data.source import Rows, Source
-from bayeskit._data.table import Table
+from bayeskit._data.table import NONE_ASIDE, ColumnsAside, Table
 from bayeskit._fitting.model import Model, ModelSpec, estimate, plan_for
 from bayeskit._schema import Name, Schema, Variable
 from bayeskit._statistics.statistics import Statistics
@@ -81,6 +81,7 @@ class FittedState:
         self.spec: ModelSpec | None = None
         self.named = False
         self.names: tuple[Name, ...] = ()
+        self.aside: ColumnsAside = NONE_ASIDE
         self.shapes: dict[Name, Shape] = {}
         self._hints: dict[Name, str] | None = None
         self._model: Model | None = None
@@ -94,6 +95,8 @@ class FittedState:
 
         ``read_here`` means that the caller already knows that no backend counts the source in place.
         """
+        if self.tally is None:
+            self.aside = source.aside
         backend = None if read_here else backend_of(source)
         if backend is not None:
             self._all_or_nothing(lambda: self._absorb_counts(backend, source))
@@ -144,7 +147,7 @@ class FittedState:
 
     def _counted(self, backend: Backend, source: Source) -> Statistics:
         """Count a source in place, with the plan of the existing statistics."""
-        source = replace(source, threshold=self.threshold)
+        source = replace(source.without(self.aside), threshold=self.threshold)
         found = backend.schema(source, self.reading, self.target)
         check_names(_columns_of(found, source), self.names)
         if found.block is not None:
@@ -271,8 +274,14 @@ class FittedState:
     def schema(self) -> Schema:
         return self.statistics.schema
 
+    def matched(self, table: Table, schema: Schema, learning: bool = False) -> Table:
+        """Return a table with the columns of the training rows, in their order."""
+        return match_columns(
+            table, schema, self.names if self.named else None, self.who, self.aside, learning
+        )
+
     def encode(self, table: Table, schema: Schema, policy: Policy, rows: Rows | None = None) -> EncodedTable:
-        table = match_columns(table, schema, self.names if self.named else None, self.who)
+        table = self.matched(table, schema, learning=rows is not None)
         if rows is None:
             return encode(table, schema, policy, threshold=self.threshold)
         return encode(

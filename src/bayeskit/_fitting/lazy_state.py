@@ -12,7 +12,7 @@ import numpy as np
 
 from bayeskit._counting.backend import Tally, backend_of
 from bayeskit._data.database_url import DatabaseTable
-from bayeskit._data.encode import Policy, encode, match_columns
+from bayeskit._data.encode import Policy, encode
 from bayeskit._data.frames import names_files
 from bayeskit._data.source import Rows, Source
 from bayeskit._data.table import Table
@@ -94,7 +94,7 @@ class LazyState:
         with self._lock:
             self._drop_if_stale()
             skeleton = self.skeleton()
-            table = match_columns(table, skeleton, self._names(), self.fitted.who)
+            table = self.fitted.matched(table, skeleton)
             counts = self._counts_for(self._needed(table))
         model = counts[0].model
         out = np.empty((table.n_rows, len(model.log_prior)))
@@ -125,9 +125,6 @@ class LazyState:
         if whole:
             return frozenset(v.name for v in skeleton.attributes)
         return _attributes_present(table, skeleton)
-
-    def _names(self) -> tuple[Name, ...] | None:
-        return self.fitted.names if self.fitted.named else None
 
     def _recipe_unseen(self) -> Policy:
         assert self.fitted.spec is not None
@@ -219,7 +216,7 @@ class LazyState:
         return LazyCounts(tally.statistics, estimate(tally.statistics, self.fitted.spec))
 
     def _encode(self, rows: Rows, schema: Schema, skeleton: Schema) -> Any:
-        table = match_columns(rows.table, skeleton, self._names(), self.fitted.who)
+        table = self.fitted.matched(rows.table, skeleton, learning=True)
         if schema.block is None:
             table = table.select(tuple(v.name for v in schema.attributes))
         return encode(

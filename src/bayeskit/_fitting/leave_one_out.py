@@ -238,7 +238,7 @@ def log_posterior(joint: Floats, log_prior: Floats) -> Floats:
 
 def encode_learned(fitted: FittedState, schema: Schema, rows: Rows) -> EncodedTable:
     """Encode training rows. Only rows without weight can have an unknown class or state."""
-    encoded = fitted.encode(rows.table, schema, "smooth")
+    encoded = fitted.encode(fitted.matched(rows.table, schema, learning=True), schema, "smooth")
     n = encoded.n_rows
     weights = batch_weights(rows.weights, n)
     own = np.ones(n) if weights is None else weights
