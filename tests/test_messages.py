@@ -98,16 +98,18 @@ _CHINESE = {
     "datasets/_dataset.py",
     "_networks/examples.py",
     "_networks/guided_stories.py",
-    *(f"_report/textbook/{page}.py" for page in ("em_page", "lihang", "melon3", "melon8", "sheet", "spam")),
     *(
         f"_report/textbook/{page}.py"
         for page in (
-            "structure_page",
+            "melon_pages",
+            "fraction_pages",
+            "joint_pages",
             "lesson",
             "table_pages",
             "dependence_pages",
             "estimate_pages",
             "network_pages",
+            "sheet",
         )
     ),
     "_report/charts/axis.py",

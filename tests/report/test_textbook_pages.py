@@ -20,7 +20,7 @@ import pytest
 from bayeskit._cli.demos import NAMES
 from bayeskit._cli.textbook_check import LIBRARY, compared
 from bayeskit._display_table import display_width, table_html, text_lines
-from bayeskit._report.textbook import em_page as em
+from bayeskit._report.textbook import fraction_pages as pages
 from bayeskit._report.textbook.pages import OF_TABLES, PAGES
 from bayeskit._report.textbook.printed_number import Line, PrintedNumber, exact, line_text
 from bayeskit._report.textbook.sheet import WIDTH, Grid, Sheet, as_html, as_latex, as_text, exercise, wrapped
@@ -273,7 +273,7 @@ def test_all_pages_agree_with_the_library() -> None:
 def test_a_difference_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     real = LIBRARY["grass"]
     monkeypatch.setitem(LIBRARY, "grass", lambda: real() | {"P(B=1)": 0.272000001})  # type: ignore[arg-type]
-    monkeypatch.setitem(em.PRINTED, "(0.4, 0.6, 0.7)", ("76/187", "51/96", "119/185"))
+    monkeypatch.setitem(pages.PRINTED_COINS, "(0.4, 0.6, 0.7)", ("76/187", "51/96", "119/185"))
     result = run("textbook", "--check")
     assert result.exit_code == 1
     lines = result.stderr.splitlines()

@@ -47,8 +47,8 @@ def check(sheet: Sheet, lesson: Lesson | None = None) -> Check:
 
     Examples
     --------
-    >>> from bayeskit._report.textbook.spam import page
-    >>> check(page("en")).compared, check(page("en")).differing
+    >>> from bayeskit._report.textbook.fraction_pages import spam_page
+    >>> check(spam_page("en")).compared, check(spam_page("en")).differing
     (4, ())
     """
     return compared(sheet, LIBRARY[sheet.name](*([lesson] if lesson is not None else [])))

@@ -10,8 +10,7 @@ from itertools import product
 from typing import Any
 
 from bayeskit._messages import text_in
-from bayeskit._report.textbook.counts import Event, Joint
-from bayeskit._report.textbook.grass import GRASS
+from bayeskit._report.textbook.joint_pages import GRASS
 from bayeskit._report.textbook.lesson import (
     Lesson,
     ManyDigits,
@@ -23,6 +22,8 @@ from bayeskit._report.textbook.lesson import (
     shown,
 )
 from bayeskit._report.textbook.printed_number import (
+    Event,
+    Joint,
     Line,
     bracketed,
     counted,

@@ -6,15 +6,11 @@ from collections.abc import Callable, Mapping
 
 from bayeskit._report.textbook import (
     dependence_pages,
-    em_page,
     estimate_pages,
-    grass,
-    lihang,
-    melon3,
-    melon8,
+    fraction_pages,
+    joint_pages,
+    melon_pages,
     network_pages,
-    spam,
-    structure_page,
     table_pages,
 )
 from bayeskit._report.textbook.sheet import Sheet
@@ -30,13 +26,13 @@ OF_TABLES: Mapping[str, Callable[..., Sheet]] = {
     "aode": dependence_pages.aode_page,
 }
 PAGES: Mapping[str, Callable[[str], Sheet]] = {
-    "spam": spam.page,
-    "melon8": melon8.page,
-    "melon3": melon3.page,
-    "lihang": lihang.page,
-    "grass": grass.page,
-    "structures": structure_page.page,
-    "em": em_page.page,
+    "spam": fraction_pages.spam_page,
+    "melon8": melon_pages.eight_melons_page,
+    "melon3": melon_pages.first_melon_page,
+    "lihang": fraction_pages.rows_page,
+    "grass": joint_pages.grass_page,
+    "structures": joint_pages.structures_page,
+    "em": fraction_pages.coins_page,
     **OF_TABLES,
     "bayes-estimate": estimate_pages.prior_page,
     "bernoulli": estimate_pages.bernoulli_page,

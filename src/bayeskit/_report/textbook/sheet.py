@@ -106,8 +106,8 @@ def exercise(sheet: Sheet) -> Sheet:
 
     Examples
     --------
-    >>> from bayeskit._report.textbook.spam import page
-    >>> line_text(exercise(page("en")).working[0])
+    >>> from bayeskit._report.textbook.fraction_pages import spam_page
+    >>> line_text(exercise(spam_page("en")).working[0])
     'P(spam) P(word | spam) = [1]_____ · [2]_____ = [3]_____'
     """
     numbers = count(1)
@@ -123,8 +123,8 @@ def answers(sheet: Sheet) -> Sheet:
 
     Examples
     --------
-    >>> from bayeskit._report.textbook.spam import page
-    >>> line_text(answers(page("en")).working[0].rows[0][0])
+    >>> from bayeskit._report.textbook.fraction_pages import spam_page
+    >>> line_text(answers(spam_page("en")).working[0].rows[0][0])
     '[1] 7/10'
     """
     found: list[PrintedNumber] = []
@@ -203,8 +203,8 @@ def as_text(sheet: Sheet) -> str:
 
     Examples
     --------
-    >>> from bayeskit._report.textbook.spam import page
-    >>> print("\\n".join(as_text(exercise(page("en"))).splitlines()[10:12]))
+    >>> from bayeskit._report.textbook.fraction_pages import spam_page
+    >>> print("\\n".join(as_text(exercise(spam_page("en"))).splitlines()[10:12]))
     Working
       P(spam) P(word | spam) = [1]_____ · [2]_____ = [3]_____
     """
@@ -298,8 +298,8 @@ def as_latex(sheet: Sheet) -> str:
 
     Examples
     --------
-    >>> from bayeskit._report.textbook.spam import page
-    >>> print(as_latex(page("en")).splitlines()[1])
+    >>> from bayeskit._report.textbook.fraction_pages import spam_page
+    >>> print(as_latex(spam_page("en")).splitlines()[1])
     \\section*{One word in a letter}
     """
     parts = [rf"\section*{{{escaped(sheet.title)}}}"]
@@ -380,8 +380,8 @@ def as_html(sheet: Sheet) -> Html:
 
     Examples
     --------
-    >>> from bayeskit._report.textbook.spam import page
-    >>> as_html(page("en")).count("<mfrac>") > 10
+    >>> from bayeskit._report.textbook.fraction_pages import spam_page
+    >>> as_html(spam_page("en")).count("<mfrac>") > 10
     True
     """
     parts = [tag("h1", sheet.title)]
