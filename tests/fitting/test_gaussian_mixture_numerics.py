@@ -15,8 +15,7 @@ from sklearn.mixture import GaussianMixture
 
 import mixture_twin as twin
 from bayeskit._fitting.em import run_em
-from bayeskit._fitting.mixtures.component_shares import exp
-from bayeskit._fitting.mixtures.components import COVARIANCE_TYPES, Components, GaussianSums, estimate
+from bayeskit._fitting.mixtures.components import COVARIANCE_TYPES, Components, GaussianSums, estimate, exp
 from bayeskit._fitting.mixtures.gaussian_problem import GaussianProblem, log_joint
 from bayeskit._fitting.mixtures.gaussian_starts import (
     STARTS,

@@ -20,9 +20,14 @@ from bayeskit._data.table import open_table
 from bayeskit._fitting.em import run_em
 from bayeskit._fitting.mixtures import latent_problem
 from bayeskit._fitting.mixtures.latent_fit import random_starts, shares_start
-from bayeskit._fitting.mixtures.latent_model import by_weight, n_parameters, permuted
+from bayeskit._fitting.mixtures.latent_model import (
+    by_weight,
+    hidden_class,
+    latent_rows,
+    n_parameters,
+    permuted,
+)
 from bayeskit._fitting.mixtures.latent_problem import LatentProblem
-from bayeskit._fitting.mixtures.latent_rows import hidden_class, latent_rows
 from bayeskit._report.mixture_report import MISSING, class_profiles
 from bayeskit.errors import DataError, InfiniteValue
 from bayeskit.extending import Model, ModelSpec, Reading

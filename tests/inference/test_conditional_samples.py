@@ -7,8 +7,7 @@ import pytest
 
 from bayeskit._graphs.network import FactorGraph, Network, discrete
 from bayeskit._inference.potentials import Contradiction, Evidence, Potentials
-from bayeskit._inference.sampling.forward import Forward
-from bayeskit._inference.sampling.posterior_network import posterior_network
+from bayeskit._inference.sampling.forward import Forward, posterior_network
 from bayeskit.errors import TooLarge
 from bayeskit.networks import Factor
 from network_twin import joint_table, random_network, with_evidence

@@ -189,7 +189,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _card(self) -> str:
-        from bayeskit._decision.decision_html import loss_html
+        from bayeskit._decision.choice import loss_html
 
         refuse = "" if self.reject is None else f"Not to decide costs {self.reject:g}."
         inner = f"Decides by the posteriors of {type(self.estimator_).__name__}. {refuse}"

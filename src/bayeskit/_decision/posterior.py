@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bayeskit._data.frames import as_array
-from bayeskit._decision.named_numbers import Names, NumbersLike, match, read_named
+from bayeskit._decision.loss import Names, NumbersLike, match, read_named
 from bayeskit.errors import DataError, UnseenClass
 from bayeskit.typing import Floats
 
@@ -59,7 +59,7 @@ class Posterior:
         return self.probabilities.shape
 
     def _repr_html_(self) -> str:
-        from bayeskit._decision.decision_html import posterior_html
+        from bayeskit._decision.choice import posterior_html
 
         return posterior_html(self)
 

@@ -304,8 +304,7 @@ class GraphFactors(DiscreteConditional):
     def _drawn_given(self, n: int, given: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw the discrete attributes given one class, from the posterior network, because the class has ancestors."""
         from bayeskit._inference.potentials import Evidence, Potentials
-        from bayeskit._inference.sampling.forward import Forward
-        from bayeskit._inference.sampling.posterior_network import posterior_network
+        from bayeskit._inference.sampling.forward import Forward, posterior_network
 
         nodes = tuple(node for node in self.network.nodes if node.is_discrete)
         seen = np.array([given if node.name == self.target else -1 for node in nodes], np.int64)

@@ -26,9 +26,15 @@ from bayeskit._data.source import thread_count
 from bayeskit._data.table import Table, open_dense
 from bayeskit._fitting.em import EmResult
 from bayeskit._fitting.mixtures.latent_fit import LatentFit, check_shares, random_starts, shares_start
-from bayeskit._fitting.mixtures.latent_model import all_equal, by_weight, n_parameters, permuted
+from bayeskit._fitting.mixtures.latent_model import (
+    all_equal,
+    by_weight,
+    hidden_class,
+    latent_rows,
+    n_parameters,
+    permuted,
+)
 from bayeskit._fitting.mixtures.latent_problem import LatentProblem
-from bayeskit._fitting.mixtures.latent_rows import hidden_class, latent_rows
 from bayeskit._fitting.model import Model, ModelSpec
 from bayeskit._messages import Joined, Message
 from bayeskit._mixtures.component_choice import Candidate, candidate, choose, read_components

@@ -26,8 +26,7 @@ from bayeskit._fitting.mixtures.hidden_states import (
     NormalEmission,
 )
 from bayeskit._fitting.mixtures.latent_fit import LatentFit
-from bayeskit._fitting.mixtures.latent_model import components_of, flat, unflat
-from bayeskit._fitting.mixtures.latent_rows import hidden_class
+from bayeskit._fitting.mixtures.latent_model import components_of, flat, hidden_class, unflat
 from bayeskit._fitting.model import Model, estimate, plan_for
 from bayeskit._io.plain_values import from_plain, to_plain
 from bayeskit._io.saved import Arrays, SavedContent, as_path, write_saved

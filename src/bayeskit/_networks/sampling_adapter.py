@@ -13,9 +13,8 @@ from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import FactorGraph, Network
 from bayeskit._inference.exact import Exact, allowed
 from bayeskit._inference.potentials import Contradiction, Evidence, Potentials
-from bayeskit._inference.sampling.forward import Forward, uniform_chunks
+from bayeskit._inference.sampling.forward import Forward, posterior_network, uniform_chunks
 from bayeskit._inference.sampling.numeric_nodes import NodeByNode, Numeric, Part, discrete_part, parts_of
-from bayeskit._inference.sampling.posterior_network import posterior_network
 from bayeskit._networks.arguments import switch, whole_number
 from bayeskit._networks.discrete_adapter import CachingNetwork, DerivedCache, QueryAdapter
 from bayeskit._networks.evidence import Given

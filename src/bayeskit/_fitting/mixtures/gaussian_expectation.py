@@ -11,8 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._counting.backend import in_order
-from bayeskit._fitting.mixtures.component_shares import BLOCK, LANES, STRETCH, gather, share
-from bayeskit._fitting.mixtures.components import Components, GaussianSums
+from bayeskit._fitting.mixtures.components import (
+    BLOCK,
+    LANES,
+    STRETCH,
+    Components,
+    GaussianSums,
+    gather,
+    share,
+)
 from bayeskit._fitting.mixtures.whole_covariances import whole_log_joint, whole_sums
 from bayeskit._intrinsics import fma
 from bayeskit._messages import RowNumber

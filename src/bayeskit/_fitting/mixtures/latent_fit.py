@@ -11,9 +11,8 @@ from bayeskit._conditionals.class_prior import normalise
 from bayeskit._data.encode import encode, match_columns
 from bayeskit._data.encoded import EncodedTable
 from bayeskit._data.table import Table
-from bayeskit._fitting.mixtures.latent_model import with_floor
+from bayeskit._fitting.mixtures.latent_model import latent_rows, with_floor
 from bayeskit._fitting.mixtures.latent_problem import LatentProblem
-from bayeskit._fitting.mixtures.latent_rows import latent_rows
 from bayeskit._fitting.model import Model, ModelSpec, estimate
 from bayeskit._schema import Name
 from bayeskit._statistics.statistics import Statistics

@@ -15,9 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._counting.backend import in_order
-from bayeskit._fitting.mixtures.component_shares import exp
-from bayeskit._fitting.mixtures.latent_model import components_of, flat, log_prior_density, unflat, with_floor
-from bayeskit._fitting.mixtures.latent_rows import LatentRows, hidden_class
+from bayeskit._fitting.mixtures.components import exp
+from bayeskit._fitting.mixtures.latent_model import (
+    LatentRows,
+    components_of,
+    flat,
+    hidden_class,
+    log_prior_density,
+    unflat,
+    with_floor,
+)
 from bayeskit._fitting.model import Model, ModelSpec, estimate, plan_for
 from bayeskit._messages import RowNumber
 from bayeskit._numba import kernel

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit._fitting.mixtures.component_shares import BLOCK, LANES, STRETCH, gather, share
+from bayeskit._fitting.mixtures.components import BLOCK, LANES, STRETCH, gather, share
 from bayeskit._intrinsics import fma
 from bayeskit._numba import kernel
 

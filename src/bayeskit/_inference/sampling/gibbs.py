@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from bayeskit._inference.potentials import Contradiction, Evidence, Potentials
 from bayeskit._inference.relevant import ancestral, relevant_factors, with_tables
 from bayeskit._inference.sampling.estimate import Cells
-from bayeskit._inference.sampling.forward import draw, uniform_chunks
-from bayeskit._inference.sampling.posterior_network import logs_of
+from bayeskit._inference.sampling.forward import draw, logs_of, uniform_chunks
 from bayeskit._messages import listed
 from bayeskit._numba import kernel
 from bayeskit.errors import UsageError

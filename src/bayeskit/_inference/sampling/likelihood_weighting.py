@@ -20,9 +20,8 @@ from bayeskit._graphs.distributions import log_normal
 from bayeskit._inference.potentials import Evidence
 from bayeskit._inference.relevant import ancestral
 from bayeskit._inference.sampling.estimate import Cells
-from bayeskit._inference.sampling.forward import Forward, draw, draw_rows, uniform_chunks
+from bayeskit._inference.sampling.forward import Forward, draw, draw_rows, logs_of, uniform_chunks
 from bayeskit._inference.sampling.numeric_nodes import Numeric
-from bayeskit._inference.sampling.posterior_network import logs_of
 from bayeskit._numba import kernel
 from bayeskit.errors import SettingError
 from bayeskit.typing import Floats, Ints

@@ -24,8 +24,7 @@ from bayeskit._graphs.dag import topological_order
 from bayeskit._graphs.distributions import LinearGaussian, log_normal
 from bayeskit._graphs.network import Network, Node
 from bayeskit._inference.potentials import Evidence
-from bayeskit._inference.sampling.forward import draw_rows, uniform_chunks
-from bayeskit._inference.sampling.posterior_network import logs_of
+from bayeskit._inference.sampling.forward import draw_rows, logs_of, uniform_chunks
 from bayeskit.errors import TooLarge
 from bayeskit.typing import Floats, Ints
 
