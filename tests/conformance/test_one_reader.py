@@ -108,7 +108,7 @@ def test_a_missing_cell_has_the_code_after_the_last_state_everywhere(rows):
     """What classifiers count, what searches read, and what a network is asked about: the same codes."""
     from bayeskit._data.encode import encode
     from bayeskit._data.table import open_table
-    from bayeskit._networks.data_rows import Rows
+    from bayeskit._networks.arguments import Rows
     from bayeskit.extending import Reading
     from bayeskit.statistics import Variable
 

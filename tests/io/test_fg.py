@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit._io.networks.bif import read_bif
-from bayeskit._io.networks.fg import read_fg
 from bayeskit._io.networks.raw import read_bytes
+from bayeskit._io.networks.uai import read_fg
 from bayeskit.errors import ModelFormatError
 from format_networks import C_GIVEN_A_B, GOLDEN, check_valid, sample_files
 from refusals import refuses

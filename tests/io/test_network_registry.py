@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 
 from bayeskit import BayesianNetwork, MarkovNetwork, read_network
 from bayeskit._graphs.network import FactorGraph, Network, Node, discrete
-from bayeskit._io.networks.fg import read_fg
 from bayeskit._io.networks.registry import FORMATS, read_model, sniffed, write_model
+from bayeskit._io.networks.uai import read_fg
 from bayeskit.errors import ModelFormatError, SettingError, SourceNote, UsageError
 from bayeskit.networks import Table
 from format_networks import GOLDEN, as_text, asymmetric, mixed, networks, sample_files

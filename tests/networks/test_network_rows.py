@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit._graphs.network import discrete
-from bayeskit._networks.data_rows import Rows
+from bayeskit._networks.arguments import Rows
 from bayeskit.errors import (
     BayeskitError,
     ColumnError,

@@ -38,9 +38,8 @@ from bayeskit._networks.node_distributions import (
     regression,
     table_of,
 )
-from bayeskit._networks.node_tables import CptLike
+from bayeskit._networks.node_tables import CptLike, softmax
 from bayeskit._networks.queries import Queries
-from bayeskit._networks.softmax_nodes import softmax
 from bayeskit._schema import Label, Name, Variable, first_twice, state_code
 from bayeskit._visible import visible
 from bayeskit.errors import SettingError, UsageError

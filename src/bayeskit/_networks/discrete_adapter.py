@@ -21,7 +21,7 @@ from bayeskit._graphs.network import FactorGraph, Network
 from bayeskit._inference.exact import Exact
 from bayeskit._inference.lookup import Lookup, log_weights
 from bayeskit._inference.potentials import Evidence, Potentials
-from bayeskit._networks.data_rows import Rows
+from bayeskit._networks.arguments import Rows
 from bayeskit._networks.evidence import Given, Reader
 from bayeskit._schema import Label, Name, Variable, first_twice
 from bayeskit.errors import BayeskitError, ImpossibleEvidence, SettingError, TooLarge

@@ -18,9 +18,8 @@ from bayeskit._inference.chain import Impossible
 from bayeskit._inference.exact import allowed
 from bayeskit._inference.two_slices import SliceRows, TwoSlices
 from bayeskit._messages import Joined
-from bayeskit._networks.arguments import number_below, whole_number
+from bayeskit._networks.arguments import Rows, columns_of, number_below, whole_number
 from bayeskit._networks.bayesian_network import BayesianNetwork
-from bayeskit._networks.data_rows import Rows, columns_of
 from bayeskit._networks.discrete_adapter import MostProbable
 from bayeskit._networks.network_io import read_network
 from bayeskit._networks.slice_families import SliceFamilies, read_families

@@ -18,7 +18,7 @@ from bayeskit._graphs.network import Network, Node
 from bayeskit._inference.gaussian.hybrid import Hybrid
 from bayeskit._inference.gaussian.mixed_layout import HybridEvidence
 from bayeskit._inference.lookup import log_prob
-from bayeskit._networks.data_rows import Rows
+from bayeskit._networks.arguments import Rows
 from bayeskit._networks.discrete_adapter import MostProbable, QueryAdapter
 from bayeskit._networks.evidence import Given
 from bayeskit._schema import Name

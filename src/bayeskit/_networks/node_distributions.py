@@ -22,8 +22,7 @@ from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import Network, Node, discrete
 from bayeskit._messages import Joined, Message
 from bayeskit._networks.building import Axes, node_with_states, numbers
-from bayeskit._networks.node_tables import CptLike, checked_rows, table_values
-from bayeskit._networks.softmax_nodes import fitting_softmax
+from bayeskit._networks.node_tables import CptLike, checked_rows, fitting_softmax, table_values
 from bayeskit._schema import Label, Name, Variable, state_code
 from bayeskit.errors import SettingError, UnseenState, UsageError
 from bayeskit.typing import Floats

@@ -15,8 +15,7 @@ from bayeskit._data.class_labels import as_weights
 from bayeskit._graphs.network import FactorGraph
 from bayeskit._inference.exact import allowed
 from bayeskit._messages import RowNumber, listed
-from bayeskit._networks.arguments import choice
-from bayeskit._networks.data_rows import Rows, Unseen
+from bayeskit._networks.arguments import Rows, Unseen, choice
 from bayeskit._networks.discrete_adapter import DerivedCache, DiscreteAdapter, MostProbable
 from bayeskit._networks.evidence import Given
 from bayeskit._schema import Label, Name

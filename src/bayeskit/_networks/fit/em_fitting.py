@@ -25,9 +25,8 @@ from bayeskit._graphs.distributions import LinearGaussian
 from bayeskit._graphs.network import Network
 from bayeskit._inference.exact import get_max_memory
 from bayeskit._messages import Joined, Message
-from bayeskit._networks.arguments import number_below, switch, whole_number
+from bayeskit._networks.arguments import columns_of, number_below, switch, whole_number
 from bayeskit._networks.building import GraphLike, network_of, variable_of
-from bayeskit._networks.data_rows import columns_of
 from bayeskit._random_state import seed_of
 from bayeskit._schema import Name, Variable
 from bayeskit._structure.search_protocol import Arcs, members

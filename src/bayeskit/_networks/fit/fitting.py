@@ -17,8 +17,7 @@ from bayeskit._fitting.search.counted_columns import CountedColumns
 from bayeskit._fitting.search.node_columns import NodeColumns
 from bayeskit._graphs.network import Network, discrete
 from bayeskit._inference.exact import get_max_memory
-from bayeskit._networks.arguments import choice
-from bayeskit._networks.data_rows import columns_of
+from bayeskit._networks.arguments import choice, columns_of
 from bayeskit._networks.fit.em_fitting import EmRecord, EmSettings, fit_by_em, read_hidden, read_known
 from bayeskit._schema import Name
 from bayeskit.errors import (
