@@ -28,7 +28,7 @@ from bayeskit._display_table import (
     text_lines,
 )
 from bayeskit._markup import BREAK, Html, document, filled, join, paragraphs, tag, text
-from bayeskit._report.latex_page import as_latex
+from bayeskit._report.latex_table import as_latex
 
 SOURCE = Path(bayeskit.__file__).parent
 # Where tags are written: HTML, SVG, and the formats of networks that are XML.

@@ -12,13 +12,13 @@ _HOMES = {
     "Explanation": "bayeskit._report.explanation",
     "InformationTable": "bayeskit._report.information_table",
     "NetworkExplanation": "bayeskit._report.network_explanation",
-    "Novelty": "bayeskit._report.novelty_report",
+    "Novelty": "bayeskit._report.row_figures",
     "OmittedAttribute": "bayeskit._report.explanation",
     "PageFactor": "bayeskit._report.explanation",
     "Picture": "bayeskit._report.picture",
-    "PosteriorInterval": "bayeskit._report.posterior_interval",
+    "PosteriorInterval": "bayeskit._report.row_figures",
     "Questions": "bayeskit._report.value_of_information",
-    "Risks": "bayeskit._report.risks",
+    "Risks": "bayeskit._report.row_figures",
     "Summary": "bayeskit._report.summary_page",
     "SuperParent": "bayeskit._report.factors.average",
     "TreePaths": "bayeskit._report.tree_paths",
@@ -58,11 +58,9 @@ if TYPE_CHECKING:
     from bayeskit._report.factors.average import Average, SuperParent
     from bayeskit._report.information_table import InformationTable, information, pairs
     from bayeskit._report.network_explanation import NetworkExplanation
-    from bayeskit._report.novelty_report import Novelty
     from bayeskit._report.picture import Picture
-    from bayeskit._report.posterior_interval import PosteriorInterval
-    from bayeskit._report.risks import Risks
     from bayeskit._report.row import one_row
+    from bayeskit._report.row_figures import Novelty, PosteriorInterval, Risks
     from bayeskit._report.summary_page import Summary
     from bayeskit._report.tree_paths import TreePaths
     from bayeskit._report.value_of_information import Questions

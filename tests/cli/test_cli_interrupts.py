@@ -17,7 +17,7 @@ import pytest
 import bayeskit
 from bayeskit._cli.ctrl_c import Press, pressed
 from bayeskit._cli.error_exits import guarded
-from bayeskit._cli.row_writing import replaced
+from bayeskit._cli.output import replaced
 from bayeskit._cli.start import INTERRUPTION
 from bayeskit._comparison.run import ComparisonRun
 from cli_run import run, write_table

@@ -25,7 +25,7 @@ from bayeskit import NaiveBayes
 from bayeskit._cli.error_exits import one_line
 from bayeskit._cli.main import COMMANDS, NETWORK_COMMANDS
 from bayeskit._cli.options import FileUse, spread
-from bayeskit._cli.row_writing import RowWriter
+from bayeskit._cli.output import RowWriter
 from bayeskit._data.file_rows import FileRows
 from bayeskit._messages import COMMAND_LINE, speaking, text_in
 from bayeskit.errors import DataError

@@ -16,7 +16,7 @@ import pytest
 
 from bayeskit import BayesianNetwork
 from bayeskit._cli.main import COMMANDS, NETWORK_COMMANDS
-from bayeskit._cli.row_writing import RowWriter, opened_text
+from bayeskit._cli.output import RowWriter, opened_text
 from bayeskit.networks import InfluenceDiagram
 from cli_run import run
 

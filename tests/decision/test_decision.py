@@ -20,7 +20,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bayeskit._decision.named_numbers import distinct
+from bayeskit._decision.loss import distinct
 from bayeskit.decision import bayes_risk, bayes_rule, conditional_risk, decide
 from bayeskit.errors import BayeskitError, ColumnError, DataError, DataTypeError, SettingError, UnseenClass
 from refusals import refuses

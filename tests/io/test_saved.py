@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from safetensors.numpy import save as save_tensors
 
-from bayeskit._cli.row_writing import replaced
+from bayeskit._cli.output import replaced
 from bayeskit._io import replacing as writer
 from bayeskit._io import saved as container
 from bayeskit._io.plain_values import from_plain, to_plain

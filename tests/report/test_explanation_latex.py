@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bayeskit import AODE, KDB, SPODE, TAN, NaiveBayes, WeightedNB, datasets
-from bayeskit._report.latex_page import escaped
+from bayeskit._report.latex_table import escaped
 from bayeskit._report.latex_text import as_math
 from bayeskit._report.page import page_of
 from bayeskit.decision import decide

@@ -11,7 +11,7 @@ import pytest
 
 from bayeskit import BayesianNetwork, NaiveBayes
 from bayeskit._web.explorer import EDITS, POSTED
-from bayeskit._web.widget import explorer_widget, is_notebook
+from bayeskit._web.standalone import explorer_widget, is_notebook
 from bayeskit.errors import BayeskitError, ImpossibleEvidence
 from bayeskit.networks import Not, asia
 from explorer_browser import name_of, row, when_found

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from bayeskit._report.charts.reliability_chart import Reliability
     from bayeskit._report.contributions import Contributions
     from bayeskit._report.explanation import Explanation
-    from bayeskit._report.novelty_report import Novelty
-    from bayeskit._report.posterior_interval import PosteriorInterval
+    from bayeskit._report.row_figures import Novelty, PosteriorInterval
     from bayeskit._report.value_of_information import Questions
     from bayeskit._statistics.statistics import Statistics
 
@@ -310,7 +309,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         """
         from bayeskit._classifiers.explain_rows import checked_interval, posterior_draws, quantiles
         from bayeskit._conditionals.posterior_draws import Draws
-        from bayeskit._report.posterior_interval import PosteriorInterval
+        from bayeskit._report.row_figures import PosteriorInterval
 
         level, n, seed = checked_interval(level, n_samples, random_state)
         posterior = self.predict_proba(X)  # also checks X

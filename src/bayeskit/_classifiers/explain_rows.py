@@ -29,7 +29,7 @@ from bayeskit._fitting.model import Model, ModelSpec, class_prior_of, weighted_c
 from bayeskit._random_state import generator_of, seed_of
 from bayeskit._report.explanation import Explanation
 from bayeskit._report.factors.arithmetic import explain
-from bayeskit._report.novelty_report import Novelty, conflicts, shares_among
+from bayeskit._report.row_figures import Novelty, conflicts, shares_among
 from bayeskit._schema import Label, Name, Schema
 from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import NotSupported, SettingError, UsageError

@@ -31,7 +31,7 @@ def explore(self: CountClassifier, *, lang: str = "en", port: int = 0, open_brow
     lang, port, open_browser
         As in :meth:`bayeskit.BayesianNetwork.explore`.
     """
-    from bayeskit._web.widget import open_here
+    from bayeskit._web.standalone import open_here
 
     return open_here(self._explored(), lang=lang, port=port, open_browser=open_browser)
 
@@ -104,7 +104,7 @@ def to_json(self: CountClassifier, indent: int | None = None) -> str:
     >>> model.to_json()[:46]
     '{"format": "bayeskit-formula", "version": 1, "'
     """
-    from bayeskit._export.json_tables import json_of
+    from bayeskit._export.scorer import json_of
 
     return json_of(_scorer(self, "to_json"), indent)
 

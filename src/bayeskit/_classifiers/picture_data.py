@@ -14,10 +14,17 @@ from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import Model, ModelSpec, class_prior_of, weighted_classes
 from bayeskit._fitting.naive import Naive
 from bayeskit._messages import Joined
-from bayeskit._report.charts.class_profile import ClassProfile, class_profile
+from bayeskit._report.charts.class_profile import (
+    ClassProfile,
+    all_terms,
+    class_profile,
+    need_separate_factors,
+    nothing_known,
+    span_of,
+    terms_of,
+)
 from bayeskit._report.charts.nomogram import Nomogram, nomogram
 from bayeskit._report.charts.regions import Regions, Side
-from bayeskit._report.charts.terms import all_terms, need_separate_factors, nothing_known, span_of, terms_of
 from bayeskit._report.row import CodedRow, one_row
 from bayeskit._report.words import chart_words
 from bayeskit._schema import Label, Name, Schema

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._cli.options import STANDARD_INPUT, Reading
-from bayeskit._cli.row_writing import RowWriter, opened_text
+from bayeskit._cli.output import RowWriter, opened_text
 from bayeskit._data.file_options import MissingMarks
 from bayeskit._data.file_reading import FileReading, screen_file
 from bayeskit._data.file_rows import FileRows

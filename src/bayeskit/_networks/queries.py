@@ -206,7 +206,7 @@ class Queries:
         open_browser : bool
             If False, only the address is printed.
         """
-        from bayeskit._web.widget import open_here
+        from bayeskit._web.standalone import open_here
 
         return open_here(self._explored(), lang=lang, port=port, open_browser=open_browser)
 
@@ -239,7 +239,7 @@ class Queries:
         True
         """
         from bayeskit._io.replacing import replace_file
-        from bayeskit._web.published import published_page
+        from bayeskit._web.standalone import published_page
 
         target = Path(path)
         content = self._explored(target.name.partition(".")[0]).published()

@@ -16,7 +16,7 @@ from bayeskit.typing import LossLike
 if TYPE_CHECKING:
     from bayeskit._report.charts.waterfall import Waterfall
     from bayeskit._report.factors.average import Average
-    from bayeskit._report.risks import Risks
+    from bayeskit._report.row_figures import Risks
 
 Reason = Literal["missing", "unseen", "constant", "summed", "general", "unused", "same"]
 PriorSource = Literal["counts", "given", "unused", "nothing known"]
@@ -280,7 +280,7 @@ class Explanation:
         >>> coin.with_loss([[0, 3], [1, 0]]).risks.risks
         (1.5, 0.5)
         """
-        from bayeskit._report.risks import risks_of
+        from bayeskit._report.row_figures import risks_of
 
         return replace(
             self, risks=risks_of(self.calibrated or self.posterior, self.classes, loss, reject, actions)
@@ -301,7 +301,7 @@ class Explanation:
 
         A notebook shows only the most influential of hundreds of attributes.
         """
-        from bayeskit._report.page_html import explanation_html
+        from bayeskit._report.page import explanation_html
 
         return explanation_html(self, whole=True)
 
@@ -313,7 +313,7 @@ class Explanation:
         document : bool
             Return a complete document instead of a table. Chinese needs XeLaTeX or LuaLaTeX.
         """
-        from bayeskit._report.latex_page import explanation_latex
+        from bayeskit._report.latex_table import explanation_latex
 
         return explanation_latex(self, document)
 
@@ -329,7 +329,7 @@ class Explanation:
         return as_text(self.page())
 
     def _repr_html_(self) -> str:
-        from bayeskit._report.page_html import explanation_html
+        from bayeskit._report.page import explanation_html
 
         return explanation_html(self)
 

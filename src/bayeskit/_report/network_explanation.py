@@ -176,13 +176,13 @@ class NetworkExplanation:
 
     def to_html(self) -> str:
         """Return all tables as escaped HTML, without styles or scripts."""
-        from bayeskit._report.page_html import network_explanation_html
+        from bayeskit._report.page import network_explanation_html
 
         return network_explanation_html(self, whole=True)
 
     def to_latex(self, document: bool = False) -> str:
         r"""Return LaTeX with fractions as ``\frac``; with ``document``, a complete document."""
-        from bayeskit._report.latex_page import network_latex
+        from bayeskit._report.latex_table import network_latex
 
         return network_latex(self, document)
 
@@ -196,7 +196,7 @@ class NetworkExplanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from bayeskit._report.page_html import network_explanation_html
+        from bayeskit._report.page import network_explanation_html
 
         return network_explanation_html(self)
 

@@ -7,16 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bayeskit._conditionals.density import family_names, family_of
-from bayeskit._display_table import DisplayTable
+from bayeskit._display_table import LONGEST_CELL, MOST_ROWS, DisplayTable, as_html
+from bayeskit._markup import Html, join, paragraphs, tag
 from bayeskit._messages import WordList, run_on, text_in
 from bayeskit._report.explanation import Attribute, Explanation, PageFactor
 from bayeskit._report.factors.average import Average, SuperParent
 from bayeskit._report.fractions import magnitude, number, share, short
-from bayeskit._report.risks import risk_rows
+from bayeskit._report.row_figures import risk_rows
 from bayeskit._report.words import words_of
+from bayeskit._visible import shorter
+
+if TYPE_CHECKING:
+    from bayeskit._report.network_explanation import NetworkExplanation
+
 
 # The widest page that is easy to read; classes that do not fit are only listed.
 WIDEST = 118
@@ -246,7 +253,7 @@ def _posterior(e: Explanation, k: int) -> str:
 # The names of folded attributes that a note lists.
 MOST_NAMES = 8
 # The maximum number of rows of factors. Those of the first super-parent are always shown.
-MOST_ROWS = 24
+MOST_FACTORS = 24
 
 # Name, value, the cell of each class shown, the share of the sum, the log-odds.
 Row = tuple[str, str, tuple[str, ...], str, float | None]
@@ -268,9 +275,9 @@ def average_rows(
         key = "super_parent" if parent.weight == 1.0 else "super_parent_weighed"
         name = words[key].format(name=parent.name, weight=short(parent.weight))
         rows.append((name, value, products, _share(shares[i]), odds))
-        if factors <= MOST_ROWS:  # beyond that, attributes are not computed
+        if factors <= MOST_FACTORS:  # beyond that, attributes are not computed
             factors += 1 + len(parent.attributes)
-        if place == 0 or factors <= MOST_ROWS:
+        if place == 0 or factors <= MOST_FACTORS:
             rows += _factors(e, parent, order, words)
             folds = folds or bool(parted(e, parent.attributes)[1])
         else:
@@ -359,3 +366,68 @@ def odds_text(odds: float | None) -> str:
         return "+∞" if odds > 0 else "−∞"
     shown = f"{odds:+.3g}" if abs(odds) >= 0.0005 else "0"
     return shown.replace("-", "−")
+
+
+# Explanations as HTML: limited in size for notebooks, complete in ``to_html``.
+
+# The maximum number of tables of a network explanation. The last one is the posterior.
+MOST_TABLES = 16
+
+_WORDS = WordList(
+    {
+        "rest": "to_html() has all of them.",
+        "least": "… {n:,} more attributes with the smallest contributions not shown. to_html() has all of them.",
+        "tables": "… {n:,} more tables not shown. to_html() has all of them.",
+    }
+)
+
+
+def explanation_html(explanation: Explanation, whole: bool = False) -> Html:
+    """Return an explanation as HTML: the answer, the waterfall and the table.
+
+    Of many attributes, a notebook shows only the most influential.
+    """
+    e, page = explanation, explanation.page()
+    words = _WORDS.of(e.lang)
+    if not whole and len(page.rows) > MOST_ROWS and e.average is None and e.runner_up is not None:
+        page = _strongest(e, page)
+    chart = chart_html(e)
+    if chart is not None:
+        title, page = page.title, replace(page, title=words_of(e.lang)["steps"])
+    table = as_html(page, whole=whole, lang=e.lang, rest=words["rest"])
+    return (
+        table
+        if chart is None
+        else join([tag("p", tag("strong", shorter(title, LONGEST_CELL))), chart, table])
+    )
+
+
+def chart_html(explanation: Explanation) -> Html | None:
+    """Return the waterfall of an explanation; None if there is only one class, or all are impossible."""
+    if explanation.runner_up is None or explanation.impossible:
+        return None
+    return tag("div", Html(explanation.waterfall().svg()))
+
+
+def network_explanation_html(explanation: NetworkExplanation, whole: bool = False) -> Html:
+    """Return a network explanation as HTML: the heading, its factors and sums, the posterior."""
+    from bayeskit._report.network_explanation import pages_of
+
+    lines, pages = pages_of(explanation)
+    words = _WORDS.of(explanation.lang)
+    beyond = 0 if whole else max(len(pages) - MOST_TABLES, 0)
+    shown = [*pages[: len(pages) - 1 - beyond], pages[-1]]
+    how: dict[str, Any] = {"whole": whole, "lang": explanation.lang, "rest": words["rest"]}
+    made = [as_html(replace(page, names=first), **how) for page, first in shown]
+    if beyond:
+        made.insert(-1, tag("p", words["tables"].format(n=beyond)))
+    return join([paragraphs(lines), *made], "\n")
+
+
+def _strongest(e: Explanation, page: DisplayTable) -> DisplayTable:
+    """Keep the first attributes, which weigh most, and all other rows."""
+    n, first = len(parted(e, e.attributes)[0]), 1  # the first row is the prior's
+    kept = min(n, MOST_ROWS - (len(page.rows) - n))
+    rows = (*page.rows[: first + kept], *page.rows[first + n :])
+    note = _WORDS.of(e.lang)["least"].format(n=n - kept)
+    return replace(page, rows=rows, notes=(note, *page.notes))

@@ -226,7 +226,7 @@ class Explorer(JsonServer):
 
     def _published(self, version: str, findings: str) -> str:
         """Return the page of a network that needs no server; it begins with findings, as its address has them."""
-        from bayeskit._web.published import published_page
+        from bayeskit._web.standalone import published_page
 
         return published_page({**self._version(version).published(), "findings": findings})
 

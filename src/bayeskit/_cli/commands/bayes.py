@@ -49,8 +49,7 @@ def bayes(
 
     The products and the total probability, as fractions if these are short, and a unit square that shows them.
     """
-    from bayeskit._cli.output import console, print_json, show, table
-    from bayeskit._cli.row_writing import opened_text
+    from bayeskit._cli.output import console, opened_text, print_json, show, table
 
     rule = by_hand(prior, likelihood)
     if svg is not None:

@@ -97,8 +97,7 @@ def compare(
         print_comparison,
         typed,
     )
-    from bayeskit._cli.output import note, noting_compilation, print_json
-    from bayeskit._cli.row_writing import replaced
+    from bayeskit._cli.output import note, noting_compilation, print_json, replaced
     from bayeskit._cli.table_rows import opened, read_losses
     from bayeskit._comparison.loading import FileTableSource
     from bayeskit._comparison.run import compare

@@ -62,7 +62,7 @@ def discretize(
 
     With -o, the cut points are printed; otherwise, the table is.
     """
-    from bayeskit._cli.row_writing import form_of
+    from bayeskit._cli.output import form_of
     from bayeskit._cli.table_rows import cut_points, opened, screened, write_cut
     from bayeskit.errors import UsageError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayeskit._cli.options import Common, FileUse, Loss, MaybeOutput, ModelFile, Reading
-from bayeskit._cli.row_writing import Ask, Cost, Form, FormOption
+from bayeskit._cli.output import Ask, Cost, Form, FormOption
 
 if TYPE_CHECKING:
     from bayeskit._classifiers.count_classifier import CountClassifier
@@ -48,7 +48,7 @@ def explain(
     --ask ranks the missing values worth observing instead: by information in bits or, with --loss, by the risk
     saved.
     """
-    from bayeskit._cli.row_writing import read_prices, refuse_strays, write_page
+    from bayeskit._cli.output import read_prices, refuse_strays, write_page
     from bayeskit._cli.saved_models import open_classifier
     from bayeskit._cli.table_rows import read_losses
 
@@ -120,8 +120,7 @@ def inspect(
     The output shows data, parameters, classes, attributes by importance, and warnings. With --data, each row is
     predicted from all others, and the output also shows the fit and the calibration.
     """
-    from bayeskit._cli.output import print_json, show
-    from bayeskit._cli.row_writing import html_page, opened_text
+    from bayeskit._cli.output import html_page, opened_text, print_json, show
     from bayeskit._cli.saved_models import open_classifier, rows_as_learned
     from bayeskit._cli.table_rows import opened
 

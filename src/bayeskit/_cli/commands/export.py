@@ -45,8 +45,7 @@ def export(
     SQL returns the key, the prediction and the probability of each class; ONNX is a file for ONNX Runtime; JSON
     contains the tables. All give the same results as 'predict'.
     """
-    from bayeskit._cli.output import print_json, show
-    from bayeskit._cli.row_writing import opened_text, replaced
+    from bayeskit._cli.output import opened_text, print_json, replaced, show
     from bayeskit._cli.saved_models import open_classifier
     from bayeskit.errors import UsageError
 

@@ -76,8 +76,7 @@ def fit(
     table, and missing cells are not counted. If a column is free text, nb becomes TextBayes, which learns its
     words; a note says so. --model net learns a network; 'bayeskit network' shows and queries it.
     """
-    from bayeskit._cli.output import note
-    from bayeskit._cli.row_writing import replaced
+    from bayeskit._cli.output import note, replaced
     from bayeskit._cli.saved_models import refuse_network_suffix
     from bayeskit._cli.table_rows import opened
     from bayeskit._comparison.candidates import make_model

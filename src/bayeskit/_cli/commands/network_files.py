@@ -60,7 +60,7 @@ def show(
 
 
 def _draw(network: BayesianNetwork, evidence: dict[Any, Any], path: str) -> None:
-    from bayeskit._cli.row_writing import opened_text
+    from bayeskit._cli.output import opened_text
 
     picture = str(network.plot(evidence))
     with opened_text(path) as stream:
@@ -128,8 +128,7 @@ def sample(
     spreadsheet: Spreadsheet = False,
 ) -> None:
     "Sample rows from a network, optionally given evidence."
-    from bayeskit._cli.output import print_json, show
-    from bayeskit._cli.row_writing import RowWriter, form_of, opened_text
+    from bayeskit._cli.output import RowWriter, form_of, opened_text, print_json, show
     from bayeskit._cli.saved_models import variables_of
     from bayeskit._cli.typed_values import open_network, read_given
 
@@ -192,8 +191,7 @@ def convert(
     ] = False,
 ) -> None:
     "Convert a network to another format. Content that the format cannot store is an error."
-    from bayeskit._cli.output import print_json, show
-    from bayeskit._cli.row_writing import replaced
+    from bayeskit._cli.output import print_json, replaced, show
     from bayeskit._cli.typed_values import open_network
 
     network = open_network(net, source, normalize)

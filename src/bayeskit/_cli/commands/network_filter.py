@@ -53,8 +53,7 @@ def filter(
 
     In NET, the node rain[t-1] is rain one step before, and its table is that of the first step.
     """
-    from bayeskit._cli.output import print_json
-    from bayeskit._cli.row_writing import form_of
+    from bayeskit._cli.output import form_of, print_json
     from bayeskit._cli.table_rows import opened
     from bayeskit.errors import UsageError
 
@@ -137,8 +136,7 @@ def _write(
     spreadsheet: bool,
     common: Common,
 ) -> None:
-    from bayeskit._cli.output import print_json, show
-    from bayeskit._cli.row_writing import RowWriter, opened_text
+    from bayeskit._cli.output import RowWriter, opened_text, print_json, show
 
     n = 0
     with opened_text(path) as stream:

@@ -77,7 +77,7 @@ def learn(
     search and keeps the best network so far.
     """
     from bayeskit import learn_network
-    from bayeskit._cli.row_writing import replaced
+    from bayeskit._cli.output import replaced
     from bayeskit._cli.saved_models import need_network_suffix
     from bayeskit._cli.table_rows import opened, screened
 

@@ -10,7 +10,7 @@ import typer
 
 from bayeskit._cli.completion import nodes
 from bayeskit._cli.options import Common, Given, Loss, MaybeOutput, NetworkFile
-from bayeskit._cli.row_writing import Ask, Cost, Form, FormOption
+from bayeskit._cli.output import Ask, Cost, Form, FormOption
 from bayeskit._messages import WordList
 from bayeskit._visible import plain
 
@@ -185,7 +185,7 @@ def explain(
 
     --ask ranks the nodes worth observing instead: by information in bits or, with --loss, by the risk saved.
     """
-    from bayeskit._cli.row_writing import read_prices, refuse_strays, write_page
+    from bayeskit._cli.output import read_prices, refuse_strays, write_page
     from bayeskit._cli.saved_models import variables_of
     from bayeskit._cli.table_rows import read_losses
     from bayeskit._cli.typed_values import named, open_network, read_given

@@ -55,8 +55,7 @@ def predict(
     if FILE ends in .json or .jsonl, Parquet with the columns 'prediction' and 'p_CLASS' if it ends in .parquet, and
     CSV otherwise.
     """
-    from bayeskit._cli.output import print_json, show
-    from bayeskit._cli.row_writing import RowWriter, form_of, opened_text
+    from bayeskit._cli.output import RowWriter, form_of, opened_text, print_json, show
     from bayeskit._cli.saved_models import open_model
     from bayeskit._cli.table_rows import opened, read_losses
 

@@ -88,7 +88,7 @@ class SavedModel:
         return self._classifier
 
     def change(self, verb: str, rows: RowSource, target: str) -> bool:
-        from bayeskit._cli.row_writing import replaced
+        from bayeskit._cli.output import replaced
 
         model = self._classifier
         (model.partial_fit if verb == "update" else model.forget)(rows, target=target)
@@ -208,8 +208,7 @@ def merge(
 
     The models must have the same parameters, columns, cut points and structure.
     """
-    from bayeskit._cli.output import print_json, show
-    from bayeskit._cli.row_writing import replaced
+    from bayeskit._cli.output import print_json, replaced, show
     from bayeskit._cli.saved_models import open_classifier
     from bayeskit.errors import UsageError
 

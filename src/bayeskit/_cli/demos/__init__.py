@@ -19,8 +19,7 @@ def make_demo(name: str, lang: str) -> DemoPage:
     >>> make_demo("spam", "en").data["words"][0]["action"]
     'delete'
     """
-    from bayeskit._cli.demos.demo_pages import asia_page, grass_page, mixture_page, spam_page
-    from bayeskit._cli.demos.docstrings_demo import docstrings_page
+    from bayeskit._cli.demos.demo_pages import asia_page, docstrings_page, grass_page, mixture_page, spam_page
 
     pages = {
         "spam": spam_page,

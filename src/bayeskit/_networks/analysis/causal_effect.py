@@ -34,8 +34,7 @@ from bayeskit._networks.analysis.estimands import (
     spread,
 )
 from bayeskit._networks.analysis.network_information import QueryableNetwork, read_mapping, refuse_continuous
-from bayeskit._networks.arguments import is_number, known_node, known_nodes, whole_number
-from bayeskit._networks.data_rows import Rows, columns_of
+from bayeskit._networks.arguments import Rows, columns_of, is_number, known_node, known_nodes, whole_number
 from bayeskit._networks.evidence import Given
 from bayeskit._networks.node_distributions import intervention, is_distribution
 from bayeskit._random_state import generator_of

@@ -15,8 +15,8 @@ from bayeskit._markup import plain
 from bayeskit._messages import Joined
 from bayeskit._report.charts.axis import Scale, Tick, apart, round_numbers, written
 from bayeskit._report.charts.chart import Chart
+from bayeskit._report.charts.class_profile import Terms
 from bayeskit._report.charts.plot import START, STOP, Axis, Conversion, Lane, Plot, Rulers
-from bayeskit._report.charts.terms import Terms
 from bayeskit._report.words import chart_words
 from bayeskit._schema import Label, Name
 from bayeskit.errors import SettingError, UsageError

@@ -22,10 +22,9 @@ from bayeskit._fitting.model import Model, ModelSpec
 from bayeskit._fitting.stack import StackedPosterior
 from bayeskit._report.explanation import Attribute, Explanation, Form, OmittedAttribute, PageFactor
 from bayeskit._report.factors.average import Average
-from bayeskit._report.factors.average_items import average_of
+from bayeskit._report.factors.combined_items import average_of, log_linear_items, word_items
 from bayeskit._report.factors.dependence import Item, dependent_items, shares, with_workings
 from bayeskit._report.factors.items import ClassFactor, NumericItems, family_items, graph_items
-from bayeskit._report.factors.log_linear_items import log_linear_items, word_items
 from bayeskit._report.fractions import short
 from bayeskit._report.row import CodedRow
 from bayeskit._report.words import words_of

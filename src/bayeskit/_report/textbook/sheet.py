@@ -12,8 +12,7 @@ from typing import Any
 from bayeskit._display_table import DisplayTable, display_width, table_html, text_lines
 from bayeskit._markup import Html, document, tag
 from bayeskit._messages import text_in
-from bayeskit._report.latex_page import fragment_latex
-from bayeskit._report.latex_table import ARTICLE, simple_tabular, size_for
+from bayeskit._report.latex_table import ARTICLE, fragment_latex, simple_tabular, size_for
 from bayeskit._report.latex_text import escaped, math_width, text_width
 from bayeskit._report.textbook.formula import Node, formulas, latex, line_html, line_latex
 from bayeskit._report.textbook.printed_number import Blank, Line, Number, PrintedNumber, as_line, line_text
