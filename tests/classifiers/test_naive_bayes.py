@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 from scipy.stats import chi2
 
-from bayeskit import NaiveBayes
+from bayeskit import Discretizer, NaiveBayes
 from bayeskit.errors import (
+    BayeskitError,
     ColumnError,
     DataError,
     SettingError,
@@ -585,3 +587,62 @@ def test_weights_of_different_sizes_leave_no_ghost():
     model.forget([["a"]], [0], [1e6]).forget([["a"]], [0], [0.1])
     assert model.table("x0").states == ("b",)
     assert not np.isnan(model.predict_joint_log_proba([["a"], ["b"]])).any()
+
+
+# -- numbers cut into intervals --------------------------------------------------------------------
+
+
+def measured_rows(n: int = 300) -> tuple[Any, Any]:
+    rng = np.random.default_rng(8)
+    y = rng.integers(0, 3, n)
+    X = np.column_stack([y + rng.normal(0, 0.4, n), (y == 1) + rng.normal(0, 0.3, n), rng.normal(size=n)])
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X, np.array(["a", "b", "c"])[y]
+
+
+def test_mdl_is_naive_bayes_of_the_intervals_that_the_discretizer_cuts() -> None:
+    X, y = measured_rows()
+    model = NaiveBayes(numeric="mdl").fit(X, y)
+    cutter = Discretizer().fit(X, y)
+    assert {n: list(c) for n, c in model.cut_points_.items()} == {
+        n: c.tolist() for n, c in cutter.cut_points_.items()
+    }
+    assert len(model.cut_points_["x0"]) == 4 and model.cut_points_["x2"] == ()
+    words = NaiveBayes(categorical_features="all").fit(cutter.transform(X), y)
+    assert np.allclose(model.predict_proba(X), words.predict_proba(cutter.transform(X)), rtol=0, atol=1e-12)
+    assert "5 intervals" in model.families_["x0"].why
+
+
+def test_mdl_holds_its_cut_points_and_takes_given_ones() -> None:
+    X, y = measured_rows()
+    model = NaiveBayes(numeric="mdl", cut_points={"x1": [0.5]}).fit(X[:200], y[:200])
+    held = model.cut_points_
+    assert held["x1"] == (0.5,)
+    model.partial_fit(X[200:], y[200:])
+    assert model.cut_points_ == held
+    model.forget(X[200:], y[200:])
+    again = NaiveBayes(numeric="mdl", cut_points={"x1": [0.5]}).fit(X[:200], y[:200])
+    assert np.array_equal(model.predict_proba(X), again.predict_proba(X))
+
+
+def test_a_named_family_is_not_cut() -> None:
+    X, y = measured_rows()
+    model = NaiveBayes(numeric="mdl", families={"x0": "kernel"}).fit(X, y)
+    assert model.families_["x0"].family == "kernel" and model.families_["x1"].family == "table"
+    assert set(model.cut_points_) == {"x1", "x2"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({"numeric": "gaussian", "cut_points": {"x0": [1.0]}}, ["gaussian"]),
+        ({"numeric": "mdl", "cut_points": [1.0]}, [[1.0]]),
+        ({"numeric": "mdl", "families": "auto"}, []),
+        ({"numeric": "mdl", "families": {"x0": "kernel"}, "cut_points": {"x0": [1.0]}}, ["x0"]),
+        ({"numeric": "mdl", "cut_points": {"z": [1.0]}}, ["z"]),
+    ],
+)
+def test_cut_points_that_mean_nothing_are_refused(settings: Any, names: list[Any]) -> None:
+    X, y = measured_rows(30)
+    with refuses(BayeskitError, *names):
+        NaiveBayes(**settings).fit(X, y)

@@ -97,6 +97,7 @@ VARIANTS: list[Any] = [
     NaiveBayes(categorical_features="all"),
     NaiveBayes(missing="state"),
     NaiveBayes(numeric="kernel"),
+    NaiveBayes(numeric="mdl"),
     NaiveBayes(numeric="student"),
     NaiveBayes(unseen="smooth"),
     GaussianBayes("shared"),

@@ -87,6 +87,7 @@ WAYS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
     "NaiveBayes-state": (lambda: NaiveBayes(missing="state", categorical_features=[0, 1]), mixed),
     "NaiveBayes-student": (lambda: NaiveBayes(numeric="student", categorical_features=[0, 1]), mixed),
     "NaiveBayes-kernel": (lambda: NaiveBayes(numeric="kernel", categorical_features=[0, 1]), mixed),
+    "NaiveBayes-mdl": (lambda: NaiveBayes(numeric="mdl", **CUT), mixed),
     "GaussianNB": (GaussianNB, numbers),
     "GaussianBayes": (GaussianBayes, numbers),
     "GaussianBayes-shared": (lambda: GaussianBayes("shared"), numbers),

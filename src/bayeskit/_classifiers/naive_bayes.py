@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
+from numpy.typing import ArrayLike
+
 from bayeskit._classifiers.base_classifier import is_network
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of
@@ -15,6 +17,7 @@ from bayeskit._data.encode import Unseen
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
+from bayeskit._fitting.choose_cuts import check_cut_points, choose_cut_points
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import ModelSpec, RowChoice
 from bayeskit._fitting.naive import compare_families
@@ -73,6 +76,8 @@ def explain_families(
         if name in chosen:
             why = "least leave-one-out log-loss" if auto else "asked for in families="
             choices[name] = FamilyChoice(chosen[name], why)
+        elif variable.cuts is not None:
+            choices[name] = FamilyChoice("table", f"cut into {variable.size} intervals")
         elif variable.kind == "categorical":
             choices[name] = FamilyChoice("table", f"categorical, {variable.size} states")
         elif variable.kind == "block":
@@ -105,12 +110,15 @@ class NaiveBayes(CountClassifier):
     class_weight : None, "balanced" or mapping
     variance : {"mle", "unbiased"}, default="mle"
         Divide by n or by n − 1.
-    numeric : {"gaussian", "student", "kernel", "poisson", "negative-binomial"}, default="gaussian"
-        The family of numeric attributes.
+    numeric : {"gaussian", "student", "kernel", "poisson", "negative-binomial", "mdl"}, default="gaussian"
+        The family of numeric attributes. "mdl" cuts them into intervals where the classes differ, as in TAN and
+        AODE; ``fit`` chooses the cut points, and later batches keep them (``held_``).
+    cut_points : mapping from attribute to ascending numbers, optional
+        With ``numeric="mdl"``: cut points for some attributes, instead of choosing them.
     families : mapping from attribute to family, or "auto", optional
-        The values of ``numeric``, or "bernoulli" or "table". With "auto", ``fit`` chooses for each numeric
-        attribute the family with the lowest leave-one-out log-loss. Later batches keep the choice
-        (``held_``).
+        A family of ``numeric``, or "bernoulli" or "table"; these attributes are not cut. With "auto", ``fit``
+        chooses for each numeric attribute the family with the lowest leave-one-out log-loss. Later batches keep
+        the choice (``held_``).
     categorical_features : "from_dtype", "all", list or mask, default="from_dtype"
     states : mapping from attribute to list of states, optional
         Declared states keep their order, and are included in smoothing even if no row has them.
@@ -156,6 +164,7 @@ class NaiveBayes(CountClassifier):
         class_weight: ClassWeight = None,
         variance: str = "mle",
         numeric: str = "gaussian",
+        cut_points: Mapping[Any, ArrayLike] | None = None,
         families: Mapping[Any, str] | Literal["auto"] | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         states: Mapping[Any, Collection[Label]] | None = None,
@@ -172,6 +181,7 @@ class NaiveBayes(CountClassifier):
         self.class_weight = class_weight
         self.variance = variance
         self.numeric = numeric
+        self.cut_points = cut_points
         self.families = families
         self.categorical_features = categorical_features
         self.states = states
@@ -188,6 +198,10 @@ class NaiveBayes(CountClassifier):
         return chosen + super()._row_choices()
 
     def _choose(self, source: Source) -> dict[str, Any]:
+        if self.numeric == "mdl":
+            source.need_many_passes('NaiveBayes(numeric="mdl")')
+            cuts = choose_cut_points(source, self._reading(), dict(self.cut_points or {}))
+            return {"cut_points": {n: cut for n, cut in cuts.items() if n not in self._chosen_by_user}}
         if self.families != "auto":
             return {}
         source.need_many_passes('NaiveBayes(families="auto")')
@@ -236,6 +250,11 @@ class NaiveBayes(CountClassifier):
         return labelled_table(self._model, self.statistics_, name)
 
     @property
+    def cut_points_(self) -> dict[Name, tuple[float, ...]]:
+        """The cut points of each numeric attribute, which is cut into intervals (a, b]; empty if none is cut."""
+        return dict(self.held_.get("cut_points", {}))
+
+    @property
     def families_(self) -> dict[Name, FamilyChoice]:
         """The family of each attribute, why it was chosen, and which other family might fit."""
         fitted = self._require("families_")
@@ -250,9 +269,9 @@ class NaiveBayes(CountClassifier):
 
     def _reading(self) -> Reading:
         binary = frozenset(n for n, f in self._chosen_by_user.items() if f == "bernoulli")
-        return Reading(
-            self.categorical_features, self.states or {}, kinds_of_families(self._chosen_by_user), binary
-        )
+        kinds = kinds_of_families(self._chosen_by_user)
+        cuts = self._held.get("cut_points", {})
+        return Reading(self.categorical_features, self.states or {}, kinds, binary, cuts=cuts)
 
     def _spec(self, schema: Schema) -> ModelSpec:
         named = {n: f for n, f in self._named_families.items() if f in family_names()}
@@ -267,7 +286,7 @@ class NaiveBayes(CountClassifier):
             class_weight=self.class_weight,
             unbiased=self.variance == "unbiased",
             families=families,
-            numeric=self.numeric,
+            numeric="gaussian" if self.numeric == "mdl" else self.numeric,
             # The pseudo-count per cell for families other than tables.
             block_alpha=float(getattr(smoothing.default, "alpha", 1.0)),
             missing=self.missing,
@@ -285,7 +304,20 @@ class NaiveBayes(CountClassifier):
         one_of("missing", self.missing, _MISSING)
         one_of("unseen", self.unseen, _UNSEEN)
         as_smoothing(self.smoothing)
-        one_of("numeric", self.numeric, family_names())
+        one_of("numeric", self.numeric, (*family_names(), "mdl"))
+        if self.cut_points is not None:
+            check_cut_points(self.cut_points, self.numeric)
+        if self.numeric == "mdl" and self.families == "auto":
+            raise SettingError(
+                'families="auto" chooses among densities, and numeric="mdl" cuts numbers into intervals. '
+                "Use one of them."
+            )
+        for name in self.cut_points or ():
+            if name in self._chosen_by_user:
+                raise SettingError(
+                    "{name!r} is named in families= and in cut_points=. Leave it out of one of them.",
+                    name=name,
+                )
         if isinstance(self.families, str) and self.families != "auto":
             raise SettingError(
                 'families is {families!r}; use "auto" or a mapping from attribute to family.',

@@ -17,7 +17,7 @@ from bayeskit._classifiers.structures import ArcInformation, attribute_arcs
 from bayeskit._data.encode import Unseen
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
-from bayeskit._fitting.choose_cuts import Views, choose_cut_points
+from bayeskit._fitting.choose_cuts import Views, check_cut_points, choose_cut_points
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import ModelForm, ModelSpec, RowChoice, weighted_classes
 from bayeskit._fitting.naive import Naive
@@ -149,17 +149,12 @@ class SemiNaive(CountClassifier):
         self._check_views()
         one_of("missing", self.missing, ("ignore", "state"))
         one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
-        if self.cut_points is not None and not isinstance(self.cut_points, Mapping):
-            raise SettingError(
-                "cut_points is {cut_points!r}; give a mapping from column to ascending numbers.",
-                cut_points=self.cut_points,
-            )
+        check_cut_points(self.cut_points)
 
     def _check_numeric(self) -> None:
         """Raise an error for an invalid ``numeric``."""
         one_of("numeric", self.numeric, ("mdl", "gaussian"))
-        if self.cut_points is not None and self.numeric != "mdl":
-            raise SettingError('cut_points are for numeric="mdl"; with numeric="gaussian" nothing is cut.')
+        check_cut_points(self.cut_points, self.numeric)
 
     def _check_views(self) -> None:
         """Raise an error for an invalid number of views, and for views with another setting for numbers."""

@@ -88,6 +88,19 @@ def _range_of(column: Any, weights: Floats | None) -> tuple[float, float]:
     return (float(values.min()), float(values.max())) if len(values) else (np.inf, -np.inf)
 
 
+def check_cut_points(cut_points: object, numeric: object = "mdl") -> None:
+    """Raise an error for cut points that are no mapping, or are given where nothing is cut."""
+    if cut_points is not None and numeric != "mdl":
+        raise SettingError(
+            'cut_points are for numeric="mdl"; with numeric={numeric!r} nothing is cut.', numeric=numeric
+        )
+    if cut_points is not None and not isinstance(cut_points, Mapping):
+        raise SettingError(
+            "cut_points is {cut_points!r}; give a mapping from column to ascending numbers.",
+            cut_points=cut_points,
+        )
+
+
 def choose_cut_points(
     source: Source, reading: Reading, given: Cuts, numeric: str | int | Mapping[Any, str | int] = "mdl"
 ) -> Cuts:
