@@ -30,9 +30,10 @@ from bayeskit import (
 from bayeskit._networks.exploring import ExploredNetwork
 from bayeskit._web.explorer import FILES, GOTTEN, PAGE, POLICY, POSTED, WORDS, Explorer
 from bayeskit._web.json_server import Access, Limits
+from bayeskit.datasets import load_dataset
 from bayeskit.decision import decide
 from bayeskit.errors import TooLarge, UsageError
-from bayeskit.networks import Not, asia, melon, read_network, wet_grass
+from bayeskit.networks import Not, asia, melon, read_network, seven, wet_grass
 from refusals import refuses
 
 TOKEN = "a-token-for-the-tests"
@@ -507,7 +508,7 @@ def alarm() -> Any:
 
 
 @pytest.mark.parametrize(
-    "make", [asia, wet_grass, melon, alarm, lambda: learned(NaiveBayes), lambda: learned(TAN)]
+    "make", [asia, wet_grass, melon, seven, alarm, lambda: learned(NaiveBayes), lambda: learned(TAN)]
 )
 def test_each_step_of_a_story_moves_what_it_says(make: Any) -> None:
     explored = make()._explored()
@@ -532,6 +533,26 @@ def test_the_story_of_alarm_comes_back_to_where_it_was() -> None:
     at_first = network.posteriors()["DISCONNECT"]
     explained = network.posteriors({"PRESS": "ZERO", "VENTMACH": "ZERO"})["DISCONNECT"]
     np.testing.assert_allclose(explained, at_first, atol=5e-4)  # as the text says, in the digits shown
+
+
+def test_x6_says_nothing_of_the_others_once_x4_is_known() -> None:
+    """As the story of seven nodes says."""
+    with_it, without = seven().posteriors({"x6": 1, "x4": 1}), seven().posteriors({"x4": 1})
+    for name in set(seven().nodes) - {"x6"}:
+        np.testing.assert_allclose(with_it[name], without[name], atol=1e-12)
+
+
+def test_a_story_is_told_of_its_own_network_only() -> None:
+    """A table may have columns with the names of a story's nodes, and its text would speak of arcs that are not there."""
+    table = load_dataset("melon2")
+    for kind in (NaiveBayes, TAN):
+        words = {step.words for step in kind().fit(table.X, table.y)._explored()._story}
+        assert words <= {"learned_1", "learned_2", "learned_3"}, words
+    other = asia()
+    other.set_cpt("xray", {"yes": [0.02, 0.98], "no": [0.95, 0.05]})  # a positive X-ray now speaks against cancer
+    assert other._explored().description()["story"] == []
+    other.set_cpt("xray", {"yes": [0.0, 1.0], "no": [0.0, 1.0]})  # and now it is impossible
+    assert other._explored().description()["story"] == []
 
 
 def test_a_network_without_a_story_has_none() -> None:

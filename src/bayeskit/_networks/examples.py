@@ -67,24 +67,29 @@ def asia() -> BayesianNetwork:
 def seven() -> BayesianNetwork:
     """Return P(x1) P(x2) P(x3) P(x4|x1,x2,x3) P(x5|x1,x2,x3) P(x6|x4) P(x7|x4,x5), binary (Bishop, figure 8.2).
 
-    The book gives the graph only; the tables here are uniform.
+    The book gives the graph only; the tables are ours. x4 is probable if at least two of its parents are 1, and x5 if
+    at most one is.
 
     Examples
     --------
     >>> seven().cpt("x6")[0, 1]
-    0.5
+    0.1
     """
     first = ["x1", "x2", "x3"]
-    parents = {
-        **{x: [] for x in first},
-        "x4": first,
-        "x5": first,
-        "x6": ["x4"],
-        "x7": ["x4", "x5"],
+    most = [0.1, 0.2, 0.2, 0.7, 0.2, 0.7, 0.7, 0.9]
+    tables = {
+        "x1": ([], [0.5]),
+        "x2": ([], [0.25]),
+        "x3": ([], [0.2]),
+        "x4": (first, most),
+        "x5": (first, most[::-1]),
+        "x6": (["x4"], [0.1, 0.8]),
+        "x7": (["x4", "x5"], [0.05, 0.5, 0.4, 0.9]),
     }
+    parents = {name: above for name, (above, _) in tables.items()}
     network = BayesianNetwork(parents, states=[0, 1], name="seven")
-    for name, above in parents.items():
-        network.set_cpt(name, [0.5] * 2 ** (len(above) + 1))
+    for name, (_, ones) in tables.items():
+        network.set_cpt(name, [p for one in ones for p in (1 - one, one)])
     return network
 
 

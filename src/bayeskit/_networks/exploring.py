@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,19 @@ from bayeskit._messages import Joined
 from bayeskit._networks.approximation import estimated_nodes
 from bayeskit._networks.editing import WRITTEN, document_of, editable, edited_network
 from bayeskit._networks.evidence import Not
-from bayeskit._networks.guided_stories import story_of, told
+from bayeskit._networks.guided_stories import Step, story_of, told
 from bayeskit._schema import Label, Name, Variable
 from bayeskit._visible import visible
 from bayeskit._web.served_model import json_kind
-from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, NotSupported, SettingError, TooLarge
+from bayeskit.errors import (
+    BayeskitError,
+    DataError,
+    DataTypeError,
+    ImpossibleEvidence,
+    NotSupported,
+    SettingError,
+    TooLarge,
+)
 
 if TYPE_CHECKING:
     from bayeskit._networks.queries import Queries
@@ -68,7 +77,14 @@ class ExploredNetwork:
         self._places: dict[Name, int] = {v.name: place for place, v in enumerate(self._variables)}
         # What is wrong with a network is said here, before a browser opens.
         self._prior = self.posteriors([])
-        self._story = story_of(self._variables)
+        self._story: tuple[Step, ...] = ()
+        arcs = () if isinstance(self.network._network, FactorGraph) else self.network.arcs
+        with suppress(BayeskitError):  # where a click of it is impossible, it is not told
+            self._story = story_of(self._variables, arcs, self._probability)
+
+    def _probability(self, of: tuple[Name, Label], evidence: dict[Name, Label]) -> float:
+        name, state = of
+        return float(self.network.query(name, evidence).values[self._code(name, state)])
 
     def description(self) -> dict[str, Any]:
         """Return the nodes, the arcs and the priors."""

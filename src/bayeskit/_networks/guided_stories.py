@@ -1,12 +1,12 @@
 """Guided stories of the explorer: three clicks, what moves at each, and why.
 
-A story is offered to every network that has its nodes and states, so that alarm has one in any file. The numbers in the
-texts are filled in by the page.
+A story is offered to every network that has its nodes, states and arcs, so that alarm has one in any file, and where
+each click moves what its text says. The numbers in the texts are filled in by the page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,12 @@ WORDS = WordList(
         "falls from {before}% to {after}%, where it was at first.",
         "alarm_3": "The ventilator works after all. Now something else must explain the pressure: {watch} = "
         "{watch_state} rises from {before}% to {after}%.",
+        "seven_1": "x4 is a parent of x6 and of x7. {node} = 1 makes x4 = 1 more probable, so {watch} = {watch_state} "
+        "rises from {before}% to {after}%.",
+        "seven_2": "Now x4 is known: {watch} = {watch_state} rises from {before}% to {after}%. The path from x6 over x4 is "
+        "closed, so x6 says nothing more: without it all other bars stay where they are.",
+        "seven_3": "x2 reaches x7 over x5 as well, a path that x4 does not close. x5 = 1 becomes less probable, and "
+        "{watch} = {watch_state} falls from {before}% to {after}%.",
         "learned_1": "Of all columns, {node} says most about {watch}. This value takes {watch} = {watch_state} "
         "from {before}% to {after}%.",
         "learned_2": "Given that, {node} says most of what is left. This value speaks for the other side: {watch} "
@@ -64,34 +70,102 @@ class Step:
     words: str
 
 
-def _story(words: str, watch: tuple[Name, Label], *clicks: tuple[Name, Label, bool]) -> tuple[Step, ...]:
-    return tuple(
-        Step(node, state, watch, rises, f"{words}_{k}") for k, (node, state, rises) in enumerate(clicks, 1)
+@dataclass(frozen=True)
+class Story:
+    """Three steps, and the arcs that their texts speak of."""
+
+    arcs: frozenset[tuple[Name, Name]]
+    steps: tuple[Step, ...]
+
+
+def _story(words: str, arcs: str, watch: tuple[Name, Label], *clicks: tuple[Name, Label, bool]) -> Story:
+    """Return a story; the arcs are written as "a>c b>c"."""
+    pairs = (arc.split(">") for arc in arcs.split())
+    return Story(
+        frozenset((parent, child) for parent, child in pairs),
+        tuple(
+            Step(node, state, watch, rises, f"{words}_{k}") for k, (node, state, rises) in enumerate(clicks, 1)
+        ),
     )
 
 
 STORIES = (
-    _story("asia", ("lung", "yes"), ("xray", "yes", True), ("asia", "yes", False), ("smoke", "yes", True)),
-    _story("wet", ("sprinkler", "yes"), ("wet", "yes", True), ("joe", "yes", False), ("rain", "no", True)),
-    _story("melon", ("好瓜", "是"), ("敲声", "浊响", True), ("色泽", "乌黑", True), ("根蒂", "蜷缩", False)),
+    _story(
+        "asia",
+        "asia>tub tub>either smoke>lung smoke>bronc lung>either either>xray",
+        ("lung", "yes"),
+        ("xray", "yes", True),
+        ("asia", "yes", False),
+        ("smoke", "yes", True),
+    ),
+    _story(
+        "wet",
+        "rain>joe rain>wet sprinkler>wet",
+        ("sprinkler", "yes"),
+        ("wet", "yes", True),
+        ("joe", "yes", False),
+        ("rain", "no", True),
+    ),
+    _story(
+        "melon",
+        "好瓜>敲声 好瓜>色泽 甜度>色泽 甜度>根蒂",
+        ("好瓜", "是"),
+        ("敲声", "浊响", True),
+        ("色泽", "乌黑", True),
+        ("根蒂", "蜷缩", False),
+    ),
     _story(
         "alarm",
+        "DISCONNECT>VENTTUBE VENTMACH>VENTTUBE VENTTUBE>PRESS",
         ("DISCONNECT", "TRUE"),
         ("PRESS", "ZERO", True),
         ("VENTMACH", "ZERO", False),
         ("VENTMACH", "NORMAL", True),
     ),
+    _story(
+        "seven",
+        "x2>x4 x2>x5 x4>x6 x4>x7 x5>x7",
+        ("x7", 1),
+        ("x6", 1, True),
+        ("x4", 1, True),
+        ("x2", 1, False),
+    ),
 )
 
 
-def story_of(variables: Sequence[Variable]) -> tuple[Step, ...]:
-    """Return the story whose nodes and states are all there; () if there is none."""
+def story_of(
+    variables: Sequence[Variable],
+    arcs: Collection[tuple[Name, Name]],
+    probability: Callable[[tuple[Name, Label], dict[Name, Label]], float],
+) -> tuple[Step, ...]:
+    """Return the story that a network tells; () if there is none.
+
+    Parameters
+    ----------
+    variables, arcs : of the network
+    probability : the probability of a state, given findings
+    """
     states = {v.name: v.states for v in variables}
     for story in STORIES:
-        pairs = [pair for step in story for pair in ((step.node, step.state), step.watch)]
-        if all(state in states.get(node, ()) for node, state in pairs):
-            return story
+        pairs = [pair for step in story.steps for pair in ((step.node, step.state), step.watch)]
+        # A table may have columns of the same names, and a model of it other arcs.
+        if story.arcs <= set(arcs) and all(state in states.get(node, ()) for node, state in pairs):
+            return story.steps if _is_true(story.steps, probability) else ()
     return ()
+
+
+def _is_true(
+    steps: Sequence[Step], probability: Callable[[tuple[Name, Label], dict[Name, Label]], float]
+) -> bool:
+    """Whether each click moves what is watched the way its text says."""
+    evidence: dict[Name, Label] = {}
+    for step in steps:
+        before = probability(step.watch, evidence)
+        evidence[step.node] = step.state
+        move = probability(step.watch, evidence) - before
+        if (move if step.rises else -move) < LEAST_MOVE:
+            return False
+    return True
 
 
 def learned_story(network: Queries, target: Variable) -> tuple[Step, ...]:
