@@ -543,15 +543,16 @@ def test_x6_says_nothing_of_the_others_once_x4_is_known() -> None:
 
 
 def test_a_story_is_told_of_its_own_network_only() -> None:
-    """A table may have columns with the names of a story's nodes, and its text would speak of arcs that are not there."""
+    """A table may have columns with the names of a story's nodes; its text would speak of arcs that are not there."""
     table = load_dataset("melon2")
     for kind in (NaiveBayes, TAN):
         words = {step.words for step in kind().fit(table.X, table.y)._explored()._story}
         assert words <= {"learned_1", "learned_2", "learned_3"}, words
     other = asia()
-    other.set_cpt("xray", {"yes": [0.02, 0.98], "no": [0.95, 0.05]})  # a positive X-ray now speaks against cancer
+    # A positive X-ray speaks against cancer; then it is impossible.
+    other.set_cpt("xray", {"yes": [0.02, 0.98], "no": [0.95, 0.05]})
     assert other._explored().description()["story"] == []
-    other.set_cpt("xray", {"yes": [0.0, 1.0], "no": [0.0, 1.0]})  # and now it is impossible
+    other.set_cpt("xray", {"yes": [0.0, 1.0], "no": [0.0, 1.0]})
     assert other._explored().description()["story"] == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -982,3 +983,84 @@ def test_every_screen_is_accessible(browser: Any, theme: str, width: int, locale
             assert violations(page) == [], name
     with opened(browser, forest(120), color_scheme=theme, locale=locale) as page:
         assert violations(page) == []
+
+
+def paths_shown(page: Any) -> tuple[set[tuple[str, bool]], bool]:
+    """The paths in the panel, whether each is open, and whether any is."""
+    heads = page.locator(".path button").all_inner_texts()
+    paths = {(head.rpartition(": ")[0], head.endswith(": open")) for head in heads}
+    assert len(paths) == len(heads)
+    return paths, "independent" not in page.locator(".verdict").inner_text()
+
+
+def test_the_paths_between_two_nodes(browser: Any) -> None:
+    """Open and closed as the library says, for all pairs of nodes, given three sets of findings."""
+    from playwright.sync_api import expect
+
+    network = asia()
+    with opened(browser, network) as page:
+        page.locator("#open-paths").click()
+        for node, given in (("", []), ("dysp", ["dysp"]), ("either", ["dysp", "either"])):
+            if node:
+                row(page, node, "yes").click()
+                when_found(page, len(given))
+            for a, b in combinations(network.nodes, 2):
+                page.locator("#target").select_option(label=a)
+                page.locator("#path-to").select_option(label=b)
+                right = network.why_independent(a, b, [name for name in given if name not in (a, b)])
+                wanted = {(str(path), not path.blocked) for path in right.paths}
+                assert paths_shown(page) == (wanted, not right.independent), (a, b, given)
+        page.locator("#clear").click()
+        when_found(page, 0)
+        page.locator("#target").select_option(label="tub")
+        page.locator("#path-to").select_option(label="lung")
+        # A likelihood opens what meets above it, and does not close the path through its own node.
+        assert paths_shown(page)[1] is False
+        row(page, "xray", "no").click(modifiers=["Shift"])
+        when_found(page, 1)
+        page.keyboard.press("ControlOrMeta+z")
+        when_found(page, 0)
+        row(page, "dysp", "yes").focus()
+        page.keyboard.press("l")
+        page.get_by_role("dialog").get_by_role("spinbutton").nth(0).fill("20")
+        page.keyboard.press("Enter")
+        when_found(page, 1)
+        expect(page.locator(".path").first).to_contain_text("there is a finding below it, about dysp")
+        assert paths_shown(page)[1] is True
+        page.locator(".path button").first.hover()
+        marked = page.locator(".card.trail").evaluate_all("all => all.map(each => each.ariaLabel)")
+        assert set(marked) == {"tub", "either", "lung"}
+        assert page.locator(".arc.trail").count() == 2
+        page.locator("#language").click()
+        expect(page.locator(".path button").first).to_contain_text("开放")
+
+
+def test_a_click_on_a_percentage_says_why_and_leads_to_the_paths(browser: Any) -> None:
+    with opened(browser, asia()) as page:
+        row(page, "xray", "yes").click()
+        when_found(page, 1)
+        row(page, "lung", "yes").locator(".asked").click()
+        dialog = page.get_by_role("dialog")
+        assert "P(xray = yes | either)" in dialog.inner_text()
+        dialog.get_by_role("button", name="Paths from lung to another node").click()
+        assert page.locator("#target").evaluate("each => each.selectedOptions[0].label") == "lung"
+        assert page.locator("#path-to").evaluate("each => each.selectedOptions[0].label") == "xray"
+        assert paths_shown(page)[0] >= {("lung → either → xray", True)}
+        # Of what was observed there is nothing to explain: the click retracts it.
+        row(page, "xray", "yes").locator(".asked").click()
+        when_found(page, 0)
+        row(page, "xray", "yes").locator(".asked").click(modifiers=["Shift"])
+        when_found(page, 1)
+
+
+def test_a_long_network_fills_the_window(browser: Any) -> None:
+    """A chain of 300 nodes in one column would be a line as wide as a hair."""
+    names = [f"c{k}" for k in range(300)]
+    parents = {name: names[k - 1 : k] if k else [] for k, name in enumerate(names)}
+    network = BayesianNetwork(parents, {name: ["no", "yes"] for name in names})
+    for k, name in enumerate(names):
+        network.set_cpt(name, [[0.9, 0.1], [0.2, 0.8]] if k else [0.5, 0.5])
+    with opened(browser, network) as page:
+        places = np.array(boxes(page, ".pill .box"))
+        assert places[:, 0].min() >= 0 and places[:, 2].max() <= 1280 and places[:, 3].max() <= 800
+        assert (places[:, 2] - places[:, 0]).min() > 50  # the names can be read

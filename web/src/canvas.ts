@@ -21,6 +21,7 @@ const MEASURE = DENSITY.y + DENSITY.height + DENSITY.axis + ROW;
 const LABEL = { x: NARROW ? 8 : 12, width: NARROW ? 50 : 72 };
 const BAR = { x: NARROW ? 62 : 90, width: NARROW ? 36 : 60, height: 12 };
 const PERCENT = NARROW ? 144 : 196;
+const PERCENT_WIDTH = 44;
 const CHANGE = NARROW ? 4 : 8;
 // What stands beside the title: its margin and two tools.
 const BESIDE_TITLE = 76;
@@ -31,7 +32,7 @@ const STEP = 16;
 const MOST_ZOOM = 3;
 const LEAST_ZOOM = 0.05;
 // On a small window the whole network may be too small to read: it starts at this size, and can be moved.
-const LEAST_AT_START = 0.55;
+const LEAST_AT_START = 0.5;
 // Below this size cards cannot be read and become pills, which become cards again a little above it. A pill and a card
 // are equally wide on the screen at that moment.
 const PILLS_BELOW = 0.5;
@@ -132,8 +133,8 @@ export class Canvas {
   /** The arc that is being drawn. */
   private drawn: { from: number; to: number | null; line: SVGPathElement } | null = null;
   private shown = { width: 0, height: 0 };
-  /** Whether the window shows the whole, and goes on doing so when it becomes larger or smaller. */
-  private isWhole = false;
+  /** What the window goes on showing when it becomes larger or smaller: the whole, or where it began. */
+  private framing: "whole" | "start" | null = null;
   private session: Session | null = null;
   /** The frame in which the rest of a large network is drawn. */
   private drawing = 0;
@@ -297,8 +298,18 @@ export class Canvas {
       line.classList.toggle("aside", nodes !== null && !ends.every((node) => nodes.has(node)));
     }
     if (nodes === null || nodes.size === 0) return;
-    this.isWhole = false;
+    this.framing = null;
     this.frame([...nodes].map((node) => this.extent(node)));
+  }
+
+  /** Mark the nodes of a path and the arcs between them; null marks none. */
+  trail(nodes: readonly number[] | null): void {
+    const on = new Set(nodes);
+    this.cards.forEach((_, node) => {
+      for (const part of this.parts(node)) part.classList.toggle("trail", on.has(node));
+    });
+    const steps = new Set((nodes ?? []).slice(1).flatMap((to, k) => [`${nodes![k]} ${to}`, `${to} ${nodes![k]}`]));
+    for (const { line, ends } of this.arcs) line.classList.toggle("trail", steps.has(ends.join(" ")));
   }
 
   private card(node: number, height: number): Card {
@@ -398,9 +409,17 @@ export class Canvas {
     }
     const y = state === null ? MEASURE - ROW + 16 : 16;
     const [kind, x] = state === null ? ["percent measure", LABEL.x] : ["percent", PERCENT + this.wider];
+    // As wide as "100.0%": a click on a number asks where it comes from.
+    if (state !== null && this.gestures.why) {
+      made("rect", { class: "asked", x: x - PERCENT_WIDTH, width: PERCENT_WIDTH, height: ROW }, group);
+    }
     const number = made("text", { class: kind, x, y, "aria-hidden": "true" }, group);
     const change = made("text", { class: "change", x: this.width - CHANGE, y, "aria-hidden": "true" }, group);
-    group.addEventListener("click", (event) => this.pressed(node, place, event.shiftKey));
+    group.addEventListener("click", (event) => {
+      const isKnown = this.session?.findings.get(node)?.kind === "state";
+      if ((event.target as Element).matches(".asked") && !event.shiftKey && !isKnown) this.gestures.why!(node);
+      else this.pressed(node, place, event.shiftKey);
+    });
     return { group, bar, would, whisker: null, density, percent: number, change };
   }
 
@@ -610,6 +629,7 @@ export class Canvas {
   focus(node: number, state: number): void {
     const { rows, pill } = this.cards[node];
     const place = Math.min(state, rows.length - 1);
+    if (this.framing === "start") this.framing = null;
     rows.forEach((row, each) => row.group.setAttribute("tabindex", each === place ? "0" : "-1"));
     (this.isFar && pill ? pill : rows[place]).group.focus({ preventScroll: true });
     this.reveal(node);
@@ -640,7 +660,7 @@ export class Canvas {
     const top = y * scale + this.view.y;
     const inside = left >= 0 && top >= 0 && left + width * scale <= clientWidth && top + height * scale <= clientHeight;
     if (inside && !centre) return;
-    this.isWhole = false;
+    this.framing = null;
     this.view.x = clientWidth / 2 - (x + width / 2) * scale;
     this.view.y = clientHeight / 2 - (y + height / 2) * scale;
     this.place();
@@ -659,10 +679,12 @@ export class Canvas {
   }
 
   fit(): void {
-    this.isWhole = true;
+    this.framing = "whole";
     const { clientWidth, clientHeight } = this.svg;
-    if (this.layouts.far && !this.isFar) {
-      this.isFar = true;
+    const { near, far } = this.layouts;
+    const isFar = far !== null && Math.min(clientWidth / near.width, clientHeight / near.height) < PILLS_BELOW;
+    if (isFar !== this.isFar) {
+      this.isFar = isFar;
       this.spread();
     }
     const { width, height } = this.layout;
@@ -689,11 +711,12 @@ export class Canvas {
   resized(): void {
     const { clientWidth, clientHeight } = this.svg;
     if (clientWidth === 0 || this.svg.hasAttribute("viewBox")) return; // hidden, or being printed
-    const isWhole = this.isWhole && this.cards.length > 0;
+    const framing = this.cards.length ? this.framing : null;
     this.view.x += (clientWidth - this.shown.width) / 2;
     this.view.y += (clientHeight - this.shown.height) / 2;
     this.shown = { width: clientWidth, height: clientHeight };
-    if (isWhole) this.fit();
+    if (framing === "whole") this.fit();
+    else if (framing === "start") this.begin();
     else this.place();
   }
 
@@ -701,12 +724,13 @@ export class Canvas {
     this.shown = { width: this.svg.clientWidth, height: this.svg.clientHeight };
     this.fit();
     if (this.isFar || this.view.scale >= LEAST_AT_START || this.cards.length === 0) return;
-    this.isWhole = false;
+    this.framing = null;
     // The upper middle, where there is a card: the roots of some networks lie far apart.
     const scale = LEAST_AT_START;
     this.view = { scale, x: (this.svg.clientWidth - this.layout.width * scale) / 2, y: 0 };
     this.place();
     this.reveal(this.nearest({ x: this.svg.clientWidth / 2, y: 0 }));
+    this.framing = "start";
   }
 
   /** The card that is nearest to a point of the window. */
@@ -724,7 +748,7 @@ export class Canvas {
     const { x, y } = at ?? { x: clientWidth / 2, y: clientHeight / 2 };
     const scale = Math.min(MOST_ZOOM, Math.max(LEAST_ZOOM, this.view.scale * factor));
     const ratio = scale / this.view.scale;
-    this.isWhole = false;
+    this.framing = null;
     this.view = { scale, x: x - (x - this.view.x) * ratio, y: y - (y - this.view.y) * ratio };
     if (this.layouts.far && !this.isFar && scale < PILLS_BELOW) this.change(true, this.nearest({ x, y }), scale / this.pillRatio);
     else if (this.isFar && scale * this.pillRatio > CARDS_ABOVE) this.change(false, this.nearest({ x, y }), scale * this.pillRatio);
@@ -747,6 +771,7 @@ export class Canvas {
     let start: Element = svg;
     svg.addEventListener("pointerdown", (event) => {
       this.pointers.set(event.pointerId, this.inside(event));
+      if (this.framing === "start") this.framing = null; // what is being used stays in the window
       if (this.pointers.size === 1) this.dragged = false;
       clearTimeout(timer);
       start = event.target as Element;
@@ -794,7 +819,7 @@ export class Canvas {
       svg.classList.add("moving");
       const other = [...this.pointers].find(([id]) => id !== event.pointerId)?.[1];
       if (other === undefined) {
-        this.isWhole = false;
+        this.framing = null;
         this.view.x += to.x - from.x;
         this.view.y += to.y - from.y;
         this.place();

@@ -93,17 +93,42 @@ export function askLikelihoods(
   });
 }
 
-function page(title: string, text: string, kind: string): Promise<void> {
+/** What leads on from a page. */
+interface More {
+  text: string;
+  done: () => void;
+}
+
+function page(title: string, content: Node[], kind: string, more?: More): Promise<void> {
   const dialog = part<HTMLDialogElement>("page");
   part("page-title").textContent = title;
-  part("page-text").textContent = text;
+  part("page-text").replaceChildren(...content);
   part("page-text").className = kind;
   part("page-close").onclick = () => dialog.close();
+  const onward = part("page-more");
+  onward.hidden = more === undefined;
+  onward.textContent = more?.text ?? "";
+  let isMore = false;
+  onward.onclick = () => {
+    isMore = true;
+    dialog.close();
+  };
   return new Promise((resolve) => {
-    dialog.onclose = () => resolve();
+    dialog.onclose = () => {
+      resolve();
+      if (isMore) more!.done();
+    };
     dialog.showModal();
   });
 }
 
-export const showPage = (title: string, text: string) => page(title, text, "");
-export const showLines = (title: string, lines: string[]) => page(title, lines.join("\n"), "lines");
+/** A page of arithmetic: its tables keep their columns, and the lines above the first of them may take two lines. */
+export function showPage(title: string, text: string, more: More): Promise<void> {
+  const gap = text.indexOf("\n\n") + 1;
+  const top = document.createElement("div");
+  top.className = "top";
+  top.textContent = text.slice(0, gap);
+  return page(title, [top, document.createTextNode(text.slice(gap))], "", more);
+}
+
+export const showLines = (title: string, lines: string[]) => page(title, [document.createTextNode(lines.join("\n"))], "lines");

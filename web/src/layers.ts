@@ -1,6 +1,8 @@
 // Layers of cards, each below its parents, that hold only as many cards as suit the window: dagre's grow as wide as
 // they like, and pigs, with 441 nodes, was 57,000 px wide. Long arcs pass behind the cards. Where even these cards are
-// too small to be read, the whole is shown as pills, in the same layers.
+// too small to be read, the whole is shown as pills, in the same layers. Many narrow layers, as those of a chain, stand
+// in columns beside one another: a chain of 1,000 nodes would be a line as wide as a hair.
+import { joined } from "./placing";
 
 export interface Place {
   x: number;
@@ -25,7 +27,7 @@ export interface Spacing {
 
 export interface Layouts {
   near: Arrangement;
-  /** Of pills; null where the window shows all cards at a size that can be read. */
+  /** Of pills; null where there are few cards, and the window shows all of them at a size that can be read. */
   far: Arrangement | null;
 }
 
@@ -50,51 +52,104 @@ export interface Request {
 
 // Where the window shows a drawing smaller than this, it cannot be read.
 export const LEAST = 0.4;
+// More cards than this become pills when one zooms out, and may stand in columns; with fewer, arcs lead one way only.
+const MOST_CARDS = 60;
+const MOST_COLUMNS = 12;
+// Columns are used where they show all so much larger.
+const MUCH = 1.5;
 const SWEEPS = 24;
+
+/** Layers below one another, in one column or in several. */
+type Columns = number[][][];
 
 export const shown = (size: Size, window: Size) => Math.min(1, window.width / size.width, window.height / size.height);
 
 /** Lay cards out in layers of bounded width; and pills, where the cards would be too small. */
 export function layers({ heights, arcs, window, cards, pills }: Request): Layouts {
   const graph = neighbours(heights.length, arcs);
-  const near = packed(heights, arcs, cards, graph, bounded(heights, graph, window, cards));
-  if (shown(near, window) >= LEAST) return { near, far: null };
+  const wide = bounded(heights, graph, window, cards);
+  const near = packed(heights, arcs, cards, graph, wide);
+  const isRead = shown(near, window) >= LEAST;
+  if (isRead && heights.length <= MOST_CARDS) return { near, far: null };
   const low = heights.map(() => pills.height);
-  const layered = bounded(low, graph, window, pills);
-  return { near: packed(heights, arcs, cards, graph, layered), far: packed(low, arcs, pills, graph, layered) };
+  const columns = isRead ? wide : bounded(low, graph, window, pills);
+  const far = packed(low, arcs, pills, graph, columns);
+  return { near: isRead ? near : packed(heights, arcs, cards, graph, columns), far };
 }
 
 const width = (layers: number[][]) => Math.max(1, ...layers.map((layer) => layer.length));
 
-function extent(layers: number[][], heights: number[], { card, beside, between, margin }: Spacing): Size {
-  const tall = layers.reduce((sum, layer) => sum + Math.max(...layer.map((node) => heights[node])) + between, -between);
-  return { width: width(layers) * (card + beside) - beside + 2 * margin, height: tall + 2 * margin };
+const tall = (layer: number[], heights: number[]) => Math.max(...layer.map((node) => heights[node]));
+
+/** From the left edge of a column to that of the next. */
+const step = (most: number, { card, beside, between }: Spacing) => most * (card + beside) - beside + between;
+
+function extent(columns: Columns, heights: number[], spacing: Spacing): Size {
+  const { between, margin } = spacing;
+  const long = columns.map((layers) => layers.reduce((sum, layer) => sum + tall(layer, heights) + between, -between));
+  const most = width(columns.flat());
+  return { width: columns.length * step(most, spacing) - between + 2 * margin, height: Math.max(...long) + 2 * margin };
+}
+
+/** Divide layers among columns of about the same height. */
+function divided(layers: number[][], heights: number[], { between }: Spacing, n: number): Columns {
+  const total = layers.reduce((sum, layer) => sum + tall(layer, heights) + between, 0);
+  const columns: Columns = Array.from({ length: n }, () => []);
+  let before = 0;
+  for (const layer of layers) {
+    const height = tall(layer, heights) + between;
+    columns[Math.floor((n * (before + height / 2)) / total)].push(layer);
+    before += height;
+  }
+  return columns.filter((column) => column.length);
 }
 
 /** Layers of bounded width: the bound that shows the whole largest; of several, the widest, where arcs have most room. */
-function bounded(heights: number[], graph: Neighbours, window: Size, spacing: Spacing): number[][] {
-  const tried: { layers: number[][]; zoom: number }[] = [];
+function bounded(heights: number[], graph: Neighbours, window: Size, spacing: Spacing): Columns {
+  const tried: { columns: Columns; zoom: number }[] = [];
+  const parted: typeof tried = [];
+  const seen = (columns: Columns) => {
+    const size = extent(columns, heights, spacing);
+    return { columns, zoom: Math.min(window.width / size.width, window.height / size.height) };
+  };
+  const largest = (each: typeof tried) => Math.max(0, ...each.map(({ zoom }) => zoom));
   for (let most = 1; most <= heights.length; most++) {
     const layers = layered(graph, most);
-    const size = extent(layers, heights, spacing);
-    tried.push({ layers, zoom: Math.min(window.width / size.width, window.height / size.height) });
+    tried.push(seen([layers]));
+    const { height, width: wide } = extent([layers], heights, spacing);
+    // Columns help where layers are many for their width.
+    const wanted = Math.round(Math.sqrt((height * window.width) / (wide * window.height)));
+    if (wanted > 1 && heights.length > MOST_CARDS) {
+      parted.push(seen(divided(layers, heights, spacing, Math.min(wanted, MOST_COLUMNS, layers.length))));
+    }
     if (width(layers) < most) break;
   }
-  const best = Math.max(...tried.map(({ zoom }) => zoom));
-  return tried.findLast(({ zoom }) => zoom >= 0.97 * best)!.layers;
+  const best = largest(tried);
+  const [from, zoom] = largest(parted) > MUCH * best ? [parted, largest(parted)] : [tried, best];
+  return from.findLast((each) => each.zoom >= 0.97 * zoom)!.columns;
 }
 
 function packed(
-  heights: number[], arcs: readonly Arc[], spacing: Spacing, graph: Neighbours, layers: number[][],
+  heights: number[], arcs: readonly Arc[], spacing: Spacing, graph: Neighbours, columns: Columns,
 ): Arrangement {
-  const lefts = ordered(layers, graph, width(layers), spacing.card + spacing.beside);
+  const layers = columns.flat();
+  const most = width(layers);
+  const lefts = ordered(layers, graph, most, spacing.card + spacing.beside);
   const places: Place[] = [];
-  let y = spacing.margin;
-  for (const layer of layers) {
-    for (const node of layer) places[node] = { x: spacing.margin + lefts[node], y };
-    y += Math.max(...layer.map((node) => heights[node])) + spacing.between;
-  }
+  const column: number[] = [];
+  columns.forEach((stack, k) => {
+    let y = spacing.margin;
+    for (const layer of stack) {
+      for (const node of layer) {
+        places[node] = { x: spacing.margin + k * step(most, spacing) + lefts[node], y };
+        column[node] = k;
+      }
+      y += tall(layer, heights) + spacing.between;
+    }
+  });
+  const box = (node: number) => ({ ...places[node], width: spacing.card, height: heights[node] });
   const lines = arcs.map(([a, b]) => {
+    if (column[a] !== column[b]) return joined(box(a), box(b), true);
     const [from, to] = places[a].y <= places[b].y ? [a, b] : [b, a];
     const start = { x: places[from].x + spacing.card / 2, y: places[from].y + heights[from] };
     const end = { x: places[to].x + spacing.card / 2, y: places[to].y };
@@ -102,7 +157,7 @@ function packed(
     const [first, last, by] = from === a ? [start, end, pull] : [end, start, -pull];
     return `M${first.x} ${first.y}C${first.x} ${first.y + by} ${last.x} ${last.y - by} ${last.x} ${last.y}`;
   });
-  return { ...extent(layers, heights, spacing), places, lines };
+  return { ...extent(columns, heights, spacing), places, lines };
 }
 
 interface Neighbours {

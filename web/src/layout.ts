@@ -5,6 +5,8 @@ import { layers, LEAST, shown, type Arc, type Arrangement, type Layouts, type Pl
 
 // Above this, dagre takes a second and more.
 const MOST_ROUTED = 60;
+// Smaller than this, what dagre laid out is compared with layers of bounded width.
+const SMALL = 0.5;
 
 /** Lay cards of given heights out, each below its parents or to the right of them. */
 function arranged(request: Request): Layouts {
@@ -15,7 +17,9 @@ function arranged(request: Request): Layouts {
     const candidates = ways.map((way) => routed(heights, arcs, way, cards));
     const [first, second] = candidates.map((each) => shown(each, window));
     const [near, zoom] = second > first * 1.2 ? [candidates[1], second] : [candidates[0], first];
-    if (zoom >= LEAST || direction !== "auto") return { near, far: null };
+    if (zoom >= SMALL || direction !== "auto") return { near, far: null };
+    const found = layers(request);
+    return zoom >= LEAST && shown(found.near, window) < zoom * 1.1 ? { near, far: null } : found;
   }
   return layers(request);
 }

@@ -64,6 +64,7 @@ export async function begin(
     set,
     told: refused,
     resized: () => canvas.resized(),
+    trail: (nodes) => canvas.trail(nodes),
     view: {
       direction: () => canvas.kept().direction,
       lay: async (direction: Direction) => {
@@ -334,7 +335,8 @@ export async function begin(
   async function why(node: number): Promise<void> {
     const title = speaker.say("why_of", { node: network.nodes[node].name });
     try {
-      await showPage(title, await source.why!(node, session.findings, session.lang));
+      const text = await source.why!(node, session.findings, session.lang);
+      await showPage(title, text, { text: speaker.say("paths_of", { node: network.nodes[node].name }), done: () => panels.showPaths(node) });
     } catch (error) {
       refused(error);
     }

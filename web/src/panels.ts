@@ -4,6 +4,7 @@ import { Decide } from "./decide";
 import { Editor, type EditGestures } from "./edit";
 import { button, chooser, part } from "./elements";
 import type { Finding, Findings, Network, Session } from "./model";
+import { Paths } from "./paths";
 import { Questions } from "./questions";
 import { Sensitivity } from "./sensitivity";
 import { View, type ViewGestures } from "./view";
@@ -15,11 +16,13 @@ export interface PanelGestures {
   set(node: number, finding: Finding | null): Promise<void>;
   told(error: unknown): void;
   resized(): void;
+  /** Mark the nodes of a path on the canvas; null: none. */
+  trail(nodes: readonly number[] | null): void;
   view: ViewGestures;
   editor: EditGestures;
 }
 
-const KINDS = ["edit", "view", "next", "scenarios", "explanation", "sensitivity", "decide", "contributions", "nomogram", "counts"] as const;
+const KINDS = ["edit", "view", "paths", "next", "scenarios", "explanation", "sensitivity", "decide", "contributions", "nomogram", "counts"] as const;
 type Kind = (typeof KINDS)[number];
 
 /** What a question is asked with: the network, the findings, the node that one wants to know, and the words. */
@@ -133,11 +136,13 @@ export class Panels {
     const sensitivity = new Sensitivity(this.desk);
     const decide = new Decide(this.desk);
     const classifier = new Classifier(this.desk);
+    const paths = new Paths(this.desk, (nodes) => gestures.trail(nodes));
     this.view = new View(this.desk, gestures.view);
     this.editor = new Editor(this.desk, gestures.editor);
     this.shown = {
       edit: () => this.editor.panel(),
       view: () => this.view.panel(),
+      paths: () => paths.panel(),
       next: () => questions.next(),
       scenarios: () => questions.compared(),
       explanation: () => questions.explained(),
@@ -181,6 +186,13 @@ export class Panels {
     if (!this.desk.network.nodes[this.desk.target]?.states) this.desk.target = this.desk.first();
   }
 
+  /** Show the paths to a node. */
+  showPaths(node: number): void {
+    this.desk.target = node;
+    if (this.open === "paths") void this.show();
+    else this.toggle("paths");
+  }
+
   toggle(kind: Kind): void {
     this.open = this.open === kind ? null : kind;
     this.changed();
@@ -196,6 +208,7 @@ export class Panels {
 
   private changed(): void {
     part("panel").hidden = this.open === null;
+    this.gestures.trail(null);
     document.body.classList.toggle("editing", this.isEditing);
     for (const kind of KINDS) part(`open-${kind}`).setAttribute("aria-expanded", String(kind === this.open));
     this.gestures.resized();

@@ -10,13 +10,13 @@ export interface KeptLayout {
 
 export type Box = Place & Size;
 
-/** A curve from the edge of one card to the edge of another, whichever way it lies. */
-export function joined(from: Box, to: Box): string {
+/** A curve from the edge of one card to the edge of another, whichever way it lies; `aside` where it lies beside it. */
+export function joined(from: Box, to: Box, aside = false): string {
   const below = to.y - (from.y + from.height);
   const above = from.y - (to.y + to.height);
   const right = to.x - (from.x + from.width);
   const left = from.x - (to.x + to.width);
-  if (Math.max(below, above) >= Math.max(right, left)) {
+  if (!aside && Math.max(below, above) >= Math.max(right, left)) {
     const down = below >= above;
     const start = { x: from.x + from.width / 2, y: down ? from.y + from.height : from.y };
     const end = { x: to.x + to.width / 2, y: down ? to.y : to.y + to.height };

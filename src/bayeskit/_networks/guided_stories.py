@@ -45,8 +45,8 @@ WORDS = WordList(
         "{watch_state} rises from {before}% to {after}%.",
         "seven_1": "x4 is a parent of x6 and of x7. {node} = 1 makes x4 = 1 more probable, so {watch} = {watch_state} "
         "rises from {before}% to {after}%.",
-        "seven_2": "Now x4 is known: {watch} = {watch_state} rises from {before}% to {after}%. The path from x6 over x4 is "
-        "closed, so x6 says nothing more: without it all other bars stay where they are.",
+        "seven_2": "Now x4 is known: {watch} = {watch_state} rises from {before}% to {after}%. The path from x6 "
+        "over x4 is closed, so x6 says nothing more: without it all other bars stay where they are.",
         "seven_3": "x2 reaches x7 over x5 as well, a path that x4 does not close. x5 = 1 becomes less probable, and "
         "{watch} = {watch_state} falls from {before}% to {after}%.",
         "learned_1": "Of all columns, {node} says most about {watch}. This value takes {watch} = {watch_state} "
@@ -84,7 +84,8 @@ def _story(words: str, arcs: str, watch: tuple[Name, Label], *clicks: tuple[Name
     return Story(
         frozenset((parent, child) for parent, child in pairs),
         tuple(
-            Step(node, state, watch, rises, f"{words}_{k}") for k, (node, state, rises) in enumerate(clicks, 1)
+            Step(node, state, watch, rises, f"{words}_{k}")
+            for k, (node, state, rises) in enumerate(clicks, 1)
         ),
     )
 
