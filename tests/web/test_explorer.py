@@ -201,6 +201,10 @@ def test_what_is_too_large_is_estimated_with_errors(made: Any, monkeypatch: pyte
     # What is observed is no estimate, and the same question has the same answer.
     assert answer["beliefs"][0] == [0.0, 1.0] and answer["estimate"]["errors"][0] == [0.0, 0.0]
     assert ask(app, "/posteriors", {"findings": findings})[1] == answer
+    # A question without an estimate says what can be done in the page.
+    monkeypatch.setattr(type(network), "explain", refused)
+    status, told, _ = ask(app, "/why", {"node": 0, "findings": []})
+    assert status == 422 and "Observe some of these nodes" in told["message"] and "=" not in told["message"]
 
 
 def test_a_markov_network_is_estimated_by_chains(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -276,6 +276,18 @@ def test_the_wet_lawn_from_nothing(browser: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.web
+def test_every_panel_of_an_empty_network_says_something(browser: Any) -> None:
+    from playwright.sync_api import expect
+
+    with opened(browser, BayesianNetwork(), rows=False) as page:
+        expect(page.locator("#start")).to_contain_text("There is no node yet")
+        for panel in ("view", "paths", "next", "scenarios", "explanation", "sensitivity", "decide"):
+            page.locator(f"#open-{panel}").click()
+            expect(page.locator("#panel-body")).not_to_be_empty()
+            expect(page.locator("#alert")).to_be_hidden()
+
+
+@pytest.mark.web
 def test_what_is_typed_while_an_edit_is_under_way_is_kept(browser: Any) -> None:
     """The server answers late: a row is set for every state of the new parent, and a half-typed text stays."""
     from playwright.sync_api import expect

@@ -229,6 +229,7 @@ export class Canvas {
     this.isFar = layouts.far !== null && (view === "begin" || this.isFar);
     this.spread();
     if (view === "begin") this.begin();
+    else if (this.framing === "whole") this.fit();
     else this.place();
   }
 

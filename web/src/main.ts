@@ -158,6 +158,7 @@ export async function begin(
       part("estimated").textContent = speaker.say(worth < ROUGH ? "rough" : "estimated", { n, worth });
     }
     part("start").hidden = findings.size > 0;
+    part("start").textContent = speaker.say(network.nodes.length ? "start" : "start_empty");
     button("clear").hidden = findings.size === 0;
     part("chips").replaceChildren(
       ...[...findings].map(([node, finding]) => {

@@ -2,8 +2,8 @@
 import { Classifier } from "./classifier";
 import { Decide } from "./decide";
 import { Editor, type EditGestures } from "./edit";
-import { button, chooser, part } from "./elements";
-import type { Finding, Findings, Network, Session } from "./model";
+import { button, chooser, made, part } from "./elements";
+import { Refusal, type Finding, type Findings, type Network, type Session } from "./model";
 import { Paths } from "./paths";
 import { Questions } from "./questions";
 import { Sensitivity } from "./sensitivity";
@@ -139,15 +139,18 @@ export class Panels {
     const paths = new Paths(this.desk, (nodes) => gestures.trail(nodes));
     this.view = new View(this.desk, gestures.view);
     this.editor = new Editor(this.desk, gestures.editor);
+    // What asks about the states of a node needs one that has states.
+    const some = (panel: () => Node[] | Promise<Node[]>) => () =>
+      network.nodes.some(({ states }) => states) ? panel() : [made("p", speaker.say("no_states"))];
     this.shown = {
       edit: () => this.editor.panel(),
       view: () => this.view.panel(),
       paths: () => paths.panel(),
-      next: () => questions.next(),
+      next: some(() => questions.next()),
       scenarios: () => questions.compared(),
       explanation: () => questions.explained(),
-      sensitivity: () => sensitivity.tornado(),
-      decide: () => decide.risks(),
+      sensitivity: some(() => sensitivity.tornado()),
+      decide: some(() => decide.risks()),
       contributions: () => classifier.contributions(),
       nomogram: () => classifier.nomogram(),
       counts: () => classifier.counts(),
@@ -238,7 +241,11 @@ export class Panels {
       body.scrollTop = at;
       again();
     } catch (error) {
-      if (turn === this.turn) this.gestures.told(error);
+      if (turn !== this.turn) return;
+      const body = part("panel-body");
+      // A panel that is empty says itself why.
+      if (error instanceof Refusal && error.conflict === null && !body.hasChildNodes()) body.append(made("p", error.message, "warning"));
+      else this.gestures.told(error);
     }
   }
 }

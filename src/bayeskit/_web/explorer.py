@@ -37,7 +37,7 @@ from bayeskit._web.json_server import (
 from bayeskit._web.layout_file import LayoutFile
 from bayeskit._web.limited import run_limited
 from bayeskit._web.server import address_of, is_loopback, listening, need_packages, serve
-from bayeskit.errors import DataTypeError, ImpossibleEvidence, SettingError, UsageError
+from bayeskit.errors import DataTypeError, ImpossibleEvidence, SettingError, TooLarge, UsageError
 
 PAGE = Path(__file__).parent / "page"
 # Path → file and kind.
@@ -134,10 +134,20 @@ def need_fields(path: str, said: Any) -> None:
 def answer(explored: Explored, path: str, said: Any, lang: str) -> dict[str, Any]:
     """Answer a question about what is explored."""
     need_fields(path, said)
-    if path == "why":
-        return {"text": explored.why(**said, lang=lang)}
-    found: dict[str, Any] = getattr(explored, path)(**said)
-    return found
+    try:
+        if path == "why":
+            return {"text": explored.why(**said, lang=lang)}
+        found: dict[str, Any] = getattr(explored, path)(**said)
+        return found
+    except TooLarge as error:
+        # What the page cannot do is not advised: set a limit, or call another method.
+        raise TooLarge(
+            error.bytes_needed,
+            error.max_memory,
+            error.largest,
+            error.cells,
+            "The bars are estimates; this question has none. Observe some of these nodes, and ask again.",
+        ) from None
 
 
 class Explorer(JsonServer):

@@ -22,6 +22,7 @@ WORDS = WordList(
         "publish": "Save as one HTML file that needs no server",
         "findings": "Findings",
         "start": "Click a state to observe it. Shift-click or long touch: not this state.",
+        "start_empty": "There is no node yet. Add one, or learn a network from a file.",
         "is": "{node} = {state}",
         "is_not": "{node} ≠ {state}",
         "weighed": "{node}: likelihoods {numbers}",
@@ -174,6 +175,7 @@ WORDS = WordList(
         "turn_meets": "Arrows meet at {node}, about which there is a finding: its causes depend on each other.",
         "turn_below": "Arrows meet at {node}, and there is a finding below it, about {below}: its causes depend on "
         "each other.",
+        "no_states": "There is no node with states to ask about.",
         "no_pair": "There are no two nodes.",
         "next": "Ask next",
         "scenarios": "Scenarios",
