@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bayeskit import TAN
 from bayeskit._counting.backend import count
+from bayeskit._statistics.information import pair_information
 from bayeskit._structure.learners import learn, tree
 from bayeskit.extending import Chunk
 from bayeskit.statistics import Plan, Schema, Variable, conditional_mutual_information
@@ -166,6 +167,16 @@ def test_forests_are_the_heaviest_of_what_is_worth_it(penalty, seed, d):
     chosen = edges(found(statistics, criterion=penalty))
     assert is_forest(chosen, d)
     assert sum(worth[edge] for edge in chosen) == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("penalty", ["aic", "bic"])
+def test_a_single_state_is_worth_no_arc(penalty):
+    """Its arcs have no parameters to pay for, and an information that is rounding alone."""
+    rng = np.random.default_rng(2)
+    codes = np.stack([rng.random(900) < 0.1, *rng.integers(0, 7, (6, 900))], axis=1).astype(int)
+    statistics = counted(codes, rng.integers(0, 3, 900), [1] + [7] * 6)
+    assert pair_information(statistics.parts["pairs"])[0].any()  # by rounding
+    assert not edges(found(statistics, criterion=penalty))
 
 
 def test_a_large_table_is_ordered_by_all_of_its_digits():

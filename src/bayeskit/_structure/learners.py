@@ -76,7 +76,8 @@ def _penalised(information: Floats, pairs: Pairs, criterion: str) -> Floats:
     rows = rows.reshape(d, d)
     parameters = n_classes * np.outer(sizes - 1, sizes - 1)
     each = np.ones_like(rows) if criterion == "aic" else 0.5 * np.log(np.maximum(rows, 1.0))
-    return np.asarray(rows * information - each * parameters)
+    # An attribute of a single state has nothing to pay for, and its information is rounding alone.
+    return np.where(parameters > 0, rows * information - each * parameters, 0.0)
 
 
 def _spanning_forest(weights: Floats, at_least: float | None) -> list[tuple[int, int]]:
