@@ -382,5 +382,9 @@ def test_ranking_curves_are_those_of_scikit_learn() -> None:
     top = p >= lift.threshold[np.searchsorted(lift.x, 0.1)]
     assert lift.area == pytest.approx(hit[top].mean() / hit.mean())
     assert lift.y[-1] == 1.0 and "yes" in lift.svg() and roc_curve(*given, lang="zh").svg()
+    # Rows that are tied before the first threshold stand in any order: the lines begin at the left.
+    for curve in (pr, lift):
+        drawn = curve.description().panels[0].series[-1]
+        assert drawn.x[0] == 0.0 < curve.x[0] and drawn.y[0] == curve.y[0]
     one_class = (["no"] * 400, *given[1:])
     assert np.isnan(roc_curve(*one_class, label="yes").area)
