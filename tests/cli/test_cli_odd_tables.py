@@ -12,7 +12,7 @@ import pytest
 import bayeskit
 from bayeskit.errors import ColumnError, DataError, SourceNote
 from cli_run import run
-from odd_tables import TABLES, OddTable, base, marked
+from odd_tables import MARKS, TABLES, OddTable, base, marked
 from refusals import refuses, warns_of
 
 LEARN = {
@@ -126,6 +126,18 @@ def test_networks_and_cut_points_screen_files_too(name: str, what: str, tmp_path
     assert set(found.reading_.left_out) == left_out and not columns_of(found) & left_out
     with warnings.catch_warnings(action="ignore"):
         assert columns_of(learn(data, keep=odd.left_out)) == columns_of(found) | {*odd.left_out}
+
+
+def test_a_network_remembers_which_columns_tell_its_node(tmp_path: Path) -> None:
+    data = TABLES["identifier, leak and six marks"].write(tmp_path / "t.csv")
+    learned = run("network", "learn", data, "-o", tmp_path / "n.json", "--discretize", "3")
+    assert learned.exit_code == 0 and learned.stderr.count("'leak' alone predicts 'y'") == 1, learned.output
+    result = run("predict", tmp_path / "n.json", data, "--target", "y", "-o", tmp_path / "p.csv")
+    assert result.exit_code == 0, result.output
+    for text in ("'client id'", "column 'leak' alone predicted", *map(repr, MARKS)):
+        assert text in result.stderr, result.stderr
+    result = run("predict", tmp_path / "n.json", data, "--target", "colour", "-o", tmp_path / "p.csv")
+    assert result.exit_code == 0 and "alone predicted" not in result.stderr
 
 
 def test_a_network_reads_the_next_file_like_the_first(tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ READING = FileReading(
     spellings={"a": "comma"},
     left_out={"id": "identifier"},
     telling={"a": 0.99},
+    telling_of={"b": {"a": 0.98}},
 )
 
 
@@ -87,6 +88,9 @@ def test_how_a_file_was_read_comes_back():
     again = read_native(text)
     assert again.reading == READING and native_text(again) == text
     assert read_native(GOOD).reading is None
+    older = json.loads(text)
+    del older["reading"]["telling_of"]
+    assert read_native(json.dumps(older)).reading == replace(READING, telling_of={})
 
 
 @pytest.mark.parametrize(
@@ -95,6 +99,7 @@ def test_how_a_file_was_read_comes_back():
         {"kinds": {"a": "complex"}}, {"kinds": ["a"]}, {"marks": {"a": "NA"}}, {"marks": {"a": [1]}},
         {"missing": "gone"}, {"missing_in": 3}, {"spellings": {"a": "roman"}}, {"left_out": {"id": "boring"}},
         {"telling": {"a": "most"}}, {"telling": {"a": 2}}, {"telling": {"a": True}}, {"separator": 1}, {"more": 1},
+        {"telling_of": {"b": 0.98}}, {"telling_of": {"b": {"a": 2}}},
     ],
 )  # fmt: skip
 def test_a_reading_that_is_none_is_refused(change):

@@ -178,14 +178,14 @@ def _network_model(path: str, target: str | None) -> SavedPredictor:
             target=target,
             hint=did_you_mean(target, by_name),
         )
-    node = by_name[target]
+    node, reading = by_name[target], getattr(network, "reading_", None)
     return SavedPredictor(
         target,
         node.states,
         tuple(variable for variable in by_name.values() if variable is not node),
         lambda batch: network.predict_proba(batch, node.name),
         optional=True,
-        reading=getattr(network, "reading_", None),
+        reading=None if reading is None else reading.about(target),
     )
 
 

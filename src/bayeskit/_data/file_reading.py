@@ -67,6 +67,8 @@ class FileReading:
         "identifier", "constant", "copy", "date" or "text".
     telling : {column: share}
         Columns that alone told the class of nearly every row.
+    telling_of : {column: {column: share}}
+        The same for each column of a table without a class.
     """
 
     target: str | None = None
@@ -78,13 +80,21 @@ class FileReading:
     spellings: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     telling: Mapping[str, float] = field(default_factory=dict)
+    telling_of: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, files: TableFiles, target: str | None, screening: ColumnScreening | None = None
+        cls,
+        files: TableFiles,
+        target: str | None,
+        screening: ColumnScreening | None = None,
+        pairs: Iterable[tuple[Name, Name, float]] = (),
     ) -> FileReading:
         """Describe how files are read."""
         found = ColumnScreening() if screening is None else screening
+        telling_of: dict[str, dict[str, float]] = {}
+        for one, other, share in pairs:
+            telling_of.setdefault(str(other), {})[str(one)] = share
         return cls(
             target,
             files.separator,
@@ -95,7 +105,12 @@ class FileReading:
             files.spellings,
             {str(name): why for name, why in found.left_out.items()},
             {str(name): share for name, share in found.telling.items()},
+            telling_of,
         )
+
+    def about(self, target: str) -> FileReading:
+        """Return it as a model sees it that predicts one of the columns of a table without a class."""
+        return replace(self, telling=self.telling_of.get(target, {}))
 
     @property
     def next_marks(self) -> MissingMarks:
@@ -122,9 +137,10 @@ class FileReading:
         if value is None:
             return None
         names = {each.name for each in fields(cls)}
-        if not isinstance(value, dict) or set(value) != names:
+        # Older files do not say which columns tell which.
+        if not isinstance(value, dict) or {*value, "telling_of"} != names:
             raise _unreadable()
-        made = dict(value)
+        made = {"telling_of": {}, **value}
         if made["missing"] is not None:
             made["missing"] = _texts(made["missing"])
         for name in ("missing_in", "marks"):
@@ -134,7 +150,8 @@ class FileReading:
         _among(made["kinds"], KINDS)
         _among(made["spellings"], SPELLINGS)
         _among(made["left_out"], REASONS)
-        made["telling"] = {_text(key): _share(share) for key, share in _items(made["telling"])}
+        made["telling"] = _shares(made["telling"])
+        made["telling_of"] = {_text(key): _shares(by) for key, by in _items(made["telling_of"])}
         for name in ("target", "separator"):
             made[name] = None if made[name] is None else _text(made[name])
         return cls(**made)
@@ -160,6 +177,10 @@ def _items(value: object) -> Iterable[tuple[object, object]]:
     if not isinstance(value, dict):
         raise _unreadable()
     return value.items()
+
+
+def _shares(value: object) -> dict[str, float]:
+    return {_text(key): _share(share) for key, share in _items(value)}
 
 
 def _share(value: object) -> float:
@@ -229,7 +250,7 @@ def screen_file(
     _need_some([name for name in used if name != target and name not in but], found.left_out, target)
     rows = rows.read_as(used)
     note_file(rows, found, target)
-    return rows, FileReading.of(rows.source, target, found)
+    return rows, FileReading.of(rows.source, target, found, _noted_pairs(rows) if target is None else ())
 
 
 def _is_unremarkable(rows: FileRows, target: str | None, keep: Collection[str], but: Collection[str]) -> bool:
@@ -361,7 +382,6 @@ def note_file(rows: FileRows, found: ColumnScreening, target: str | None, left_o
         *(_left_out_notes(rows.shown, found.left_out, target) if left_out else ()),
         *mark_notes(rows),
         *_column_notes(rows.shown, found),
-        *(_pair_notes(rows) if target is None else ()),
     ]:
         warnings.warn(note, stacklevel=users_line())
 
@@ -441,10 +461,13 @@ def note_columns(shown: str | Message, found: ColumnScreening) -> None:
         warnings.warn(note, stacklevel=users_line())
 
 
-def _pair_notes(rows: FileRows) -> Iterable[SourceNote]:
+def _noted_pairs(rows: FileRows) -> list[tuple[Name, Name, float]]:
+    """Return which columns tell which in a table without a class, and warn of one direction of each pair."""
     columns: dict[Name, Any] = dict(rows.sample(ROWS_LOOKED_AT // 4).items())
-    for one, other, share in telling_pairs(columns)[:MOST_NAMED]:
-        yield SourceNote(
+    found = telling_pairs(columns)
+    first = {frozenset((one, other)): (one, other, share) for one, other, share in reversed(found)}
+    for one, other, share in list(reversed(first.values()))[:MOST_NAMED]:
+        note = SourceNote(
             "{shown}: column {one!r} alone predicts {other!r} in {share:.1%} of the rows. If it is a copy, or was "
             "not known before, leave it out with exclude=[{one!r}].",
             shown=rows.shown,
@@ -452,6 +475,8 @@ def _pair_notes(rows: FileRows) -> Iterable[SourceNote]:
             other=other,
             share=share,
         )
+        warnings.warn(note, stacklevel=users_line())
+    return found
 
 
 # -- the next file -------------------------------------------------------------------------------
