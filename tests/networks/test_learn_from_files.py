@@ -223,3 +223,20 @@ def test_text_is_coded_as_any_cells_are():
         assert slow[:-1].tolist() == codes.tolist() and found[:3] == labels
     with refuses(ColumnError, "text", "['b']", 1):
         factorize_array(np.array(["a", ["b"]], object), "text")
+
+
+@pytest.mark.parametrize("sizes", [[400], [20, 30, 350]])
+def test_a_number_of_intervals_for_all_cuts_integers_of_many_values_too(sizes):
+    """As the command line does. In pieces they look like states at first."""
+    rng = np.random.default_rng(3)
+    many, few = np.sort(rng.integers(0, 90, 400)), rng.integers(0, 4, 400)
+    ends = np.cumsum([0, *sizes])
+    pieces = [{"many": many[a:b], "few": few[a:b]} for a, b in itertools.pairwise(ends.tolist())]
+    learned = learn_network(Batches(lambda: pieces), "chow-liu", discretize=3)
+    measured = learn_network({"many": many.astype(float), "few": few}, "chow-liu", discretize=3)
+    assert learned.states("many") == measured.states("many") and len(learned.states("many")) == 3
+    assert learned.states("few") == (0, 1, 2, 3)
+    with refuses(ColumnError, "'many'", "more than 30"):
+        learn_network(Batches(lambda: pieces), "chow-liu")
+    with refuses(ColumnError, "'many'", "more than 30"):
+        learn_network(Batches(lambda: pieces), "chow-liu", discretize={"few": 2})

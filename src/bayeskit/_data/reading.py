@@ -61,6 +61,8 @@ class Reading:
     whole : int, optional
         Integer columns with at most this many values are categorical, and more values are an error. None:
         integers are read as numbers.
+    numbers_beyond : bool
+        With more values than ``whole`` they are numbers instead of an error.
     as_written : bool
         States are matched as written: 1, 1.0 and "1" are the same state.
     largest : float
@@ -78,6 +80,7 @@ class Reading:
     cuts: Mapping[Name, Any] = field(default_factory=dict)
     known: Mapping[Name, Variable] = field(default_factory=dict)
     whole: int | None = None
+    numbers_beyond: bool = False
     as_written: bool = False
     largest: float = np.inf
     vocabulary: Vocabulary | None = None

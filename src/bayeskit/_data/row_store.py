@@ -107,6 +107,7 @@ class _Column:
         self.name, self._reading = name, reading
         self._kind: str | None = None
         self._variable = Variable(name, "numeric")
+        self._turned = False  # whether integers were states at first
         # Codes with their variable, numbers, or only the number of missing cells.
         self._parts: list[tuple[Variable, NDArray[Any] | int]] = []
 
@@ -120,6 +121,8 @@ class _Column:
         if kind is None:
             self._parts.append((self._variable, table.n_rows))
             return
+        if self._turned and kind == "whole":
+            kind = "numbers"
         if self._kind not in (None, kind):
             raise ColumnError(
                 "{name!r} holds {words} in one batch and {words2} in another. Declare "
@@ -135,6 +138,9 @@ class _Column:
         self._kind = kind
         most = self._reading.whole
         if kind == "whole" and most is not None and self._variable.size > most:
+            if self._reading.numbers_beyond:
+                self._turn()
+                return
             raise ColumnError(
                 "{name!r} holds whole numbers with more than {most} values. Pass "
                 "discretize={{{name!r}: 5}}, make it float (a continuous node), or make it text or a category (a "
@@ -142,6 +148,14 @@ class _Column:
                 name=self.name,
                 most=most,
             )
+
+    def _turn(self) -> None:
+        """Make numbers of the integers that were states so far."""
+        self._parts = [
+            (variable, part if isinstance(part, int) else np.array([*variable.states, np.nan])[part])
+            for variable, part in self._parts
+        ]
+        self._variable, self._kind, self._turned = Variable(self.name, "numeric"), "numbers", True
 
     def _kind_in(self, table: Table, j: int, wanted: Variable) -> str | None:
         if self._reading.has_settings(self.name):

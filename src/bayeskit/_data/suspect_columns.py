@@ -216,7 +216,7 @@ def _cells_of(known: Values) -> NDArray[np.intp]:
 
 
 def telling_pairs(columns: Mapping[Name, Values]) -> list[tuple[Name, Name, float]]:
-    """Return (one, other, share) of columns of which one alone tells the other for nearly every row, in both directions.
+    """Return (one, other, share) of columns of which one alone tells the other for nearly every row, either way round.
 
     This is for tables without a class, where any column may be the one of interest.
     """

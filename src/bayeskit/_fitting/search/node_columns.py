@@ -226,7 +226,8 @@ def read_source(
         Declared states, in order. Such a column is discrete and may have no other states. ``float`` instead of a list
         makes a column continuous.
     discretize : int, or {column: int or list of cut points}, optional
-        Cut continuous columns into this many intervals with about equal numbers of rows, or at given points.
+        Cut continuous columns, and integers of more than 30 values, into this many intervals with about equal numbers
+        of rows; or cut columns at given points.
     sample_weight : one number for each row, or the name of the column of weights
         Such a column is not a node.
     max_memory : the maximum size of the codes of a file or of batches, in bytes
@@ -296,6 +297,7 @@ def _reading(
         cuts=cuts,
         known=known,
         whole=MOST_INTEGERS,
+        numbers_beyond=not (discretize is None or isinstance(discretize, Mapping)),
         as_written=True,
         largest=LARGEST,
     )

@@ -251,7 +251,7 @@ def learn_network(
     states : {column: states}
         Declared states, in order. They count even if no row has them.
     discretize : int, or {column: int or cut points}
-        Cut continuous columns into intervals.
+        Cut continuous columns into intervals. A number for all also cuts integers of more than 30 values.
     smoothing : what is added to the counts of the tables, see `BayesianNetwork.fit`
     ess : the number of imaginary rows of "bdeu" and "bds"
     significance, test, max_given : for "pc" and "mmhc"

@@ -69,7 +69,9 @@ class RankingCurve(Chart):
         chance = Curve(np.array([0.0, 1.0]), none, None, dashed=True)
         # Rows that are tied before the first threshold stand in any order, and have its share of hits on average.
         first = slice(0, int(len(self.x) > 0 and self.x[0] > 0.0))
-        curve = Curve(np.append(0.0 * self.x[first], self.x), np.append(self.y[first], self.y), description=listed)
+        curve = Curve(
+            np.append(0.0 * self.x[first], self.x), np.append(self.y[first], self.y), description=listed
+        )
         panel = Panel(Axis(names[0], 0.0, 1.0, "percent"), y, (chance, curve))
         return Plot(title, (note,), listed, (panel,))
 
