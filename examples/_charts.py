@@ -54,8 +54,13 @@ class Column:
         if not self.logarithmic:
             return Axis("", 0.0, max(numbers), bare=True)  # the bars have their numbers next to them
         low, high = math.floor(math.log10(min(numbers))), math.ceil(math.log10(max(numbers)))
-        ticks = tuple((float(k), self.written(10.0**k)) for k in range(low, high + 1))
-        return Axis("", float(low), high + 0.35, ticks=ticks)
+        # Within one power of ten, 2 and 5 are marked too, and the axis ends at the last one that is needed.
+        marks = (1, 2, 5) if high - low == 1 else (1,)
+        all_marks = [m * 10.0**k for k in range(low, high + 1) for m in marks]
+        last = next(mark for mark in all_marks if mark >= max(numbers))
+        ticks = tuple((math.log10(mark), self.written(mark)) for mark in all_marks if mark <= last)
+        span = ticks[-1][0] - low
+        return Axis("", float(low), low + 1.15 * span, ticks=ticks)
 
     def series(self, first, values, colour, description):
         """Return the numbers of a group, whose first row is ``first``."""
@@ -74,11 +79,11 @@ def bars(title, notes, groups, columns):
     Parameters
     ----------
     groups : list of (heading, rows)
-        A row is its name and a number for each column; a group has a colour of its own.
+        A row is its name and a number for each column; a group has a colour of its own, which its heading explains.
     columns : list of Column
     """
     rows = [row for _, members in groups for row in members]
-    legend = tuple(Key(name, k) for k, (name, _) in enumerate(groups))
+    legend = tuple(Key(name, k) for k, (name, _) in enumerate(groups) if name)
     names = states_axis("", [name for name, *_ in rows], downwards=True)
     panels = []
     for j, column in enumerate(columns):

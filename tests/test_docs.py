@@ -155,9 +155,10 @@ def test_structures_are_what_their_script_draws() -> None:
     folder = ROOT / "docs" / "pictures"
     script = runpy.run_path(str(folder / "make_structures.py"))
     assert script["PICTURES"]
-    for name in script["PICTURES"]:
-        assert script["picture"](name) == (folder / f"{name}.svg").read_text(encoding="utf-8")
-    assert script["weights_picture"]() == (folder / "auto_bayes.svg").read_text(encoding="utf-8")
+    for lang, ending in script["LANGUAGES"].items():
+        drawn = {name: script["picture"](name, lang) for name in script["PICTURES"]}
+        for name, picture in {**drawn, "auto_bayes": script["weights_picture"](lang)}.items():
+            assert picture == (folder / f"{name}{ending}.svg").read_text(encoding="utf-8"), name
 
 
 FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![$\\\w])\$([^$\n]+?)\$(?![$\w])", flags=re.DOTALL)

@@ -1,16 +1,23 @@
-"""Draw the structures of the semi-naive models. Run as `python docs/pictures/make_structures.py`.
+"""Draw the structures of the semi-naive models in both languages. Run as `python docs/pictures/make_structures.py`.
 
-A thin arc leads from the class to an attribute, a strong one from attribute to attribute; super-parents are filled. The
-background is part of the picture, so that it can be read on a dark page too.
+A thin arc leads from the class to an attribute, a strong one from attribute to attribute; super-parents are filled.
+Typeface and colours are those of the networks.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+
+from bayeskit._report.scene import FONT
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+from _charts import Column, bars
 
 Arcs = tuple[tuple[int, int], ...]
 
-N, RADIUS, TOP, GROUND = 5, 17, 44, 138
+LANGUAGES = {"en": "", "zh": ".zh-CN"}
+N, RADIUS, TOP, GROUND = 5, 17, 70, 164
 SUBSCRIPTS = "₁₂₃₄₅"
 
 
@@ -24,22 +31,37 @@ TREE: Arcs = ((0, 2), (2, 1), (2, 3), (3, 4))
 TWO_PARENTS: Arcs = ((0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (0, 4), (3, 4))
 SELECTED: Arcs = ((0, 1), (0, 2), (1, 3))
 
-# name → what the picture shows, and its panels: (sign before it, arcs, super-parents, attributes in the model)
-PICTURES: dict[str, tuple[str, list[tuple[str, Arcs, tuple[int, ...], int]]]] = {
-    "naive": ("Naive Bayes: the class alone is a parent", [("", NAIVE, (), N)]),
-    "spode": ("SPODE: all attributes depend on the class and on one of them", [("", star(1), (1,), N)]),
-    "tan": ("TAN: beside the class every attribute but the root has one parent", [("", TREE, (), N)]),
+# name → its title, and its panels: (sign before it, arcs, super-parents, attributes in the model)
+PICTURES: dict[str, tuple[dict[str, str], list[tuple[str, Arcs, tuple[int, ...], int]]]] = {
+    "naive": (
+        {"en": "Naive Bayes: the class alone", "zh": "朴素贝叶斯：只有类别是父结点"},
+        [("", NAIVE, (), N)],
+    ),
+    "spode": (
+        {"en": "SPODE: one super-parent for all", "zh": "SPODE：所有属性共有一个超父"},
+        [("", star(1), (1,), N)],
+    ),
+    "tan": ({"en": "TAN: the attributes form a tree", "zh": "TAN：属性构成一棵树"}, [("", TREE, (), N)]),
     "aode": (
-        "AODE: every attribute is the super-parent once, and the joint probabilities are added",
+        {
+            "en": "AODE: every attribute is the super-parent once, and the joint probabilities are added",
+            "zh": "AODE：每个属性轮流作超父，联合概率相加",
+        },
         [("" if i == 0 else "+", star(i), (i,), N) for i in range(3)],
     ),
     "ande": (
-        "A2DE: every two attributes are super-parents once",
+        {
+            "en": "A2DE: every two attributes are the super-parents once",
+            "zh": "A2DE：每两个属性轮流作超父",
+        },
         [("", star(0, 1), (0, 1), N), ("+", star(0, 2), (0, 2), N), ("+", star(0, 3), (0, 3), N)],
     ),
-    "kdb": ("kDB with k = 2: up to two parents among the attributes before", [("", TWO_PARENTS, (), N)]),
+    "kdb": (
+        {"en": "kDB, k = 2: two parents at most", "zh": "kDB，k = 2：每个属性至多两个父属性"},
+        [("", TWO_PARENTS, (), N)],
+    ),
     "selective_kdb": (
-        "Selective kDB: the first attributes of the order only, with fewer parents",
+        {"en": "Selective kDB: fewer attributes", "zh": "选择性 kDB：只用次序中靠前的属性"},
         [("", SELECTED, (), 4)],
     ),
 }
@@ -48,19 +70,23 @@ ELLIPSIS = ("aode", "ande")
 WEIGHTS = {"loglinear": 0.66, "trees": 0.22, "lda": 0.14}
 
 STYLE = (
-    'text{font:15px "Latin Modern Math","STIX Two Text","Times New Roman","Noto Serif",serif;font-style:italic;'
-    "text-anchor:middle;fill:#26323a}.sign{font-style:normal;font-size:19px}"
-    ".node{fill:#fff;stroke:#62717a;stroke-width:1.4}.class{fill:#e8f1ec;stroke:#4f7f66;stroke-width:1.6}"
-    ".super{fill:#f3dfb5;stroke:#a06a00;stroke-width:1.8}.out{fill:none;stroke:#b7c0c5;stroke-dasharray:3 3}"
+    f"text{{font:italic 15px {FONT};text-anchor:middle;fill:#26323a}}"
+    ".title{font-style:normal;font-weight:600;font-size:15px;text-anchor:start}.sign{font-style:normal;font-size:19px}"
+    ".page{fill:#fcfcfa}.node{fill:#fff;stroke:#62717a;stroke-width:1.4}"
+    ".class{fill:#e8f1ec;stroke:#4f7f66;stroke-width:1.6}.super{fill:#fbf1da;stroke:#a06a00;stroke-width:1.8}"
+    ".out{fill:none;stroke:#b7c0c5;stroke-dasharray:3 3}"
     ".thin{stroke:#9aa5ab;stroke-width:1.1;fill:none;marker-end:url(#a)}"
-    ".strong{stroke:#a06a00;stroke-width:2;fill:none;marker-end:url(#b)}"
+    ".strong{stroke:#a06a00;stroke-width:2;fill:none;marker-end:url(#b)}#a path{fill:#9aa5ab}#b path{fill:#a06a00}"
+    "@media (prefers-color-scheme:dark){text{fill:#e8ecef}.page{fill:#16191c}.node{fill:#20252a;stroke:#8b98a1}"
+    ".class{fill:#1f3329;stroke:#7db597}.super{fill:#3a2f14;stroke:#e0ab3f}.out{stroke:#56626a}"
+    ".thin{stroke:#7b8790}.strong{stroke:#e0ab3f}#a path{fill:#7b8790}#b path{fill:#e0ab3f}}"
 )
 
 
-def marker(name: str, colour: str, size: int) -> str:
+def marker(name: str, size: int) -> str:
     return (
         f'<marker id="{name}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="{size}" markerHeight="{size}" '
-        f'orient="auto"><path d="M0 0 L10 5 L0 10 z" fill="{colour}"/></marker>'
+        f'orient="auto"><path d="M0 0 L10 5 L0 10 z"/></marker>'
     )
 
 
@@ -101,10 +127,11 @@ def panel(x0: float, gap: float, arcs: Arcs, parents: tuple[int, ...], used: int
     return lines
 
 
-def picture(name: str) -> str:
+def picture(name: str, lang: str) -> str:
     """Return one of the pictures as SVG."""
-    title, panels = PICTURES[name]
-    gap, margin, height = 62.0 if len(panels) == 1 else 48.0, 26.0, 226
+    titles, panels = PICTURES[name]
+    title = titles[lang]
+    gap, margin, height = 62.0 if len(panels) == 1 else 48.0, 26.0, 250
     lines: list[str] = []
     x = margin
     for sign, arcs, parents, used in panels:
@@ -122,34 +149,26 @@ def picture(name: str) -> str:
         f'height="{height}" role="img" aria-labelledby="t">',
         f'<title id="t">{title}</title>',
         f"<style>{STYLE}</style>",
-        f"<defs>{marker('a', '#9aa5ab', 7)}{marker('b', '#a06a00', 6)}</defs>",
-        f'<rect x="1" y="1" width="{width - 2:.0f}" height="{height - 2}" rx="12" fill="#f7f7f4" stroke="#c9cfd2"/>',
+        f"<defs>{marker('a', 7)}{marker('b', 6)}</defs>",
+        f'<rect class="page" width="{width:.0f}" height="{height}" rx="10"/>',
+        f'<text class="title" x="16" y="30">{title}</text>',
     ]
     return "\n".join([*head, *lines, "</svg>"]) + "\n"
 
 
-def weights_picture() -> str:
+def weights_picture(lang: str) -> str:
     """Return the weights of a stack as bars."""
-    width, height, left, unit = 560, 60 + 44 * len(WEIGHTS), 130, 520
-    lines = []
-    for row, (name, weight) in enumerate(WEIGHTS.items()):
-        y = 40 + 44 * row
-        lines.append(f'<text x="{left - 56}" y="{y + 19}">{name}</text>')
-        lines.append(
-            f'<rect class="super" x="{left}" y="{y}" width="{weight * unit:.0f}" height="28" rx="4"/>'
-        )
-        lines.append(f'<text x="{left + weight * unit + 30:.0f}" y="{y + 19}">{weight:.2f}</text>')
-    head = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        'role="img" aria-labelledby="t">',
-        '<title id="t">AutoBayes: the weights of its members on 10,000 rows of adult</title>',
-        f"<style>{STYLE}</style>",
-        f'<rect x="1" y="1" width="{width - 2}" height="{height - 2}" rx="12" fill="#f7f7f4" stroke="#c9cfd2"/>',
-    ]
-    return "\n".join([*head, *lines, "</svg>"]) + "\n"
+    title = {"en": "AutoBayes: the weights of its members", "zh": "AutoBayes：各成员的权重"}[lang]
+    note = {"en": "10,000 rows of census income.", "zh": "人口普查收入的 10,000 个样本。"}[lang]
+    weight = {"en": "weight", "zh": "权重"}[lang]
+    rows = list(WEIGHTS.items())
+    return str(bars(title, [note], [("", rows)], [Column(weight, lambda value: f"{value:.2f}")]))
 
 
 if __name__ == "__main__":
-    for each in PICTURES:
-        Path(__file__).with_name(f"{each}.svg").write_text(picture(each), encoding="utf-8")
-    Path(__file__).with_name("auto_bayes.svg").write_text(weights_picture(), encoding="utf-8")
+    for lang, ending in LANGUAGES.items():
+        for each in PICTURES:
+            Path(__file__).with_name(f"{each}{ending}.svg").write_text(picture(each, lang), encoding="utf-8")
+        Path(__file__).with_name(f"auto_bayes{ending}.svg").write_text(
+            weights_picture(lang), encoding="utf-8"
+        )
