@@ -241,6 +241,24 @@ def test_html_is_one_whole_file_with_fractions(name: str, lang: str) -> None:
     assert sheet.title in unescape(page) and as_html(sheet).count("<mfrac>") > 2
 
 
+def test_html_sets_functions_and_products_as_tex_does() -> None:
+    """A thin space beside ln unless a bracket is there, and every factor of a product within it."""
+    text = as_html(PAGES["mle"]("en"))
+    space = '<mspace width="0.17em"></mspace>'
+    assert f"<mn>8</mn>{space}<mi>ln</mi>{space}<mi>θ</mi>" in text
+    assert f"<mn>9</mn>{space}<mrow><mi>ln</mi><mo>(</mo>" in text
+    assert "<mo>∏</mo><mrow><mo>(</mo><mfrac>" in text
+    latex = as_latex(PAGES["mle"]("en")).replace(" ", "")
+    assert r"\prod\left(\frac{" in latex and r"\frac{\prod" not in latex
+
+
+@pytest.mark.parametrize(("name", "lang"), EVERY)
+def test_sources_are_in_the_language_of_the_page(name: str, lang: str) -> None:
+    source = PAGES[name](lang).source
+    assert source.startswith("Machine Learning") or ("Tsinghua" in source) <= (lang == "en")
+    assert "。 " not in source and ".." not in source
+
+
 def test_both_languages_find_the_same() -> None:
     for make in PAGES.values():
         english, chinese = make("en"), make("zh")

@@ -16,6 +16,7 @@ from bayeskit._report.latex_text import escaped, math_width
 from bayeskit._report.textbook.printed_number import Blank, Line, PrintedNumber
 
 _FUNCTIONS = {"P", "p", "N", "R", "I", "L", "H", "E", "n", "g", "ln", "exp", "BIC", "det", "Beta", "Dir", "C"}
+_OPERATORS = {"ln", "exp", "max", "min", "arg", "det"}
 _UPRIGHT = {"ln", "exp", "max", "min", "arg", "det", "BIC", "AIC", "MLE", "MAP", "Beta", "Dir"}
 _GREEK = {
     "α": "alpha", "β": "beta", "δ": "delta", "θ": "theta", "λ": "lambda", "μ": "mu", "π": "pi", "σ": "sigma",
@@ -456,7 +457,7 @@ def _mathml(node: Node) -> Html:
     parts = [_mathml(part) for part in node.parts]
     match node.kind:
         case "row":
-            return parts[0] if len(parts) == 1 else tag("mrow", *parts)
+            return parts[0] if len(parts) == 1 else tag("mrow", *_with_thin_spaces(node.parts, parts))
         case "number":
             digits, _, power = node.text.partition("e")
             ten = tag("msup", tag("mn", "10"), tag("mn", str(int(power or 0)).replace("-", "−")))
@@ -482,6 +483,17 @@ def _mathml(node: Node) -> Html:
     if node.kind == "mark" and node.text == "|":
         return tag("mo", "|", attributes='lspace="0.3em" rspace="0.3em"')
     return tag("mo", {"Σ": "∑", "Π": "∏", "-": "−"}.get(node.text, node.text))
+
+
+def _with_thin_spaces(nodes: Sequence[Node], parts: Sequence[Html]) -> Iterator[Html]:
+    """Yield the parts of a row with the thin spaces of TeX: 8 ln θ, but ln(1 − θ) and − ln θ."""
+    for i, (node, part) in enumerate(zip(nodes, parts, strict=True)):
+        before = nodes[i - 1] if i else None
+        if before is not None and _apart(before, node):
+            named = before.kind == "name" and before.text in _OPERATORS
+            if named or (node.kind in ("name", "call") and node.text in _OPERATORS):
+                yield tag("mspace", attributes='width="0.17em"')
+        yield part
 
 
 def _name_mathml(name: str) -> Html:

@@ -8,10 +8,10 @@ from contextlib import ContextDecorator
 from dataclasses import dataclass, field
 from decimal import Context, Decimal, getcontext, setcontext
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
-from bayeskit._messages import text_in
+from bayeskit._messages import run_on, text_in
 from bayeskit._report.textbook.printed_number import (
     Line,
     PrintedNumber,
@@ -78,6 +78,7 @@ class Lesson:
     row : int or None
         Its number where it is one of the rows, the first is 1.
     source : str
+        The bundled table or the file that holds the rows.
     sizes : mapping
         The number of states of attributes of which not all occur.
     """
@@ -210,9 +211,24 @@ def bundled(name: str, query: Mapping[str, Any], row: int | None = None) -> Less
         data.target,
         {key: _cell(value) for key, value in query.items()},
         row,
-        data.source,
+        name,
         classes=("是", "否"),
     )
+
+
+def sources(section: str, lesson: Lesson, lang: str) -> str:
+    """Return the section of a book that a page follows, if any, and where its rows are from.
+
+    >>> sources("", melons(), "en")
+    'Rows: Zhou Zhihua (周志华), Machine Learning (《机器学习》), table 4.1.'
+    """
+    say = partial(text_in, lang)
+    books = {
+        "melon2": say("Zhou Zhihua (周志华), Machine Learning (《机器学习》), table 4.1"),
+        "melon3": say("Zhou Zhihua (周志华), Machine Learning (《机器学习》), table 4.3"),
+    }
+    rows = say("Rows: {table}.").format(table=books.get(lesson.source, lesson.source))
+    return run_on([section, rows] if section else [rows], lang)
 
 
 def _cell(cell: object) -> Any:
@@ -341,7 +357,7 @@ def posterior_sheet(
         working=(*working, *posterior_lines(joints)),
         answer=answer_line(joints, lang),
         errata=(erratum,),
-        source=f"{section} {lesson.source}".strip(),
+        source=sources(section, lesson, lang),
         results=tuple(results),
     )
 

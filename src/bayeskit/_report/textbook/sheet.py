@@ -362,7 +362,7 @@ _STYLE = """
 body{font:16px/1.6 system-ui,"Noto Sans CJK SC",sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;
 color:#1b1f24;background:#fff}
 h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:1.6rem}
-math{math-style:normal}.grid{overflow-x:auto}table{border-collapse:collapse;margin:.8rem 0}
+math{math-style:normal}.grid,p{overflow:auto hidden}table{border-collapse:collapse;margin:.8rem 0}
 th,td{padding:.25rem .8rem;text-align:left;font-weight:400;border-bottom:1px solid #d0d7de;white-space:nowrap}
 thead th{border-bottom:2px solid #57606a}
 .working{padding-left:1rem;overflow-wrap:anywhere}.printed{padding-left:1rem;font-style:italic}.right{padding-left:1rem}
@@ -370,7 +370,7 @@ thead th{border-bottom:2px solid #57606a}
 .blank{display:inline-block;min-width:4.5em;border-bottom:1px solid currentColor;font-size:.75em;color:#57606a}
 @media (prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}th,td{border-color:#30363d}
 .source,.blank{color:#9198a1}}
-@media print{body{color:#000;background:#fff;margin:0}.grid{overflow:visible}}
+@media print{body{color:#000;background:#fff;margin:0}.grid,p{overflow:visible}}
 """
 
 

@@ -29,6 +29,7 @@ from bayeskit._report.textbook.lesson import (
     result,
     row_of,
     shown,
+    sources,
     table_of,
     total_of,
 )
@@ -149,7 +150,7 @@ def laplace_page(lang: str, lesson: Lesson | None = None) -> Sheet:
                 ),
             ),
         ),
-        source=lesson.source,
+        source=sources("", lesson, lang),
         results=(
             *(result(f"α = 0: {shown(c)}", joint, 8) for c, joint in before.items()),
             *joint_results("α = 1", joints),
@@ -226,11 +227,13 @@ def risk_page(lang: str, lesson: Lesson | None = None) -> Sheet:
                 copied=False,
             ),
         ),
-        source=say(
-            "Zhou Zhihua (周志华), Machine Learning (《机器学习》), Tsinghua University Press 2016, section 7.1."
-        )
-        + " "
-        + lesson.source,
+        source=sources(
+            say(
+                "Zhou Zhihua (周志华), Machine Learning (《机器学习》), Tsinghua University Press 2016, section 7.1."
+            ),
+            lesson,
+            lang,
+        ),
         results=(
             *joint_results("α = 1", joints, prior=False),
             *(
@@ -316,11 +319,13 @@ def likelihood_page(lang: str, lesson: Lesson | None = None) -> Sheet:
                 copied=False,
             ),
         ),
-        source=say(
-            "Zhou Zhihua (周志华), Machine Learning (《机器学习》), Tsinghua University Press 2016, section 7.2."
-        )
-        + " "
-        + lesson.source,
+        source=sources(
+            say(
+                "Zhou Zhihua (周志华), Machine Learning (《机器学习》), Tsinghua University Press 2016, section 7.2."
+            ),
+            lesson,
+            lang,
+        ),
         results=tuple(results),
     )
 
@@ -409,7 +414,7 @@ def _gaussian(lesson: Lesson, name: str, c: Label, say: Say) -> Part:
     value = as_decimal(top) * (1 + (2 * PI * as_decimal(variance)).ln())
     lines: list[Line | Grid] = [
         line(say("Normal: {name} in the {n} rows of {c}."), name=name, n=word(n), c=shown(c)),
-        ("L(μ, σ²) = Π exp(−(x − μ)² / (2σ²)) / √(2πσ²)",),
+        ("L(μ, σ²) = Π (exp(−(x − μ)² / (2σ²)) / √(2πσ²))",),
         ("ln L = −(n/2) ln(2πσ²) − Σ (x − μ)² / (2σ²)",),
         line(
             "∂ ln L / ∂μ = (Σ (x − μ)) / σ² = 0 → μ = (Σ x) / n = {s} / {n} = {m} = {d}",
