@@ -24,6 +24,7 @@ from bayeskit._display_table import (
     as_text,
     broken,
     display_width,
+    fitted_widths,
     table_html,
     text_lines,
 )
@@ -214,3 +215,12 @@ def test_a_table_fits_a_terminal_of_any_width_and_no_number_is_broken() -> None:
 def test_breaking_a_text_loses_nothing_but_spaces(given_text: str, width: int) -> None:
     lines = broken(given_text, width)
     assert "".join(lines).replace(" ", "") == given_text.replace(" ", "")
+
+
+def test_no_word_is_broken_where_there_is_room_for_it() -> None:
+    long = "(509+1)/(891+2) = 0.5711"
+    table = DisplayTable(
+        "", ("", "value", "no", "yes"), (("P(Survived)", "", long, long), ("Sex", "male", long, long))
+    )
+    assert fitted_widths(table, 51)[0] == len("P(Survived)")
+    assert fitted_widths(table, 44)[0] < len("P(Survived)")

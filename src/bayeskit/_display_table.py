@@ -202,8 +202,8 @@ def fitted_widths(table: DisplayTable, room: int) -> tuple[int, ...] | None:
     least = [max(max(map(_longest, cells)), 1) for cells in zip(*whole, strict=True)]
     names = [j < 2 and not _holds_numbers(whole, j, one) for j, one in enumerate(least)]
     units = [max(_longest_unit(line[j]) for line in whole) if name else 0 for j, name in enumerate(names)]
-    # Names are broken between their parts, and within one only if there is no other way.
-    for narrowest in ([max(unit, NARROWEST_NAME) for unit in units], [NARROWEST_NAME] * len(least)):
+    # Names are broken between their words; if that is too wide, between their parts, and then within one.
+    for narrowest in (least, [max(unit, NARROWEST_NAME) for unit in units], [NARROWEST_NAME] * len(least)):
         widths = [min(one, narrowest[j]) if names[j] else one for j, one in enumerate(least)]
         if sum(widths) <= room:
             break
