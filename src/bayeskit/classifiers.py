@@ -11,7 +11,7 @@ _HOMES = {
     "SPODE": "bayeskit._classifiers.one_dependence",
     "TAN": "bayeskit._classifiers.one_dependence",
     "AnDE": "bayeskit._classifiers.aode",
-    "ArcInformation": "bayeskit._classifiers.structures",
+    "ArcInformation": "bayeskit._classifiers.semi_naive",
     "AutoBayes": "bayeskit._classifiers.auto_bayes",
     "BayesDecision": "bayeskit._classifiers.bayes_decision",
     "BayesNetClassifier": "bayeskit._classifiers.bayes_net",
@@ -93,8 +93,8 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.log_linear_bayes import LogLinearBayes
     from bayeskit._classifiers.naive_bayes import FamilyChoice, NaiveBayes
     from bayeskit._classifiers.one_dependence import SPODE, TAN
+    from bayeskit._classifiers.semi_naive import ArcInformation
     from bayeskit._classifiers.streams import SlidingWindow
-    from bayeskit._classifiers.structures import ArcInformation
     from bayeskit._classifiers.tally_store import TallyStore
     from bayeskit._classifiers.text_bayes import TextBayes
     from bayeskit._classifiers.weighted_nb import WeightedNB

@@ -17,11 +17,11 @@ _HOMES = {
     "HiddenCounts": "bayeskit._fitting.mixtures.hidden_states",
     "HiddenMarkov": "bayeskit._mixtures.hidden_markov",
     "LatentClass": "bayeskit._mixtures.latent_class",
-    "Matching": "bayeskit._mixtures.label_matching",
+    "Matching": "bayeskit._mixtures.component_choice",
     "MixtureNotConverged": "bayeskit._mixtures.mixture_em",
     "Problem": "bayeskit._fitting.em",
     "StoppingRule": "bayeskit._fitting.em",
-    "match_labels": "bayeskit._mixtures.label_matching",
+    "match_labels": "bayeskit._mixtures.component_choice",
     "run_em": "bayeskit._fitting.em",
     "run_em_from_starts": "bayeskit._fitting.em",
 }
@@ -57,12 +57,11 @@ if TYPE_CHECKING:
         run_em_from_starts,
     )
     from bayeskit._fitting.mixtures.hidden_states import HiddenCounts
-    from bayeskit._mixtures.component_choice import Candidate, ComponentChoice
+    from bayeskit._mixtures.component_choice import Candidate, ComponentChoice, Matching, match_labels
     from bayeskit._mixtures.gaussian_fitting import ComponentTable
     from bayeskit._mixtures.gaussian_mixture import GaussianMixture
     from bayeskit._mixtures.hidden_answers import Forecast
     from bayeskit._mixtures.hidden_markov import HiddenMarkov
-    from bayeskit._mixtures.label_matching import Matching, match_labels
     from bayeskit._mixtures.latent_class import LatentClass
     from bayeskit._mixtures.mixture_em import MixtureNotConverged
     from bayeskit._report.mixture_report import ClassProfiles

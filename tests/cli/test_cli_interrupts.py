@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 
 import bayeskit
-from bayeskit._cli.ctrl_c import Press, pressed
 from bayeskit._cli.error_exits import guarded
 from bayeskit._cli.output import replaced
-from bayeskit._cli.start import INTERRUPTION
+from bayeskit._cli.start import INTERRUPTION, Press, pressed
 from bayeskit._comparison.run import ComparisonRun
 from cli_run import run, write_table
 
@@ -137,7 +136,7 @@ def test_an_import_by_compiled_code_is_let_finish(
     name = f"imported_by_{how}"
     lines = (
         "import sys",
-        "from bayeskit._cli.ctrl_c import is_imported_by_c",
+        "from bayeskit._cli.start import is_imported_by_c",
         "seen = is_imported_by_c(sys._getframe())",
     )
     (tmp_path / f"{name}.py").write_text("\n".join(lines), "utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bayeskit._io.networks.dsc import read_dsc
+from bayeskit._io.networks.bif import read_dsc
 from bayeskit._io.networks.dsl import read_dsl
 from bayeskit._io.networks.raw import read_bytes
 from bayeskit.errors import ModelFormatError

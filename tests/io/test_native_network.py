@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from bayeskit._data.file_reading import FileReading
 from bayeskit._graphs.network import FactorGraph, Network, Node, continuous, discrete
-from bayeskit._io.networks.gaussian_json import read_gaussian_json
 from bayeskit._io.networks.native_json import native_text, read_native
+from bayeskit._io.networks.normal_nodes import read_gaussian_json
 from bayeskit.errors import ModelFormatError, SettingError
 from bayeskit.networks import Factor, LinearGaussian, Table
 from format_networks import DATA, GOLDEN, asymmetric, check_valid, mixed, networks, sample_files

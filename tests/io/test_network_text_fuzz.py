@@ -8,8 +8,7 @@ import re
 
 import pytest
 
-from bayeskit._io.networks.bif import bif_text, read_bif
-from bayeskit._io.networks.dsc import read_dsc
+from bayeskit._io.networks.bif import bif_text, read_bif, read_dsc
 from bayeskit._io.networks.dsl import read_dsl
 from bayeskit._io.networks.net import net_text, read_net
 from bayeskit.errors import ModelFormatError

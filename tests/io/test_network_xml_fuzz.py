@@ -13,8 +13,8 @@ from functools import cache
 import pytest
 
 from bayeskit import read_network
-from bayeskit._io.networks.gaussian_json import read_gaussian_json
 from bayeskit._io.networks.native_json import read_native
+from bayeskit._io.networks.normal_nodes import read_gaussian_json
 from bayeskit._io.networks.uai import read_fg, read_uai
 from bayeskit._io.networks.xdsl import read_xdsl
 from bayeskit._io.networks.xmlbif import read_xmlbif

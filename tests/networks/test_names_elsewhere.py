@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from bayeskit import BayesianNetwork, MarkovNetwork, set_language
-from bayeskit._networks.names_elsewhere import NAMES
+from bayeskit._networks.arguments import NAMES
 from bayeskit.networks import wet_grass
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
 
 from bayeskit import BayesianNetwork, read_network
-from bayeskit._fitting.networks.softmax_fit import PRIOR_SD, newton
+from bayeskit._fitting.networks.network_counts import PRIOR_SD, newton
 from bayeskit._inference.gaussian.hybrid import Hybrid
 from bayeskit.errors import (
     ImpossibleEvidence,

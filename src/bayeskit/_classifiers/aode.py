@@ -13,11 +13,9 @@ from bayeskit._classifiers.input_checks import one_of
 from bayeskit._classifiers.semi_naive import SemiNaive
 from bayeskit._data.encode import Unseen
 from bayeskit._data.source import Source
-from bayeskit._fitting.averaging import Averaging, TwoDependence
+from bayeskit._fitting.averaging import Averaging, TwoDependence, single_counts
 from bayeskit._fitting.model import ModelForm
-from bayeskit._fitting.naive import Naive
-from bayeskit._fitting.over_views import single_counts
-from bayeskit._fitting.sampled_rows import Sampling
+from bayeskit._fitting.naive import Naive, Sampling
 from bayeskit._schema import Label, Name, Schema
 from bayeskit._statistics.information import class_information
 from bayeskit._statistics.triples import within_budget

@@ -27,7 +27,7 @@ from bayeskit._fitting.leave_one_out import SCORINGS, learned_chunks, mean_loss
 from bayeskit._fitting.log_linear import FEW_TO_JUDGE, folds_of
 from bayeskit._fitting.long_runs import Deadline
 from bayeskit._fitting.model import ModelSpec, RowChoice, plan_for
-from bayeskit._fitting.sampled_rows import TablesOnly
+from bayeskit._fitting.naive import TablesOnly
 from bayeskit._fitting.stack import (
     Member,
     Stack,

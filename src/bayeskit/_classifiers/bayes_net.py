@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of
 from bayeskit._classifiers.labelled_tables import DependentTable, LabelledTable
-from bayeskit._classifiers.semi_naive import GraphClassifier
-from bayeskit._classifiers.structures import ArcInformation, network_arcs
+from bayeskit._classifiers.semi_naive import ArcInformation, GraphClassifier, network_arcs
 from bayeskit._data.encode import Unseen
 from bayeskit._data.source import Source
 from bayeskit._fitting.fitted_state import FittedState

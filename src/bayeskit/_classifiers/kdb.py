@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit._classifiers.input_checks import one_of
-from bayeskit._classifiers.semi_naive import GraphClassifier
-from bayeskit._classifiers.structures import given_dag
+from bayeskit._classifiers.semi_naive import GraphClassifier, given_dag
 from bayeskit._conditionals.class_prior import class_factors, given_class_prior
 from bayeskit._data.encode import Unseen
 from bayeskit._data.encoded import Chunk

@@ -30,7 +30,7 @@ from bayeskit._fitting.log_linear import (
     log_out_of_fold,
 )
 from bayeskit._fitting.model import ModelForm, ModelSpec, RowChoice, estimate
-from bayeskit._fitting.sampled_rows import Sampling
+from bayeskit._fitting.naive import Sampling
 from bayeskit._io.trial import held_choice
 from bayeskit._random_state import generator_of, seed_of
 from bayeskit._schema import Label, Name, Schema

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayeskit._classifiers.input_checks import one_of
-from bayeskit._classifiers.semi_naive import GraphClassifier
-from bayeskit._classifiers.structures import check_discrete, given_dag
+from bayeskit._classifiers.semi_naive import GraphClassifier, check_discrete, given_dag
 from bayeskit._data.encode import Unseen
 from bayeskit._data.source import Source
 from bayeskit._fitting.averaging import Averaging, losses_by_folds, losses_left_out, star

@@ -207,7 +207,7 @@ def _parquet_by_duckdb(path: Path, columns: list[str]) -> Iterator[_RowWriter]:
     """Write CSV beside the file first, and let DuckDB convert it."""
     import duckdb
 
-    from bayeskit._data.formats import quoted
+    from bayeskit._data.survey import quoted
 
     text = path.with_name(path.name + ".csv")
     try:

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from bayeskit._classifiers.answer_rows import chosen, posterior
-from bayeskit._data.row_cells import Row
 from bayeskit._data.table import open_table
-from bayeskit._fitting.row_stream import MOST_WAITING, RowStream, column_names
+from bayeskit._fitting.row_stream import MOST_WAITING, Row, RowStream, column_names
 from bayeskit._schema import Label, Name
 from bayeskit.errors import ColumnError, DataTypeError, SettingError, UsageError
 from bayeskit.typing import Floats

@@ -27,10 +27,9 @@ from typing import Any, Literal, get_args
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from bayeskit._cli.ctrl_c import Press
 from bayeskit._cli.language import in_requested_language
 from bayeskit._cli.output import note
-from bayeskit._cli.start import INTERRUPTED, INTERRUPTION
+from bayeskit._cli.start import INTERRUPTED, INTERRUPTION, Press
 from bayeskit._display_table import display_width, padded
 from bayeskit._messages import Joined, Message, Term, language, text_in
 from bayeskit._visible import visible_lines

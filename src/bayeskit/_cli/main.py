@@ -9,23 +9,20 @@ import typer
 
 from bayeskit._cli.commands.bayes import bayes
 from bayeskit._cli.commands.compare import compare
-from bayeskit._cli.commands.demo import demo
 from bayeskit._cli.commands.discretize import discretize
 from bayeskit._cli.commands.doctor import doctor, warmup
-from bayeskit._cli.commands.explain import explain, inspect
 from bayeskit._cli.commands.explore import explore
 from bayeskit._cli.commands.export import export
 from bayeskit._cli.commands.fit import fit
-from bayeskit._cli.commands.network_decide import decide
-from bayeskit._cli.commands.network_effect import effect
+from bayeskit._cli.commands.network_decisions import decide, effect
 from bayeskit._cli.commands.network_files import convert, sample, show
 from bayeskit._cli.commands.network_filter import filter as filter_network
 from bayeskit._cli.commands.network_learn import learn
 from bayeskit._cli.commands.network_queries import explain as explain_answer
 from bayeskit._cli.commands.network_queries import independent, mpe, query
-from bayeskit._cli.commands.predict import predict
+from bayeskit._cli.commands.predict import explain, inspect, predict
 from bayeskit._cli.commands.serve import serve
-from bayeskit._cli.commands.textbook import textbook
+from bayeskit._cli.commands.textbook import demo, textbook
 from bayeskit._cli.commands.update import forget, merge, update
 from bayeskit._cli.completion import mend_scripts
 from bayeskit._cli.error_exits import Command, CommandGroup, Group

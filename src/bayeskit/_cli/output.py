@@ -14,7 +14,7 @@ from typing import Annotated, Any, TextIO, cast
 
 import typer
 
-from bayeskit._cli.ctrl_c import pass_the_last_stop
+from bayeskit._cli.start import pass_the_last_stop
 from bayeskit._display_table import terminal_width
 from bayeskit._messages import Message
 from bayeskit._visible import json_text, visible_lines

@@ -18,7 +18,8 @@ from typing import Any
 
 from bayeskit._data.database_url import DatabaseTable, parse_url
 from bayeskit._data.encodings import damaged, decoded, lacks_room, no_room, resolve
-from bayeskit._data.formats import quoted, refuse_twins
+from bayeskit._data.formats import refuse_twins
+from bayeskit._data.survey import quoted
 from bayeskit.errors import ColumnError, DataError, SettingError, UsageError
 
 

@@ -16,7 +16,7 @@ from bayeskit._data.file_rows import FileRows
 from bayeskit._data.file_set import TableFiles
 from bayeskit._data.files import FIRST_ROWS
 from bayeskit._data.formats import Unsure
-from bayeskit._data.spelling import SPELLINGS
+from bayeskit._data.survey import SPELLINGS
 from bayeskit._data.suspect_columns import (
     FEWEST,
     REASONS,

@@ -19,8 +19,8 @@ from bayeskit._data.converted import is_address, path_in
 from bayeskit._data.database_url import names_database
 from bayeskit._data.file_options import MissingMarks
 from bayeskit._data.files import FileSource, file_stamp
-from bayeskit._data.formats import Field
 from bayeskit._data.frames import FilesLike, is_table_name
+from bayeskit._data.survey import Field
 from bayeskit._data.table import ColumnBatch
 from bayeskit._messages import Joined
 from bayeskit.errors import ColumnError, DataError, SourceNote

@@ -19,10 +19,17 @@ import numpy as np
 from bayeskit._data.columns import CodedColumn
 from bayeskit._data.converted import converted
 from bayeskit._data.file_options import MissingMarks
-from bayeskit._data.formats import Column, Field, Parquet, Text, Unsure
+from bayeskit._data.formats import Column, Parquet, Text, Unsure
 from bayeskit._data.relation import Arrays, pieces, rebatched
-from bayeskit._data.spelling import note_spellings
-from bayeskit._data.survey import count_cells, count_first, seen_marks, tests_left, words_among_numbers
+from bayeskit._data.survey import (
+    Field,
+    count_cells,
+    count_first,
+    note_spellings,
+    seen_marks,
+    tests_left,
+    words_among_numbers,
+)
 from bayeskit._data.suspect_columns import is_crowd
 from bayeskit._data.table import ColumnBatch
 from bayeskit._messages import Joined, Message, Term

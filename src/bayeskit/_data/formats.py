@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -24,7 +24,7 @@ from bayeskit._data.columns import CodedColumn, narrow, without_labels
 from bayeskit._data.encodings import GZIP_MAGIC, blocks, decoded, is_utf8, resolve, utf8_copy
 from bayeskit._data.file_options import MissingMarks
 from bayeskit._data.frames import factorize_arrow
-from bayeskit._data.spelling import SPELLINGS, spelling_of
+from bayeskit._data.survey import LOOKS, SPELLINGS, Field, quoted, spelling_of
 from bayeskit._messages import Joined, Message
 from bayeskit.errors import ColumnError, DataError, SettingError, SourceNote
 
@@ -174,17 +174,6 @@ def _overlapping(pieces: Iterable[bytes]) -> Iterator[bytes]:
         kept = b"\r" if piece.endswith(b"\r") else b""
 
 
-# What a cell of each kind looks like. DuckDB's own detection is not used: it turns a column of t and f into
-# booleans and inf into dates, and over a whole file it is slower. A cast accepts '1_000' as a number; here it
-# is a name.
-LOOKS = {
-    "int64": r"regexp_full_match({0}, '\s*[-+]?[0-9]+\s*') AND TRY_CAST({0} AS BIGINT) IS NOT NULL",
-    "float64": "TRY_CAST({0} AS DOUBLE) IS NOT NULL AND NOT contains({0}, '_')",
-    "bool": "lower({0}) IN ('true', 'false')",
-    "date": r"regexp_full_match({0}, '(\d{{4}}[-/]\d\d?[-/]\d\d?|\d\d?[-/]\d\d?[-/]\d{{4}})([ T]\d.*)?')",
-    "time": r"regexp_full_match({0}, '\d\d?:\d\d(:\d\d(\.\d+)?)?')",
-    **{name: spelling.looks for name, spelling in SPELLINGS.items()},
-}
 _TYPES = {
     "int64": "TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER",
     "float64": 'FLOAT DOUBLE DECIMAL HUGEINT UBIGINT UHUGEINT "NULL"',  # the last: of a column without values
@@ -196,45 +185,6 @@ _TYPES = {
 _KIND_OF_TYPE = {each: kind for kind, types in _TYPES.items() for each in types.split()}
 # DuckDB needs at least one text for "missing"; this one occurs in no file, and is no name of a column.
 _NEVER = "\ue000\ue001\ue000"
-
-
-@dataclass(frozen=True)
-class Field:
-    """A column: its name, how SQL calls it, its kind, whether cells are missing, the expression that reads it as that
-    kind, how its numbers are spelled where that is not plain, whether all its cells are missing, the texts that mean
-    missing, how often marks of missing cells were seen in it, and, where its kind is only expected from the first
-    rows, the texts that must not occur because they might mean missing."""
-
-    name: str
-    column: str
-    kind: str = "str"
-    nulls: bool = True
-    expression: str = ""
-    spelling: str = ""
-    empty: bool = False
-    marks: tuple[str, ...] = ()
-    seen: tuple[tuple[str, int], ...] = ()
-    refused: frozenset[str] | None = None
-
-    @property
-    def cell(self) -> str:
-        """The column as SQL, NULL where its text means missing."""
-        if not self.marks:
-            return self.column
-        # One constant, not a comparison with each text: queries over hundreds of columns are planned sooner.
-        pattern = quoted(r"\s*(" + "|".join(map(re.escape, self.marks)) + r")\s*")
-        return f"CASE WHEN regexp_full_match({self.column}, {pattern}) THEN NULL ELSE {self.column} END"
-
-    def with_marks(self, among: Sequence[str]) -> Field:
-        """Return the column with those of the seen marks that mean missing in it."""
-        return replace(self, marks=tuple(mark for mark, _ in self.seen if mark in among))
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of the column, the same in every batch."""
-        if self.kind == "bool" and not self.nulls:
-            return np.dtype(np.bool_)
-        return np.dtype(self.kind if self.kind in ("int64", "float64") else object)
 
 
 class Unsure(Exception):
@@ -251,11 +201,6 @@ def arrow_column(field: Field, column: pyarrow.Array, missing: Sequence[str] = (
     if field.kind == "str":
         return narrow(without_labels(factorize_arrow(column), missing))
     return np.array(column.to_numpy(zero_copy_only=False), dtype=field.dtype)
-
-
-def quoted(text: str) -> str:
-    """Return a text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def literal(path: Path, shown: str) -> str:

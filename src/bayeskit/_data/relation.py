@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit._data.columns import CodedColumn, date_message, joined_columns
-from bayeskit._data.formats import Column, Field, arrow_column
+from bayeskit._data.formats import Column, arrow_column
 from bayeskit._data.frames import has_pyarrow
+from bayeskit._data.survey import Field
 from bayeskit._schema import Kind, Label, Name, Variable
 from bayeskit.errors import ColumnError, DataError
 

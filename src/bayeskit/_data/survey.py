@@ -1,16 +1,122 @@
-"""The survey of a text file: one pass over all cells, which counts what decides the kinds of its columns."""
+"""What cells of a text file look like: kinds, spellings of numbers such as 1.234,56; the survey that counts them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from bayeskit._data.formats import LOOKS, Field
-from bayeskit._data.spelling import SPELLINGS
+import numpy as np
+
+from bayeskit._messages import Message, listed
+from bayeskit.errors import SourceNote
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """A way to write numbers.
+
+    Attributes
+    ----------
+    looks : SQL that tests whether a cell has this spelling; ``{0}`` is the cell
+    plain : SQL that converts the cell to the plain spelling
+    note : what a warning says about such columns
+    """
+
+    looks: str
+    plain: str
+    note: Message
+
+
+def _matches(pattern: str) -> str:
+    # Braces are doubled for str.format, which inserts the name of the column.
+    return "regexp_full_match({0}, '" + pattern.replace("{", "{{").replace("}", "}}") + "')"
+
+
+SPELLINGS: Mapping[str, Spelling] = {
+    "comma": Spelling(
+        _matches(r"\s*[-+]?([0-9]+(,[0-9]+)?|[0-9]{1,3}(\.[0-9]{3})+,[0-9]+)\s*"),
+        "replace(replace({0}, '.', ''), ',', '.')",
+        Message("with a decimal comma: 3,5 is read as 3.5"),
+    ),
+    "grouped": Spelling(
+        _matches(r"\s*[-+]?([0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]+)?\s*"),
+        "replace({0}, ',', '')",
+        Message("with commas between thousands: 1,234 is read as 1234"),
+    ),
+    "percent": Spelling(
+        _matches(r"\s*[-+]?[0-9]+([.,][0-9]+)?\s*[%％]\s*"),
+        r"replace(regexp_replace({0}, '[%％\s]', '', 'g'), ',', '.')",
+        Message("in per cent: 3.5% is read as 3.5"),
+    ),
+    # One sign per column: dollars and pounds are not comparable.
+    **{
+        name: Spelling(
+            _matches(rf"\s*[-+]?[{sign}]\s*([0-9]+|[1-9][0-9]{{0,2}}(,[0-9]{{3}})+)(\.[0-9]+)?\s*"),
+            rf"regexp_replace({{0}}, '[{sign},\s]', '', 'g')",
+            Message("with a sign of currency: {sign}1,234 is read as 1234", sign=sign[0]),
+        )
+        for name, sign in {"yuan": "¥￥", "dollar": "$", "pound": "£", "euro": "€"}.items()
+    },
+    "euro_after": Spelling(
+        _matches(r"\s*[-+]?([0-9]+(,[0-9]+)?|[0-9]{1,3}(\.[0-9]{3})+,[0-9]+)\s*€\s*"),
+        r"replace(regexp_replace({0}, '[.€\s]', '', 'g'), ',', '.')",
+        Message("with a sign of currency: 3,50 € is read as 3.5"),
+    ),
+}
+
+
+def spelling_of(filled: int, passed: Mapping[str, int], separator: str) -> str | None:
+    """Return the spelling of the numbers in a column, from how many of its cells match each spelling.
+
+    If 1,234 is ambiguous, the separator decides: programs write semicolons when the comma is a decimal comma.
+
+    Examples
+    --------
+    >>> spelling_of(2, {"comma": 2, "grouped": 2}, ";"), spelling_of(2, {"comma": 2, "grouped": 2}, ",")
+    ('comma', 'grouped')
+    >>> spelling_of(2, {"comma": 1}, ";") is None
+    True
+    """
+    found = [name for name in SPELLINGS if filled and passed.get(name) == filled]
+    if "comma" in found and "grouped" in found:
+        return "comma" if separator == ";" else "grouped"
+    return found[0] if found else None
+
+
+def note_spellings(columns: Sequence[tuple[str, str]], shown: str) -> None:
+    """Report the columns (name, spelling) with numbers in other than plain spelling."""
+    for spelling, each in SPELLINGS.items():
+        names = [repr(name) for name, spelled in columns if spelled == spelling]
+        if names:
+            # The stack from here up: FileSource, and its caller, who should be named.
+            warnings.warn(
+                SourceNote(
+                    "Numbers of {shown} are written {note} ({names}).",
+                    shown=shown,
+                    note=each.note,
+                    names=listed(names, 8),
+                ),
+                stacklevel=3,
+            )
+
+
+# What a cell of each kind looks like. DuckDB's own detection is not used: it turns a column of t and f into
+# booleans and inf into dates, and over a whole file it is slower. A cast accepts '1_000' as a number; here it
+# is a name.
+LOOKS = {
+    "int64": r"regexp_full_match({0}, '\s*[-+]?[0-9]+\s*') AND TRY_CAST({0} AS BIGINT) IS NOT NULL",
+    "float64": "TRY_CAST({0} AS DOUBLE) IS NOT NULL AND NOT contains({0}, '_')",
+    "bool": "lower({0}) IN ('true', 'false')",
+    "date": r"regexp_full_match({0}, '(\d{{4}}[-/]\d\d?[-/]\d\d?|\d\d?[-/]\d\d?[-/]\d{{4}})([ T]\d.*)?')",
+    "time": r"regexp_full_match({0}, '\d\d?:\d\d(:\d\d(\.\d+)?)?')",
+    **{name: spelling.looks for name, spelling in SPELLINGS.items()},
+}
 
 # A column of at least so many cells, of which so large a share are numbers, is said to hold words beside them.
 # Where less than the last share of the first cells are numbers, no cell is tested for that any more.
@@ -18,6 +124,50 @@ FEWEST_CELLS, MOSTLY_NUMBERS, PARTLY_NUMBERS = 10, 0.9, 0.5
 NUMBER_TESTS = ("float64", *SPELLINGS)
 # The time to plan a query in DuckDB grows with the square of its size.
 _COLUMNS_AT_ONCE = 128
+
+
+def quoted(text: str) -> str:
+    """Return a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column: its name, how SQL calls it, its kind, whether cells are missing, the expression that reads it as that
+    kind, how its numbers are spelled where that is not plain, whether all its cells are missing, the texts that mean
+    missing, how often marks of missing cells were seen in it, and, where its kind is only expected from the first
+    rows, the texts that must not occur because they might mean missing."""
+
+    name: str
+    column: str
+    kind: str = "str"
+    nulls: bool = True
+    expression: str = ""
+    spelling: str = ""
+    empty: bool = False
+    marks: tuple[str, ...] = ()
+    seen: tuple[tuple[str, int], ...] = ()
+    refused: frozenset[str] | None = None
+
+    @property
+    def cell(self) -> str:
+        """The column as SQL, NULL where its text means missing."""
+        if not self.marks:
+            return self.column
+        # One constant, not a comparison with each text: queries over hundreds of columns are planned sooner.
+        pattern = quoted(r"\s*(" + "|".join(map(re.escape, self.marks)) + r")\s*")
+        return f"CASE WHEN regexp_full_match({self.column}, {pattern}) THEN NULL ELSE {self.column} END"
+
+    def with_marks(self, among: Sequence[str]) -> Field:
+        """Return the column with those of the seen marks that mean missing in it."""
+        return replace(self, marks=tuple(mark for mark, _ in self.seen if mark in among))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the column, the same in every batch."""
+        if self.kind == "bool" and not self.nulls:
+            return np.dtype(np.bool_)
+        return np.dtype(self.kind if self.kind in ("int64", "float64") else object)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from bayeskit._data.encoded import Chunk
 from bayeskit._fitting.choose_cuts import ViewKind, Views, coarse_kinds, draw_views, kinds_of
 from bayeskit._fitting.long_runs import never
 from bayeskit._fitting.model import ModelForm, ModelSpec, class_prior_of, estimate, weighted_classes
-from bayeskit._fitting.sampled_rows import Sampling, sample_chunk
+from bayeskit._fitting.naive import Sampling, sample_chunk
 from bayeskit._numba import repeating
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.interactions import Interactions, axis_width

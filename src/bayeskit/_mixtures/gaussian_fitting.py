@@ -22,8 +22,7 @@ from bayeskit._fitting.mixtures.components import COVARIANCE_TYPES, Components, 
 from bayeskit._fitting.mixtures.gaussian_problem import GaussianProblem, log_joint, shares_of
 from bayeskit._fitting.mixtures.gaussian_starts import STARTS, start
 from bayeskit._messages import Joined, text_in
-from bayeskit._mixtures.component_choice import Candidate, candidate, choose, read_components
-from bayeskit._mixtures.label_matching import listed
+from bayeskit._mixtures.component_choice import Candidate, candidate, choose, listed, read_components
 from bayeskit._mixtures.mixture_em import (
     MixtureEmSettings,
     mixture_summary,

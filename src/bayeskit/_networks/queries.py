@@ -53,7 +53,7 @@ class Queries:
     if not TYPE_CHECKING:  # a type checker would take any attribute for one of these
 
         def __getattr__(self, name: str) -> Any:
-            from bayeskit._networks.names_elsewhere import refuse_attribute
+            from bayeskit._networks.arguments import refuse_attribute
 
             refuse_attribute(self, name)
 

@@ -80,9 +80,8 @@ def explore(
     contains a random token. Cards can be moved; the layout is written to FILE.layout.json when you save it. Needs
     pip install "bayeskit[web]".
     """
-    from bayeskit._cli.ctrl_c import leave_at_once
     from bayeskit._cli.output import print_json, show
-    from bayeskit._cli.start import stay_running
+    from bayeskit._cli.start import leave_at_once, stay_running
     from bayeskit._web.explorer import open_explorer
     from bayeskit._web.layout_file import LayoutFile
     from bayeskit._web.server import is_loopback, need_packages

@@ -280,7 +280,7 @@ def mixture_page(lang: str) -> DemoPage:
     import numpy as np
 
     from bayeskit import GaussianMixture, datasets
-    from bayeskit._mixtures.label_matching import match_labels
+    from bayeskit._mixtures.component_choice import match_labels
 
     say, data = partial(text_in, lang), datasets.load_dataset("height-weight")
     X = np.column_stack([data.columns[name] for name in data.attributes]).astype(float)

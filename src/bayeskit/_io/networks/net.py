@@ -23,7 +23,7 @@ from bayeskit._io.networks.mangling import (
     unquoted,
     written_notes,
 )
-from bayeskit._io.networks.net_normal import fits, read_normals, written_normal
+from bayeskit._io.networks.normal_nodes import fits, read_normals, written_normal
 from bayeskit._io.networks.raw import decode
 from bayeskit._io.networks.tokens import Tokens, pattern, shown
 from bayeskit._messages import Message

@@ -9,12 +9,11 @@ from typing import Any
 
 from bayeskit._graphs.network import FactorGraph, Network
 from bayeskit._io.networks.assembly import Budget
-from bayeskit._io.networks.bif import bif_text, read_bif
-from bayeskit._io.networks.dsc import read_dsc
+from bayeskit._io.networks.bif import bif_text, read_bif, read_dsc
 from bayeskit._io.networks.dsl import read_dsl
-from bayeskit._io.networks.gaussian_json import read_gaussian_json
 from bayeskit._io.networks.native_json import native_text, read_native
 from bayeskit._io.networks.net import net_text, read_net
+from bayeskit._io.networks.normal_nodes import read_gaussian_json
 from bayeskit._io.networks.raw import read_stored, unpacked, write_atomically
 from bayeskit._io.networks.uai import read_fg, read_uai, uai_text
 from bayeskit._io.networks.xdsl import read_xdsl, xdsl_text

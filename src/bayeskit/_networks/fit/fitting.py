@@ -11,8 +11,12 @@ import numpy as np
 
 from bayeskit._data.class_labels import as_weights
 from bayeskit._data.table import open_table
-from bayeskit._fitting.networks.network_counts import NetworkCounts, configurations, estimated
-from bayeskit._fitting.networks.softmax_fit import estimate_softmax
+from bayeskit._fitting.networks.network_counts import (
+    NetworkCounts,
+    configurations,
+    estimate_softmax,
+    estimated,
+)
 from bayeskit._fitting.search.counted_columns import CountedColumns
 from bayeskit._fitting.search.node_columns import NodeColumns
 from bayeskit._graphs.network import Network, discrete
