@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from bayeskit import AODE, KDB, SPODE, TAN, AnDE, datasets
 from bayeskit._conditionals.one_parent import OneParent
 from bayeskit._display_table import as_text
-from bayeskit._report.factors import average_items as averaged_report
+from bayeskit._report.factors import combined_items as averaged_report
 from bayeskit._report.factors.dependence import pair_shares
 from bayeskit._report.page import page_of
 from bayeskit.errors import SuspectResult
