@@ -375,6 +375,13 @@ def test_a_message_is_str_format(values: dict[str, Any]) -> None:
     assert pickle.loads(pickle.dumps(Message(template, **values))) == Message(template, **values)
 
 
+def test_a_long_value_is_cut() -> None:
+    """A server would send back, and write into its log, as many megabytes as it was sent."""
+    cell = "x" * 1_000_000
+    told = Message("{a!r}, {b}, {c}", a=cell, b=Joined([cell, "y"]), c=[cell])
+    assert len(str(told)) < 7_000 and "…, y" in str(told)
+
+
 def test_entries_of_a_file() -> None:
     header = '# c\nmsgid ""\nmsgstr ""\n"H: x\\n"\n\n'
     text = 'msgctxt "k"\nmsgid "a \\"q\\" "\n"b"\nmsgstr "甲"\n\nmsgid "c"\nmsgstr ""\n'

@@ -35,6 +35,9 @@ COMMAND_LINE = "command line"
 # The number of names listed if none is similar.
 MOST_LISTED = 8
 
+# Characters of a value in a message: enough for names of files and errors of other libraries.
+LONGEST_VALUE = 2_000
+
 # How a language quotes a value.
 QUOTED = "'{value}'"
 
@@ -223,7 +226,7 @@ class Joined:
     __slots__ = ("items", "sign")
 
     def __init__(self, items: Iterable[object], sign: str = ", ") -> None:
-        self.items = tuple(item if isinstance(item, (Message, Joined)) else str(item) for item in items)
+        self.items = tuple(item if isinstance(item, (Message, Joined)) else cut(str(item)) for item in items)
         self.sign = sign
 
     def render(self, translate: _Translate, quoted: bool = True) -> str | None:
@@ -359,14 +362,23 @@ def _fixed_values(template: str, values: Mapping[str, Any]) -> dict[str, Any]:
         if type(value) not in _PLAIN and not isinstance(value, (Message, Joined, _AsShown)):
             forms = [field[1:] for field in fields_of(template) if field[0] == name]
             value = _AsShown({form: _formatted(value, *form) for form in forms})
-        fixed[name] = value
+        fixed[name] = cut(value) if isinstance(value, str) else value
     return fixed
 
 
 def _formatted(value: object, conversion: str, specification: str) -> str:
     if conversion:
         value = repr(value) if conversion == "r" else str(value)
-    return visible_lines(format(value, specification))
+    return cut(visible_lines(format(value, specification)))
+
+
+def cut(text: str) -> str:
+    """Shorten a value: a cell of a megabyte would make a message of a megabyte.
+
+    >>> cut("x" * 10_000) == "x" * LONGEST_VALUE + "…"
+    True
+    """
+    return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"
 
 
 @cache

@@ -237,3 +237,16 @@ def test_posteriors_that_do_not_add_up(mail):
 
     with refuses(DataError, "posterior", 0, 2):
         BayesDecision(Careless()).fit(X, y).predict(X)
+
+
+def test_a_refused_fit_leaves_it_as_it_was():
+    wrong = BayesDecision(GaussianNB(), loss={"keep": {"ham": 1}})
+    with pytest.raises(ValueError, match="loss"):
+        wrong.fit([[0], [1]], ["ham", "spam"])
+    assert not hasattr(wrong, "estimator_") and not hasattr(wrong, "classes_")
+    model = BayesDecision(GaussianNB()).fit([[0], [1]], ["ham", "spam"])
+    before = model.estimator_
+    model.set_params(loss={"keep": {"ham": 1}})
+    with pytest.raises(ValueError, match="loss"):
+        model.fit([[0], [1]], ["x", "y"])
+    assert model.estimator_ is before and model.classes_.tolist() == ["ham", "spam"]

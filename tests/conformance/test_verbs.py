@@ -6,13 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from estimators import CLASSES, small_labels, small_rows
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from bayeskit import (
     AutoBayes,
     Batches,
+    BayesDecision,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -22,13 +25,16 @@ from bayeskit import (
     NaiveBayes,
 )
 from bayeskit.errors import (
+    ColumnError,
     DataError,
+    DataTypeError,
     Incompatible,
     NotCounted,
     OneShotSource,
     SettingError,
     UnseenClass,
     UsageError,
+    WeightError,
 )
 from refusals import refuses
 
@@ -233,3 +239,90 @@ def test_lazy_models_leave_counting_to_their_source(cls: Any) -> None:
 def test_lazy_over_a_source_without_rows() -> None:
     with refuses(DataError, "source"):
         MultinomialNB().lazy(Batches(lambda: iter(())), None).predict(ROWS)
+
+
+# -- score ---------------------------------------------------------------------------------------
+
+SCORED = NaiveBayes().fit([["u"], ["v"]], ["a", "b"])
+ASKED = [["u"], ["u"], ["v"], ["v"]]
+
+
+@pytest.mark.parametrize(
+    "model", [SCORED, BayesDecision(SCORED, prefit=True).fit()], ids=["model", "decision"]
+)
+class TestScore:
+    @pytest.mark.parametrize(
+        "weights", [None, [1, 1, 1, 5], [1e308] * 4, [5e-324] * 4, pd.Series([1, 2, 3, 4]), 2.0]
+    )
+    def test_of_rows_and_weights(self, model: Any, weights: Any) -> None:
+        """Weights are compared with each other, however large; a class that was never learned is a wrong answer."""
+        heavy = (
+            np.ones(4) if weights is None or np.ndim(weights) == 0 else np.asarray(weights) / np.max(weights)
+        )
+        right = np.array([True, False, True, False])
+        assert model.score(ASKED, ["a", "b", "b", "c"], weights) == pytest.approx(
+            np.average(right, weights=heavy)
+        )
+
+    @pytest.mark.parametrize(
+        ("y", "error", "names"),
+        [
+            (["a", "b"], DataError, (4, 2)),
+            (["a", "b", None, "a"], DataError, (2, "missing")),
+            (["a", "b", np.nan, "a"], DataError, (2, "missing")),
+            (None, DataError, ("None",)),
+            ("y", DataTypeError, ("str",)),
+            ([True, False, True, False], UnseenClass, (True, "a, b")),
+            (np.arange(4).astype("datetime64[D]"), UnseenClass, ("a, b",)),
+            (np.eye(4), DataError, ((4, 4),)),
+            (np.ma.array([1, 2, 1, 2], mask=[1, 0, 0, 0]), DataError, (0, "missing")),
+        ],
+        ids=str,
+    )
+    def test_refuses_labels(self, model: Any, y: Any, error: type[Exception], names: tuple[Any, ...]) -> None:
+        with refuses(error, *names):
+            model.score(ASKED, y)
+
+    @pytest.mark.parametrize(
+        "weights",
+        [
+            [1, 1],
+            [1, 1, 1, -1],
+            [1, 1, 1, np.nan],
+            [0] * 4,
+            ["a"] * 4,
+            np.ones((4, 1)),
+            np.ones(4).astype("M8[D]"),
+        ],
+        ids=str,
+    )
+    def test_refuses_weights(self, model: Any, weights: Any) -> None:
+        with pytest.raises(WeightError):
+            model.score(ASKED, ["a", "b", "b", "a"], weights)
+
+
+def test_a_masked_label_is_missing_and_a_masked_weight_too() -> None:
+    """What is behind a mask is not to be learned."""
+    mask = [False, True, False, False]
+    with refuses(DataError, "NaN"):
+        NaiveBayes().fit(ASKED, np.ma.array([1, 2, 1, 2], mask=mask))
+    with refuses(WeightError, 1, "nan"):
+        NaiveBayes().fit(ASKED, [1, 2, 1, 2], sample_weight=np.ma.array([1, 2, 1, 2], mask=mask))
+    assert NaiveBayes().fit(ASKED, np.ma.array([1, 2, 1, 2])).classes_.tolist() == [1, 2]
+
+
+def test_dates_are_no_weights() -> None:
+    with pytest.raises(WeightError):
+        NaiveBayes().fit(ASKED, list("abab"), sample_weight=np.arange(4).astype("timedelta64[s]"))
+
+
+def test_a_whole_number_that_python_does_not_show_is_no_label() -> None:
+    with refuses(ColumnError, "x0", 4_000):
+        NaiveBayes(categorical_features="all").fit(np.array([[1], [10**5000]], dtype=object), ["a", "b"])
+    with refuses(ColumnError, "y", 4_000):
+        NaiveBayes().fit([["u"], ["v"]], [10**5000, 1])
+
+
+def test_a_dictionary_of_keys_is_no_row_of_named_columns() -> None:
+    with refuses(ColumnError, "sparse"):
+        SCORED.explain(sparse.dok_matrix(np.ones((1, 1))))

@@ -82,6 +82,18 @@ def test_numbers_beside_strings_stay_numbers():
 def test_masked_cells_are_missing():
     masked = np.ma.masked_array([[1.0, 99.0], [2.0, 3.0]], mask=[[False, True], [False, False]])
     np.testing.assert_array_equal(np.asarray(open_table(masked).numbers(1), float), [np.nan, 3.0])
+    for rows in (list(masked), {"x0": masked[:, 0], "x1": masked[:, 1]}):
+        np.testing.assert_array_equal(np.asarray(open_table(rows).numbers(1), float), [np.nan, 3.0])
+
+
+@pytest.mark.parametrize("cells", [["u", "v", "w"], [True, False, True], [b"u", b"v", b"w"], [1, "v", 2.5]])
+def test_a_masked_cell_of_any_kind_is_missing(cells):
+    """None and not "?", NumPy's own filling of objects, nor what is behind the mask."""
+    column = np.ma.array(np.array(cells, dtype=object) if 2.5 in cells else cells, mask=[0, 1, 0])
+    for rows in (column[:, None], {"x0": column}, {"x0": column, "x1": [1, 2, 3]}):
+        coded = open_table(rows).factorize(0)
+        assert np.asarray(coded.codes).tolist()[1] == -1
+        assert {coded.labels[code] for code in np.asarray(coded.codes)[[0, 2]]} == {cells[0], cells[2]}
 
 
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.csr_matrix])

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import bayeskit
 from bayeskit import HiddenMarkov
@@ -393,6 +394,12 @@ def test_saved_models_are_the_same(tmp_path):
             assert (again.counts_ is None) == (model.counts_ is None)
     known = bayeskit.load(tmp_path / "model.bayes")
     assert known.n_iter_ == model.n_iter_
+
+
+@pytest.mark.parametrize("pack", [lambda one: one, lambda one: [one, one]], ids=["one", "list"])
+def test_sparse_sequences_are_refused(pack):
+    with refuses(DataTypeError, "HiddenMarkov", "toarray()"):
+        HiddenMarkov(2).fit(pack(sparse.csr_array(np.eye(3))))
 
 
 def test_bad_sequences_are_refused():

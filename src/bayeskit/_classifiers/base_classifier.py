@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit._classifiers.input_checks import labels_of
 from bayeskit._classifiers.notebook import html_repr, mimebundle
+from bayeskit._data.class_labels import true_classes, weighted_mean
 from bayeskit._data.table import Table
 from bayeskit._on_demand import Program
 from bayeskit._schema import Label, Name, Schema
 from bayeskit.errors import SettingError
-from bayeskit.typing import Floats, LabelsLike, LossLike, RowLike, Seed, TableLike
+from bayeskit.typing import Floats, LabelsLike, LossLike, RowLike, Seed, TableLike, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit._classifiers.count_classifier import CountClassifier
@@ -109,6 +110,27 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         return labels_of(schema, self._class_dtype)
 
     # -- explanations --------------------------------------------------------------------------
+
+    def score(self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None) -> float:
+        """Return the accuracy: the share of rows whose class is predicted.
+
+        A class that was never learned counts as a wrong prediction.
+
+        Parameters
+        ----------
+        X, y : held-out rows and their classes
+        sample_weight : array of shape (n,), optional
+
+        Examples
+        --------
+        >>> from bayeskit import NaiveBayes
+        >>> NaiveBayes().fit([["a"], ["b"]], [0, 1]).score([["a"], ["b"], ["b"]], [0, 1, 2])
+        0.6666666666666666
+        """
+        predicted = np.asarray(self.predict(X))
+        classes = self.classes_.tolist()
+        right = true_classes(y, len(predicted), classes) == true_classes(predicted, len(predicted), classes)
+        return weighted_mean(right, sample_weight)
 
     def explain(
         self,
@@ -617,6 +639,10 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     @abstractmethod
     def _calibrated(self, log_share: Floats, schema: Schema) -> Floats:
         """Return calibrated log-posteriors for plain ones."""
+
+    @abstractmethod
+    def predict(self, X: TableLike) -> Any:
+        """Return the class of each row: shape (n,)."""
 
     @abstractmethod
     def predict_proba(self, X: TableLike) -> Floats:

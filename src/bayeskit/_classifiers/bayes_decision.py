@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import column_or_1d, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from bayeskit._classifiers.notebook import html_repr, mimebundle, titled_lines
+from bayeskit._data.class_labels import as_labels, true_classes, weighted_mean
 from bayeskit._decision.choice import Decision, prepare, settle
 from bayeskit._decision.loss import read_loss
 from bayeskit._decision.posterior import read_posterior
@@ -101,14 +102,16 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             if sample_weight is not None:
                 raise SettingError("sample_weight: with prefit=True nothing is fitted. Leave it out.")
             check_is_fitted(self.estimator)
-            self.estimator_ = self.estimator
+            fitted = self.estimator
         else:
-            self.estimator_ = clone(self.estimator).fit(X, y, **self._fit_params(sample_weight))
-        if isinstance(self.estimator_.classes_, list):
+            fitted = clone(self.estimator).fit(X, y, **self._fit_params(sample_weight))
+        if isinstance(fitted.classes_, list):
             raise DataError("y: has several columns. Decide on one target at a time.")
-        self.classes_ = np.asarray(self.estimator_.classes_)
-        table = read_loss(self.loss, len(self.classes_), self.classes_)
-        self._table, self._label = prepare(table, self.reject, self.actions)
+        classes = np.asarray(fitted.classes_)
+        prepared = prepare(read_loss(self.loss, len(classes), classes), self.reject, self.actions)
+        # All is well: only now does anything change.
+        self.estimator_, self.classes_ = fitted, classes
+        self._table, self._label = prepared
         self.actions_ = self._table.labels
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
@@ -159,9 +162,8 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         A rejected row costs `reject` in both cases. Higher is better, as scikit-learn expects.
         """
         decision = self.decide(X)
-        place = {label: j for j, label in enumerate(self.classes_.tolist())}
-        labels = column_or_1d(y).tolist()
-        truth = np.array([place.get(label, -1) for label in labels], dtype=np.intp)
+        classes = self.classes_.tolist()
+        truth = true_classes(y, len(decision.indices), classes)
         suffered = self._table.values[decision.indices, truth]
         if (strange := np.flatnonzero(truth < 0)).size:
             if self.loss is not None:
@@ -169,14 +171,12 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                     "y, row {strange}: {label!r} is none of the classes {place}. "
                     "The loss has no cost for it. Leave such rows out, or fit on data that have the class.",
                     strange=strange[0],
-                    label=labels[strange[0]],
-                    place=list(place),
+                    label=as_labels(y, len(truth))[int(strange[0])],
+                    place=classes,
                 )
             suffered[strange] = 1.0  # every prediction is wrong
         suffered = np.where(decision.rejected, decision.risk, suffered)
-        mean = float(
-            np.average(suffered, weights=None if sample_weight is None else np.asarray(sample_weight))
-        )
+        mean = weighted_mean(suffered, sample_weight)
         return 1.0 - mean if self.loss is None else -mean
 
     def get_metadata_routing(self) -> MetadataRouter:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._data.columns import CodedColumn, factorize_array
+from bayeskit._data.columns import CodedColumn, factorize_array, is_missing, without_mask
 from bayeskit._data.frames import factorize_series, readable
-from bayeskit._messages import Message, RowNumber
-from bayeskit._schema import Variable
+from bayeskit._messages import Joined, Message, RowNumber
+from bayeskit._schema import Label, Variable
 from bayeskit.errors import DataError, DataTypeError, UnseenClass, WeightError
-from bayeskit.typing import WeightsLike
+from bayeskit.typing import LabelsLike, WeightsLike
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -55,6 +56,8 @@ def as_labels(y: Any, n_rows: int, *, in_codes: bool = False) -> Any:
 
 
 def _opened(y: Any) -> Any:
+    if isinstance(y, np.ma.MaskedArray):
+        return without_mask(y)
     if hasattr(y, "__narwhals_series__") or (hasattr(y, "dtype") and hasattr(y, "name")):
         import narwhals.stable.v2 as nw
 
@@ -169,6 +172,59 @@ def encode_labels(
     return target, found.astype(np.uint32)
 
 
+# -- scores --------------------------------------------------------------------------------------
+
+
+def true_classes(y: LabelsLike | None, n_rows: int, classes: Sequence[Label]) -> NDArray[np.intp]:
+    """Return the place of each row's class among the classes; −1 for one that was never learned.
+
+    >>> true_classes(["b", "c"], 2, ["a", "b"]).tolist()
+    [1, -1]
+    """
+    labels = as_labels(y, n_rows)
+    given = labels.tolist() if isinstance(labels, np.ndarray) else labels.to_list()
+    place = {label: k for k, label in enumerate(classes)}
+    try:
+        found = np.array([place.get(label, -1) for label in given], dtype=np.intp)
+    except TypeError:
+        raise DataTypeError(
+            "y holds labels that cannot be compared, such as lists. Pass one label a row."
+        ) from None
+    strange = np.flatnonzero(found < 0).tolist()
+    for row in strange:
+        if is_missing(given[row]):
+            raise DataError("The class of {place} is missing. Leave such rows out.", place=RowNumber(row))
+    # A class that was never learned is a wrong answer. Numbers for names are a mistake in the call.
+    if strange and len(strange) == n_rows and not {*map(_kind, given)} & {*map(_kind, classes)}:
+        raise UnseenClass(
+            "{label!r} is not one of the classes {states}. {way_out}",
+            label=given[0],
+            states=Joined(map(str, [*classes[:8], *["…"][: len(classes) > 8]])),
+            way_out=Message("Pass labels of the type that was learned."),
+        )
+    return found
+
+
+def _kind(label: Label) -> type:
+    return float if isinstance(label, (bool, int, float)) else type(label)
+
+
+def weighted_mean(values: NDArray[Any], weights: WeightsLike | None) -> float:
+    """Return the mean of one value a row.
+
+    >>> weighted_mean(np.array([1.0, 0.0]), [3.0, 1.0])
+    0.75
+    """
+    checked = batch_weights(weights, len(values))
+    if not len(values):
+        raise DataError("There are no rows to judge. Pass one at least.")
+    if checked is None:
+        return float(values.mean())
+    if not checked.any():
+        raise WeightError("All row weights are zero, so there is no mean.")
+    return float(np.average(values, weights=checked / checked.max()))
+
+
 # -- row weights ---------------------------------------------------------------------------------
 
 # Sums of weights are multiplied by squares and fourth powers of values; these limits leave room for that.
@@ -188,8 +244,10 @@ def batch_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float6
     if weights is None:
         return None
     try:
+        if isinstance(weights, np.ma.MaskedArray):
+            weights = without_mask(weights)
         array = np.asarray(weights.to_pylist() if hasattr(weights, "to_pylist") else weights)
-        if array.dtype.kind == "c":
+        if array.dtype.kind in "cMm":
             raise TypeError
         array = array.astype(np.float64)
     except (TypeError, ValueError, ArithmeticError):

@@ -18,6 +18,8 @@ from bayeskit.errors import ColumnError, DataError, DataTypeError, InfiniteValue
 
 # Integers are encoded by subtraction if their span is small; otherwise they are sorted.
 LARGEST_SPAN = 65_536
+# Of a whole number that is a label: 4,000 digits. Python converts no more than 4,300 to text.
+MOST_BITS = 13_288
 
 
 class CodedColumn(NamedTuple):
@@ -196,6 +198,14 @@ def _factorize_objects(array: NDArray[Any], name: Name) -> CodedColumn:
                 kind=type(value).__name__,
                 place=RowNumber(i),
             ) from None
+    for value, code in index.items():
+        if type(value) is int and value.bit_length() > MOST_BITS:
+            raise ColumnError(
+                "Column {name!r} holds a whole number of more than 4,000 digits in {place}, which Python does not "
+                "show. Leave it out, or shorten it.",
+                name=name,
+                place=RowNumber(int((codes == code).argmax())),
+            )
     return CodedColumn(codes, list(index))
 
 
@@ -274,6 +284,20 @@ def without_missing_labels(coded: CodedColumn, name: Name) -> CodedColumn:
 def objects(cells: Iterable[Any]) -> NDArray[Any]:
     """Return cells of any kind as an array with one entry each, even if they are lists or arrays."""
     return np.fromiter(cells, dtype=object)
+
+
+def without_mask(array: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
+    """Return an array whose masked cells are missing: NaN among numbers, None among others.
+
+    >>> without_mask(np.ma.array(["a", "b"], mask=[True, False]))
+    array([None, 'b'], dtype=object)
+    """
+    data, mask = np.asarray(array.data), np.ma.getmaskarray(array)
+    if not mask.any():
+        return data
+    cells = data.astype(np.float64 if data.dtype.kind in "iuf" else object)
+    cells[mask] = np.nan if cells.dtype.kind == "f" else None
+    return cells
 
 
 def native_order(array: NDArray[Any]) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit._data.columns import objects
 from bayeskit._data.frames import is_frame
-from bayeskit._data.table import Table, open_dense
+from bayeskit._data.table import Table, is_sparse, needs_dense, open_dense
 from bayeskit._messages import Joined, RowNumber
 from bayeskit._schema import Name
 from bayeskit.errors import ColumnError, DataError, DataTypeError
@@ -82,6 +82,8 @@ def open_sequences(
     >>> found.lengths.tolist(), found.table.raw(0).tolist()
     ([2, 1], ['red', 'white', 'red'])
     """
+    if any(map(is_sparse, X if isinstance(X, (list, tuple)) else [X])):
+        raise needs_dense(who)
     if not isinstance(X, (list, tuple)) and _n_steps(X) == 0:
         raise _empty(0)
     if sequence is not None:

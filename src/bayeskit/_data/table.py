@@ -19,6 +19,7 @@ from bayeskit._data.columns import (
     native_order,
     numbers_of_array,
     objects,
+    without_mask,
 )
 from bayeskit._data.frames import (
     factorize_series,
@@ -275,14 +276,14 @@ def open_table(
         return _open_array(data)
     if isinstance(data, Table):
         return data
-    if hasattr(type(data), "tocsr") and hasattr(type(data), "nnz"):
+    if is_sparse(data):
         return _open_sparse(data)
     if isinstance(data, Mapping):
         return _open_mapping(data)
     if is_frame(data):
         return _open_frame(data, of_pieces)
     if isinstance(data, np.ma.MaskedArray):
-        return _open_array(_filled(data))
+        return _open_array(without_mask(data))
     if hasattr(data, "collect") or hasattr(data, "compute"):
         open_frame(data, of_pieces)  # raises an error with advice for a frame that is not in memory
     if names_files(data):
@@ -334,21 +335,21 @@ def open_dense(data: TableLike, who: str) -> Table:
     """Open rows for an estimator that takes no sparse matrix."""
     table = open_table(data)
     if table.block is not None:
-        raise DataTypeError(
-            "Sparse data was passed for X, but {who} needs dense data. Use X.toarray().", who=who
-        )
+        raise needs_dense(who)
     return table
 
 
-def _filled(data: Any) -> NDArray[Any]:
-    """Masked cells become missing cells."""
-    if data.dtype.kind in "iuf":
-        return np.asarray(data.astype(np.float64).filled(np.nan))
-    return np.asarray(data.astype(object).filled(None))
+def needs_dense(who: str) -> DataTypeError:
+    """Return the error for a sparse matrix."""
+    return DataTypeError(
+        "Sparse data was passed for X, but {who} needs dense data. Use X.toarray().", who=who
+    )
 
 
 def _array_of(data: Any) -> NDArray[Any]:
     """Convert lists to an array without turning numbers next to strings into strings."""
+    if isinstance(data, (list, tuple)) and any(isinstance(row, np.ma.MaskedArray) for row in data):
+        data = [without_mask(row) if isinstance(row, np.ma.MaskedArray) else row for row in data]
     try:
         array = np.asarray(data)
     except ValueError:
@@ -358,15 +359,19 @@ def _array_of(data: Any) -> NDArray[Any]:
     return array
 
 
+def _check_dimensions(ndim: int) -> None:
+    if ndim < 2:
+        raise DataError(
+            "Expected 2D array, got {ndim}D array instead. Reshape your data either using "
+            "array.reshape(-1, 1) if it has a single column or array.reshape(1, -1) if it is a single row.",
+            ndim=ndim,
+        )
+    if ndim > 2:
+        raise DataError("Found array with dim {ndim}. Rows and columns make 2.", ndim=ndim)
+
+
 def _open_array(array: NDArray[Any]) -> Table:
-    if array.ndim != 2:
-        if array.ndim < 2:
-            raise DataError(
-                "Expected 2D array, got {ndim}D array instead. Reshape your data either using "
-                "array.reshape(-1, 1) if it has a single column or array.reshape(1, -1) if it is a single row.",
-                ndim=array.ndim,
-            )
-        raise DataError("Found array with dim {ndim}. Rows and columns make 2.", ndim=array.ndim)
+    _check_dimensions(array.ndim)
     n, d = array.shape
     if array.dtype.kind == "c":
         raise ColumnError("Complex data not supported. Pass the real and imaginary parts as columns.")
@@ -376,9 +381,15 @@ def _open_array(array: NDArray[Any]) -> Table:
     return _checked(Table(n, column_names(d), False, matrix=native_order(array)))
 
 
+def is_sparse(data: object) -> TypeGuard[sparray]:
+    """Return whether this is a sparse matrix or array of SciPy, which need not be imported for that."""
+    return hasattr(type(data), "tocsr") and hasattr(type(data), "nnz")
+
+
 def _open_sparse(data: sparray) -> Table:
     if data.dtype.kind == "c":
         raise ColumnError("Complex data not supported. Pass the real and imaginary parts as columns.")
+    _check_dimensions(data.ndim)
     if getattr(data, "format", "") == "csr":
         _check_row_pointers(data)
     block = data.tocsr()
@@ -454,7 +465,7 @@ def _one_column(name: Name, column: Any) -> Any:
             name=name,
             column=column,
         )
-    return column
+    return without_mask(column) if isinstance(column, np.ma.MaskedArray) else column
 
 
 def _open_frame(data: Any, of_pieces: Message | None = None) -> Table:

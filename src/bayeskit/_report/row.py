@@ -10,7 +10,7 @@ import numpy as np
 
 from bayeskit._data.columns import is_missing
 from bayeskit._data.encoded import Chunk
-from bayeskit._data.table import Table, open_table
+from bayeskit._data.table import Table, is_sparse, open_table
 from bayeskit._report.explanation import OmittedAttribute, Reason
 from bayeskit._schema import Name, Schema
 from bayeskit.errors import DataError
@@ -29,7 +29,7 @@ def one_row(row: RowLike) -> Table:
     """
     if hasattr(row, "to_dict") and hasattr(row, "index") and not hasattr(row, "columns"):
         row = row.to_dict()  # a row taken from a pandas frame
-    if isinstance(row, Mapping):
+    if isinstance(row, Mapping) and not is_sparse(row):  # a dictionary of keys is both
         row = {name: value if _is_column(value) else [value] for name, value in row.items()}
     elif isinstance(row, np.ndarray) and row.ndim == 1:
         row = row[None, :]
