@@ -318,7 +318,7 @@ def estimate_covariance(
     array([[1., 0.],
            [0., 1.]])
     """
-    sums = _ClassSums(scatter.weight, scatter.mean(), scatter.pooled(), scatter.within(), scatter.covariance)
+    sums = _ClassSums(scatter.weight, scatter.mean(), scatter.pooled, scatter.within, scatter.covariance)
     return _estimated(sums, columns, rule, scatter)
 
 
@@ -326,14 +326,15 @@ def estimate_covariance(
 class _ClassSums:
     """What Gaussian classes are estimated from, but for shrinkage by the data of each class.
 
-    ``weight`` and ``mean`` are those of each class, ``pooled`` and ``within`` the scatter of all rows about one mean
-    and about the means of their classes. ``covariance`` returns those of the classes, of shape (K, d, d).
+    ``weight`` and ``mean`` are those of each class. ``pooled`` and ``within`` return the scatter of all rows about one
+    mean and about the means of their classes, ``covariance`` those of the classes, of shape (K, d, d): matrices of
+    thousands of columns are not kept for longer than they are needed.
     """
 
     weight: Floats
     mean: Floats
-    pooled: Scatter
-    within: Scatter
+    pooled: Callable[[], Scatter]
+    within: Callable[[], Scatter]
     covariance: Callable[[], Floats]
 
 
@@ -369,7 +370,8 @@ class _DividedSums:
             found[c] = left.covariance()[0]
             return found
 
-        return _ClassSums(weight, mean, pooled, _added((*others, left.within())), covariance)
+        within = _added((*others, left.within()))
+        return _ClassSums(weight, mean, lambda: pooled, lambda: within, covariance)
 
 
 def _added(insides: Sequence[Scatter]) -> Scatter:
@@ -386,11 +388,12 @@ def _estimated(
     sums: _ClassSums, columns: Sequence[int] | NDArray[np.intp], rule: CovarianceRule, scatter: Scatter
 ) -> GaussianClasses:
     """Estimate Gaussian classes from their sums; ``scatter`` has those of each class."""
-    pooled, within = sums.pooled, sums.within
-    everyone, centre = np.diagonal(pooled.covariance()[0]), pooled.mean()[0]
+    pooled = sums.pooled()
+    everyone, centre, total = pooled.covariance()[0].diagonal().copy(), pooled.mean()[0], pooled.weight[0]
+    del pooled
     # Doubles cannot represent differences below their last bit.
     varying = np.flatnonzero(everyone > (4 * np.finfo(np.float64).eps * centre) ** 2)
-    inside = np.diagonal(within.covariance()[0])
+    inside = sums.within().covariance()[0].diagonal().copy()
     unit = np.sqrt(np.where(inside > 1e-24 * everyone, inside, everyone))[varying]
     mean = np.where(sums.weight[:, None] > 0, sums.mean, centre)
     if rule.mean_rows:
@@ -411,7 +414,7 @@ def _estimated(
         np.array(inverse).reshape(shape),
         np.array(log_det),
         np.array([weight for _, _, weight in fitted]),
-        rule.freedom(sums.weight, pooled.weight[0]),
+        rule.freedom(sums.weight, total),
         scatter,
         rule,
     )
@@ -421,7 +424,7 @@ def _matrices(
     scatter: Scatter, sums: _ClassSums, rule: CovarianceRule, varying: NDArray[np.intp], unit: Floats
 ) -> Iterator[tuple[Floats, float]]:
     """Yield the covariance of each class in ``unit``, or that of all, and the weight of its shrinkage."""
-    v, pooled, within = len(varying), sums.pooled, sums.within
+    v = len(varying)
 
     def plain(covariance: Floats) -> Floats:
         return np.asarray(covariance[np.ix_(varying, varying)] / unit / unit[:, None])
@@ -441,8 +444,9 @@ def _matrices(
     own_rows = rule.own_rows(v)
     if rule.shared or own_rows:
         n_means = int(np.count_nonzero(sums.weight > 0))
+        within = sums.within()
         few = within.weight[0] <= n_means * rule.unbiased
-        shared, weight = shrunken(pooled) if few else shrunken(within, n_means)
+        shared, weight = shrunken(sums.pooled()) if few else shrunken(within, n_means)
     if rule.shared:
         yield shared, weight
         return
@@ -453,4 +457,4 @@ def _matrices(
             yield (own + own_rows * shared) / (n + own_rows), weight
         return
     for c, n in enumerate(sums.weight):
-        yield shrunken(scatter.of_class(c) if n > rule.unbiased else pooled)
+        yield shrunken(scatter.of_class(c) if n > rule.unbiased else sums.pooled())

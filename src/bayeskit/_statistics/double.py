@@ -24,6 +24,9 @@ from bayeskit.typing import Floats
 Places: TypeAlias = int | slice | list[int] | NDArray[np.intp] | NDArray[np.bool_] | None
 Key: TypeAlias = Places | tuple[Places, ...]
 
+# Sums are computed for this many numbers at a time: the temporaries of their arithmetic then stay in the cache, and
+# those of thousands of columns would take gigabytes.
+BLOCK = 2**15
 # 2^27 + 1 cuts a double into two halves of 26 bits, whose products are exact.
 _CUT = 134_217_729.0
 
@@ -47,6 +50,15 @@ class Twofold:
         return cls(values, np.zeros_like(values))
 
     @classmethod
+    def empty(cls, shape: tuple[int, ...]) -> Twofold:
+        """Return room for values, to be filled."""
+        return cls(np.empty(shape), np.empty(shape))
+
+    def fill(self, key: Key, values: Twofold) -> None:
+        """Write values into room that :meth:`empty` made."""
+        self.high[key], self.low[key] = values.high, values.low
+
+    @classmethod
     def product(cls, a: Floats, b: Floats) -> Twofold:
         """Return a·b without error."""
         value = a * b
@@ -60,6 +72,16 @@ class Twofold:
         return cls(*_two_sum(a, -b))
 
     def __add__(self, other: Twofold) -> Twofold:
+        shape = self.high.shape
+        if self.high.size > BLOCK and other.high.shape == shape:
+            (a, b), out = (
+                (Twofold(s.high.ravel(), s.low.ravel()) for s in (self, other)),
+                Twofold.empty(shape),
+            )
+            flat = Twofold(out.high.reshape(-1), out.low.reshape(-1))
+            for some in (slice(begin, begin + BLOCK) for begin in range(0, self.high.size, BLOCK)):
+                flat.fill(some, a[some] + b[some])
+            return out
         value, lost = _two_sum(self.high, other.high)
         return _settled(value, lost + (self.low + other.low))
 
@@ -98,13 +120,6 @@ class Twofold:
     def cleared(self, where: NDArray[np.bool_]) -> Twofold:
         """Set exact zeros where the mask, which broadcasts, is true."""
         return Twofold(np.where(where, 0.0, self.high), np.where(where, 0.0, self.low))
-
-    def total(self) -> Twofold:
-        """Add up the first axis, which stays with length one."""
-        kept = self[:1]
-        for row in range(1, len(self.high)):
-            kept = kept + self[row : row + 1]
-        return kept
 
 
 def _upper_half(a: Floats) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._schema import Name, Schema
-from bayeskit._statistics.double import Twofold, constant_value
+from bayeskit._statistics.double import BLOCK, Twofold, constant_value
 from bayeskit._statistics.part import (
     ONE_ROW,
     ROUNDING,
@@ -213,9 +213,13 @@ class Scatter(Part):
         # Round only once here, too: solving with a nearly singular matrix magnifies its last bits.
         _, first, second, *_ = self.centred().sums
         n = self._rows(float(unbiased))[:, None, None]
-        square = second - first[:, :, None] * first[:, None, :] / n
-        square = (square + square.transposed()).scaled(np.array(0.5))
-        return (square / (n - Twofold.exact(np.full(n.high.shape, float(unbiased))))).high
+        divisor = n - Twofold.exact(np.full(n.high.shape, float(unbiased)))
+        out = np.empty(second.high.shape)
+        for c, r in _blocks(*self.pivot.shape):
+            square = second[c, r] - first[c, r, None] * first[c, None, :] / n[c]
+            mirrored = second[c, :, r] - first[c, :, None] * first[c, None, r] / n[c]
+            out[c, r] = ((square + mirrored.transposed()).scaled(np.array(0.5)) / divisor[c]).high
+        return out
 
     def _rows(self, least: float) -> Twofold:
         """Return n(c), or NaN if it is not above ``least``."""
@@ -228,14 +232,16 @@ class Scatter(Part):
 
     def of_class(self, c: int) -> Self:
         """Return the statistics of one class (K = 1)."""
-        return self._some(np.array([c]))
+        return self._some(slice(c, c + 1))
 
-    def _some(self, classes: NDArray[np.intp]) -> Self:
+    def _some(self, classes: NDArray[np.intp] | slice) -> Self:
         n, s1, s2, s3, s4 = (s[classes] for s in self.sums)
         return type(self)(self.pivot[classes], (n, s1, s2, s3, s4))
 
     def restricted(self, which: NDArray[np.intp]) -> Self:
         """Return the sums of some of the attributes, over the same rows."""
+        if np.array_equal(which, np.arange(self.pivot.shape[1])):
+            return self
         n, s1, *squares = self.sums
         s2, s3, s4 = (s[:, which[:, None], which] for s in squares)
         return type(self)(self.pivot[:, which], (n, s1[:, which], s2, s3, s4))
@@ -243,19 +249,24 @@ class Scatter(Part):
     def pooled(self) -> Self:
         """Return the statistics of all rows as one class (K = 1)."""
         # Use the pivot of the class with the most weight. A constant column has the same pivot in all classes.
-        pivot = np.repeat(self.pivot[[np.argmax(self.weight)]], len(self.pivot), axis=0)
-        sums = self.moved(pivot).sums
-        n, s1, s2, s3, s4 = (s.total() for s in sums)
-        held = _squares(sums).sum(axis=0, keepdims=True)
-        return type(self)(pivot[:1], (n, s1, s2, s3, s4))._settled(held)
+        pivot = self.pivot[[np.argmax(self.weight)]]
+        sums, *others = (self.of_class(c).moved(pivot).sums for c in range(len(self.weight)))
+        held = _squares(sums)
+        for other in others:
+            sums, held = _added(sums, other), held + _squares(other)
+        return type(self)(pivot, sums)._settled(held)
 
     def within(self) -> Self:
         """Return the sums of all rows about the mean of their class, as one class about zero (K = 1)."""
-        centred = self.centred()
+        sums = self._about_own_mean(0)
+        for c in range(1, len(self.weight)):
+            sums = _added(sums, self._about_own_mean(c))
+        return type(self)(np.zeros_like(self.pivot[:1]), sums)
+
+    def _about_own_mean(self, c: int) -> Sums:
+        centred = self.of_class(c).centred()
         # A mean of 1e8 may differ from the nearest double by 1e-8, so subtract this difference, too.
-        sums = _shifted(centred.sums, Twofold.exact(centred._mean_of_z(self.weight > 0)))
-        n, s1, s2, s3, s4 = (s.total() for s in sums)
-        return type(self)(np.zeros_like(self.pivot[:1]), (n, s1, s2, s3, s4))
+        return _shifted(centred.sums, Twofold.exact(centred._mean_of_z(centred.weight > 0)))
 
     def _mean_of_z(self, which: NDArray[np.bool_]) -> Floats:
         mean = np.zeros_like(self.pivot)
@@ -366,6 +377,11 @@ def _squares(sums: Sums) -> Floats:
     return np.abs(np.diagonal(sums[2].high, axis1=1, axis2=2))
 
 
+def _added(sums: Sums, others: Sums) -> Sums:
+    n, s1, s2, s3, s4 = (a + b for a, b in zip(sums, others, strict=True))
+    return n, s1, s2, s3, s4
+
+
 def _shifted(sums: Sums, delta: Twofold) -> Sums:
     r"""Return the sums of :math:`z' = z - \delta` from those of z.
 
@@ -373,13 +389,29 @@ def _shifted(sums: Sums, delta: Twofold) -> Sums:
     :math:`\sum z'_i z'_j`; and :math:`z'^2 = z^2 - \delta (z + z')`.
     """
     n, s1, s2, s3, s4 = sums
-    i, j, diagonal = delta[:, :, None], delta[:, None, :], np.arange(delta.high.shape[1])
+    k, d = delta.high.shape
+    diagonal = np.arange(d)
     new1 = s1 - n[:, None] * delta
-    half2 = s2 - s1[:, :, None] * j  # Σ z_i z'_j
-    new2 = half2 - i * new1[:, None, :]
-    half3 = s3 - s2[:, diagonal, diagonal][:, :, None] * j  # Σ z_i² z'_j
-    new3 = half3 - i * (half2 + new2)
-    half4 = s4 - j * (s3 + half3)  # Σ z_i² z'_j²
-    back = new3.transposed()  # Σ z'_i z'_j²
-    new4 = half4 - i * (back + back + i * new2[:, diagonal, diagonal][:, None, :])
+    of_squares = s2[:, diagonal, diagonal]
+    new2, new3, new4 = (Twofold.empty((k, d, d)) for _ in range(3))
+    for c, r in _blocks(k, d):
+        i, j = delta[c, r, None], delta[c, None, :]
+        half2 = s2[c, r] - s1[c, r, None] * j  # Σ z_i z'_j
+        now2 = half2 - i * new1[c, None, :]
+        half3 = s3[c, r] - of_squares[c, r, None] * j  # Σ z_i² z'_j
+        new2.fill((c, r), now2)
+        new3.fill((c, r), half3 - i * (half2 + now2))
+        new4.fill((c, r), s4[c, r] - j * (s3[c, r] + half3))  # Σ z_i² z'_j²
+    of_squares = new2[:, diagonal, diagonal]
+    for c, r in _blocks(k, d):
+        i, back = delta[c, r, None], new3[c, :, r].transposed()  # Σ z'_i z'_j²
+        new4.fill((c, r), new4[c, r] - i * (back + back + i * of_squares[c, None, :]))
     return n, new1, new2, new3, new4
+
+
+def _blocks(k: int, d: int) -> Iterator[tuple[slice, slice]]:
+    """Cut k square matrices into runs of whole ones or, of large ones, of rows: (matrices, rows) of a run."""
+    matrices, rows = max(1, BLOCK // max(d * d, 1)), max(1, min(d, BLOCK // max(d, 1)))
+    for c in range(0, k, matrices):
+        for r in range(0, d, rows):
+            yield slice(c, c + matrices), slice(r, r + rows)
