@@ -71,17 +71,24 @@ def coded_values(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> F
     if np.isinf(chunk.values).any():
         row, column = np.argwhere(np.isinf(chunk.values))[0].tolist()
         raise InfiniteValue(column, row, float(chunk.values[row, column]))
-    known = {name: place for place, name in enumerate(v.name for v in schema.categorical)}
-    states: dict[Name, list[Any]] = {}
-    for kind, name, *rest in columns:
-        if kind == "state":
-            states.setdefault(name, []).append(rest[0])
-    out = np.empty((chunk.n_rows, len(columns)))
+    out = np.zeros((chunk.n_rows, len(columns)))
     missing = {v.name: np.isnan(chunk.values[:, j]) for j, v in enumerate(schema.numeric)}
-    for name, place in known.items():
-        of_state = schema[name].codes
-        codes = [of_state[state] for state in states.get(name, schema[name].states) if state in of_state]
-        missing[name] = ~np.isin(chunk.column(place), codes)
+    states: dict[Name, list[tuple[int, Any]]] = {}
+    for j, (kind, name, *rest) in enumerate(columns):
+        if kind == "state":
+            states.setdefault(name, []).append((j, rest[0]))
+    for place, variable in enumerate(schema.categorical):
+        # All states of an attribute together: a single row waits for every step of Python.
+        of_state, codes = variable.codes, chunk.column(place)
+        listed = states.get(variable.name)
+        if listed is None:
+            missing[variable.name] = ~np.isin(codes, list(of_state.values()))
+            continue
+        there = [(j, of_state[state]) for j, state in listed if state in of_state]
+        held = codes[:, None] == np.array([code for _, code in there], dtype=codes.dtype)
+        out[:, [j for j, _ in there]] = held
+        missing[variable.name] = ~held.any(axis=1)
+    gaps = {name: rows for name, rows in missing.items() if rows.any()}
     for j, (kind, name, *rest) in enumerate(columns):
         if kind == "missing":
             out[:, j] = missing[name]
@@ -93,9 +100,9 @@ def coded_values(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> F
             out[:, j] = np.clip(distance, -most, most)
             usual = 0.0
         else:
-            state, usual = rest
-            out[:, j] = chunk.column(known[name]) == schema[name].codes.get(state, -1)
-        out[missing[name], j] = usual if filled else np.nan
+            usual = rest[1]
+        if name in gaps:
+            out[gaps[name], j] = usual if filled else np.nan
     return out
 
 

@@ -18,6 +18,7 @@ from bayeskit._data.columns import (
     array_kind,
     date_message,
     factorize_array,
+    is_missing,
     numbers_of_array,
     objects,
     without_missing_labels,
@@ -385,6 +386,9 @@ def _factorize(series: nw.Series[Any], name: Name) -> CodedColumn:
         return CodedColumn(native.cat.codes.to_numpy(), native.cat.categories.tolist(), declared=True)
     if isinstance(dtype, (nw.Object, nw.Unknown)):
         return factorize_array(series.to_numpy(), name)
+    if len(native) == 1:  # a question about one row: `factorize` takes far longer than to look at it
+        cells = [value for value in native.tolist() if not is_missing(value)]
+        return CodedColumn(np.array([len(cells) - 1]), cells)
     codes, labels = native.factorize()
     return CodedColumn(codes, labels.tolist())
 
