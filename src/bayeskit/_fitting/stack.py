@@ -32,7 +32,7 @@ from bayeskit.typing import Floats
 # No member may be surer than this that a class is wrong: one row must not decide over its weight.
 FLOOR = -20.0
 # λ of the penalty λ‖w − 1/M‖² on the weights.
-PENALTY = 20.0
+PENALTY = 5.0
 
 
 @dataclass(frozen=True)
