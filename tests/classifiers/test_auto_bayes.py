@@ -441,8 +441,8 @@ def test_of_many_rows_a_sample_chooses_and_all_are_counted(n: int, monkeypatch: 
         monkeypatch.setattr("bayeskit._classifiers.auto_bayes.MOST_ROWS", 700)
         monkeypatch.setattr("bayeskit._classifiers.count_forest.MOST_ROWS", 700)
         monkeypatch.setattr("bayeskit._classifiers.auto_bayes._MOST_JUDGED", 300)
-        monkeypatch.setattr("bayeskit._fitting.log_linear.LEAST_ROWS", 400)
-        monkeypatch.setattr("bayeskit._fitting.log_linear.MOST_ROWS", 400)
+        monkeypatch.setattr("bayeskit._fitting.choose_interactions.LEAST_ROWS", 400)
+        monkeypatch.setattr("bayeskit._fitting.choose_interactions.MOST_ROWS", 400)
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, n)
     X = {"word": np.array([*"abcd"])[(y + rng.integers(0, 3, n)) % 4], "number": rng.normal(y, 1.0, n)}

@@ -473,10 +473,10 @@ def test_a_hundred_columns_are_never_left_out() -> None:
 
 
 def test_weights_come_from_a_sample_where_there_are_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bayeskit._fitting import log_linear
+    from bayeskit._fitting import choose_interactions
 
-    monkeypatch.setattr(log_linear, "LEAST_ROWS", 100)
-    monkeypatch.setattr(log_linear, "MOST_ROWS", 100)
+    monkeypatch.setattr(choose_interactions, "LEAST_ROWS", 100)
+    monkeypatch.setattr(choose_interactions, "MOST_ROWS", 100)
     X, y = mixed(600, missing=0.0)
     model = LogLinearBayes(views=4).fit(X, y)
     sample: Any = model.statistics_.parts["row_sample"]

@@ -17,18 +17,15 @@ from bayeskit._conditionals.log_linear import LogLinearScore
 from bayeskit._data.encode import Unseen
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.source import Source
-from bayeskit._fitting.fitted_state import FittedState
-from bayeskit._fitting.leave_one_out import encode_learned
-from bayeskit._fitting.log_linear import (
-    FEW_TO_JUDGE,
+from bayeskit._fitting.choose_interactions import (
     MANY_ATTRIBUTES,
     MOST_ATTRIBUTES,
     Choice,
     choose_interactions,
-    form_of,
-    left_out_twice,
-    log_out_of_fold,
 )
+from bayeskit._fitting.fitted_state import FittedState
+from bayeskit._fitting.leave_one_out import encode_learned
+from bayeskit._fitting.log_linear import FEW_TO_JUDGE, form_of, left_out_twice, log_out_of_fold
 from bayeskit._fitting.model import ModelForm, ModelSpec, RowChoice, estimate
 from bayeskit._fitting.naive import Sampling
 from bayeskit._io.trial import held_choice
