@@ -21,7 +21,7 @@ from bayeskit import TAN, NaiveBayes
 from bayeskit._comparison.candidates import BASELINES, ONLY_BY_NAME, OURS, TableShape, suitable
 from bayeskit._comparison.trials import corrected_t_test, paired_test
 from bayeskit._data.suspect_columns import hint, reason
-from bayeskit._report.comparison_report.comparison_words import WORDS
+from bayeskit._report.comparison_report.words_and_style import WORDS
 from cli_run import done, refused, run, write_table
 from odd_tables import TABLES
 

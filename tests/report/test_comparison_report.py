@@ -25,11 +25,10 @@ from bayeskit._report.comparison_report.comparison import (
     Table,
 )
 from bayeskit._report.comparison_report.comparison_page import Findings, RowShown, as_page
-from bayeskit._report.comparison_report.comparison_words import GLOSSARY, WORDS
 from bayeskit._report.comparison_report.sections import ColumnProfile, Relation, confusion_html, outcomes
 from bayeskit._report.comparison_report.standings import bars_plot, bars_svg
 from bayeskit._report.comparison_report.verdict import ceiling_text, name_of, rule_text, simpler_text
-from bayeskit._report.page_style import SCRIPT
+from bayeskit._report.comparison_report.words_and_style import GLOSSARY, SCRIPT, WORDS
 from bayeskit.charts import Panel, Points
 from bayeskit.comparison import Comparison, ModelStanding
 from bayeskit.decision import bayes_risk

@@ -15,7 +15,6 @@ from bayeskit._report.charts.ranking_curves import lift_curve, precision_recall_
 from bayeskit._report.charts.reliability_chart import reliability, wilson
 from bayeskit._report.comparison_report.class_figures import rarest
 from bayeskit._report.comparison_report.comparison import Column, Comparison
-from bayeskit._report.comparison_report.comparison_words import WORDS
 from bayeskit._report.comparison_report.sections import (
     ColumnProfile,
     Footnotes,
@@ -41,10 +40,10 @@ from bayeskit._report.comparison_report.verdict import (
     uncounted_text,
     verdict,
 )
+from bayeskit._report.comparison_report.words_and_style import SCRIPT, STYLE, WORDS
 from bayeskit._report.explanation import Explanation
 from bayeskit._report.fractions import share
 from bayeskit._report.information_table import InformationTable
-from bayeskit._report.page_style import SCRIPT, STYLE
 from bayeskit._report.scene import as_svg
 from bayeskit._schema import Label, Name
 

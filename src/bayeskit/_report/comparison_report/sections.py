@@ -13,8 +13,8 @@ from bayeskit._graphs.dag import Dag
 from bayeskit._markup import Html, filled, join, tag, text
 from bayeskit._report.comparison_report.class_figures import class_figures, thresholds
 from bayeskit._report.comparison_report.comparison import Comparison, Measure
-from bayeskit._report.comparison_report.comparison_words import GLOSSARY, WORDS
 from bayeskit._report.comparison_report.verdict import percent
+from bayeskit._report.comparison_report.words_and_style import GLOSSARY, WORDS
 from bayeskit._report.drawing.graph_layout import lay_out
 from bayeskit._report.drawing.network_scene import MARGIN, Card, _arrow
 from bayeskit._report.information_table import InformationTable

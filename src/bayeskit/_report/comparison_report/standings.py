@@ -11,9 +11,9 @@ from bayeskit._markup import Html, filled, tag
 from bayeskit._report.charts.chart import PlotPicture
 from bayeskit._report.charts.plot import Axis, Curve, Panel, Plot, Points, Series, Shape, states_axis
 from bayeskit._report.comparison_report.comparison import Comparison, Measure, ModelStanding
-from bayeskit._report.comparison_report.comparison_words import WORDS
 from bayeskit._report.comparison_report.sections import Footnotes, numbers_table
 from bayeskit._report.comparison_report.verdict import ceiling_text, figure, name_of, size_text, verdict
+from bayeskit._report.comparison_report.words_and_style import WORDS
 
 
 def spread_text(measure: Measure, digits: int = 3) -> str:
