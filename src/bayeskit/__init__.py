@@ -2,30 +2,13 @@
 
 from typing import TYPE_CHECKING
 
+from bayeskit._classifiers import HOMES as _CLASSIFIERS
 from bayeskit._on_demand import on_demand
 from bayeskit._version import __version__
 
 # Name → module. Modules are imported on demand (PEP 562), so that `import bayeskit` is quick.
 _HOMES = {
-    "NaiveBayes": "bayeskit._classifiers.naive_bayes",
-    "GaussianBayes": "bayeskit._classifiers.gaussian_bayes",
-    "GaussianNB": "bayeskit._classifiers.gaussian_bayes",
-    "BernoulliNB": "bayeskit._classifiers.discrete_nb",
-    "MultinomialNB": "bayeskit._classifiers.discrete_nb",
-    "ComplementNB": "bayeskit._classifiers.discrete_nb",
-    "CategoricalNB": "bayeskit._classifiers.discrete_nb",
-    "SPODE": "bayeskit._classifiers.one_dependence",
-    "TAN": "bayeskit._classifiers.one_dependence",
-    "AODE": "bayeskit._classifiers.aode",
-    "AnDE": "bayeskit._classifiers.aode",
-    "KDB": "bayeskit._classifiers.kdb",
-    "SelectiveKDB": "bayeskit._classifiers.kdb",
-    "AutoBayes": "bayeskit._classifiers.auto_bayes",
-    "CountForest": "bayeskit._classifiers.count_forest",
-    "WeightedNB": "bayeskit._classifiers.weighted_nb",
-    "LogLinearBayes": "bayeskit._classifiers.log_linear_bayes",
-    "TextBayes": "bayeskit._classifiers.text_bayes",
-    "BayesNetClassifier": "bayeskit._classifiers.bayes_net",
+    **_CLASSIFIERS,
     "BayesDecision": "bayeskit._classifiers.bayes_decision",
     "Discretizer": "bayeskit._classifiers.discretizer",
     "GaussianMixture": "bayeskit._mixtures.gaussian_mixture",

@@ -2,42 +2,25 @@
 
 from typing import TYPE_CHECKING
 
+from bayeskit._classifiers import HOMES as _CLASSIFIERS
 from bayeskit._on_demand import on_demand
 
 # Name → module, imported on demand.
 _HOMES = {
-    "AODE": "bayeskit._classifiers.aode",
-    "KDB": "bayeskit._classifiers.kdb",
-    "SPODE": "bayeskit._classifiers.one_dependence",
-    "TAN": "bayeskit._classifiers.one_dependence",
-    "AnDE": "bayeskit._classifiers.aode",
+    **_CLASSIFIERS,
     "ArcInformation": "bayeskit._classifiers.semi_naive",
-    "AutoBayes": "bayeskit._classifiers.auto_bayes",
     "BayesDecision": "bayeskit._classifiers.bayes_decision",
-    "BayesNetClassifier": "bayeskit._classifiers.bayes_net",
-    "BernoulliNB": "bayeskit._classifiers.discrete_nb",
-    "CategoricalNB": "bayeskit._classifiers.discrete_nb",
-    "ComplementNB": "bayeskit._classifiers.discrete_nb",
     "CountClassifier": "bayeskit._classifiers.count_classifier",
-    "CountForest": "bayeskit._classifiers.count_forest",
     "DependentTable": "bayeskit._classifiers.labelled_tables",
     "Discretizer": "bayeskit._classifiers.discretizer",
     "Drift": "bayeskit._classifiers.drift",
     "DriftMonitor": "bayeskit._classifiers.drift",
     "FamilyChoice": "bayeskit._classifiers.naive_bayes",
-    "GaussianBayes": "bayeskit._classifiers.gaussian_bayes",
-    "GaussianNB": "bayeskit._classifiers.gaussian_bayes",
     "LabelledTable": "bayeskit._classifiers.labelled_tables",
-    "LogLinearBayes": "bayeskit._classifiers.log_linear_bayes",
     "MemberStanding": "bayeskit._classifiers.auto_bayes",
-    "MultinomialNB": "bayeskit._classifiers.discrete_nb",
-    "NaiveBayes": "bayeskit._classifiers.naive_bayes",
-    "SelectiveKDB": "bayeskit._classifiers.kdb",
     "SlidingWindow": "bayeskit._classifiers.streams",
     "SqlScript": "bayeskit._export.sql",
     "TallyStore": "bayeskit._classifiers.tally_store",
-    "TextBayes": "bayeskit._classifiers.text_bayes",
-    "WeightedNB": "bayeskit._classifiers.weighted_nb",
     "mdl_cut_points": "bayeskit._fitting.cut_points",
 }
 

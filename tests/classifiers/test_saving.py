@@ -28,7 +28,8 @@ from bayeskit import (
     NaiveBayes,
     load,
 )
-from bayeskit._classifiers.model_files import _HOMES, _class_of, saved_size
+from bayeskit._classifiers import HOMES
+from bayeskit._classifiers.model_files import _class_of, saved_size
 from bayeskit._io import trial
 from bayeskit._io.saved import SavedContent, naming, read_saved, write_saved
 from bayeskit.classifiers import CountClassifier
@@ -371,7 +372,7 @@ def test_missing_files_are_the_systems_business(tmp_path):
 
 
 def test_every_name_on_the_list_is_there():
-    for name in _HOMES:
+    for name in HOMES:
         assert _class_of(name) is getattr(bayeskit, name)
 
 

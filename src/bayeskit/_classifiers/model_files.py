@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._classifiers import HOMES
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._counting.backend import Tally
 from bayeskit._data.source import Learned
@@ -26,28 +27,6 @@ from bayeskit._schema import Name, Schema
 from bayeskit.errors import ModelFormatError, SettingError, UsageError
 from bayeskit.typing import PathLike
 
-# The classes that a file may name, and their modules. A file is data, never code, so no other name is accepted.
-_HOMES = {
-    "NaiveBayes": "bayeskit._classifiers.naive_bayes",
-    "GaussianBayes": "bayeskit._classifiers.gaussian_bayes",
-    "GaussianNB": "bayeskit._classifiers.gaussian_bayes",
-    "BernoulliNB": "bayeskit._classifiers.discrete_nb",
-    "MultinomialNB": "bayeskit._classifiers.discrete_nb",
-    "ComplementNB": "bayeskit._classifiers.discrete_nb",
-    "CategoricalNB": "bayeskit._classifiers.discrete_nb",
-    "SPODE": "bayeskit._classifiers.one_dependence",
-    "TAN": "bayeskit._classifiers.one_dependence",
-    "AODE": "bayeskit._classifiers.aode",
-    "AnDE": "bayeskit._classifiers.aode",
-    "KDB": "bayeskit._classifiers.kdb",
-    "SelectiveKDB": "bayeskit._classifiers.kdb",
-    "AutoBayes": "bayeskit._classifiers.auto_bayes",
-    "CountForest": "bayeskit._classifiers.count_forest",
-    "WeightedNB": "bayeskit._classifiers.weighted_nb",
-    "LogLinearBayes": "bayeskit._classifiers.log_linear_bayes",
-    "TextBayes": "bayeskit._classifiers.text_bayes",
-    "BayesNetClassifier": "bayeskit._classifiers.bayes_net",
-}
 # Models that are not CountClassifiers, and the functions that rebuild them. They are given by name because mixtures
 # import classifiers.
 _OTHERS: dict[Any, tuple[str, str]] = {
@@ -55,7 +34,7 @@ _OTHERS: dict[Any, tuple[str, str]] = {
     "LatentClass": ("bayeskit._mixtures.mixture_files", "rebuilt_latent"),
     "HiddenMarkov": ("bayeskit._mixtures.mixture_files", "rebuilt_hidden"),
 }
-_KNOWN = {*_HOMES, *_OTHERS}
+_KNOWN = {*HOMES, *_OTHERS}
 _FIELDS = ("estimator", "parameters", "statistics", "named", "names", "hints", "held", "class_dtype")
 # Labels of any other dtype are returned as objects.
 _CLASS_DTYPES = "iufbUSO"
@@ -83,7 +62,7 @@ def saved_size(estimator: CountClassifier) -> int:
 def pack_settings(estimator: CountClassifier) -> dict[str, Any]:
     """Return the class of a classifier, fitted or not, and its parameters, as plain values."""
     name = type(estimator).__name__
-    if name in _KNOWN and (name not in _HOMES or type(estimator) is not _class_of(name)):
+    if name in _KNOWN and (name not in HOMES or type(estimator) is not _class_of(name)):
         raise UsageError(
             "A {name} of {module} cannot be saved: the file would be read as a {name} of "
             "bayeskit. Give your class a name of its own.",
@@ -239,13 +218,13 @@ def try_model(estimator: CountClassifier) -> None:
 def unpack_settings(content: dict[str, Any], own: dict[Any, type[CountClassifier]]) -> CountClassifier:
     """Return the unfitted classifier with the class and the parameters given in a file."""
     name, parameters = content["estimator"], content["parameters"]
-    if name not in _HOMES and name not in own:
+    if name not in HOMES and name not in own:
         raise ModelFormatError(
             Message(
                 "it holds a {name!r}, which this version does not know (it knows {names}). Install a newer "
                 "bayeskit or, if it is a class of your own, pass that: load(path, classes=[{name}]).",
                 name=name,
-                names=Joined(_HOMES),
+                names=Joined(HOMES),
             )
         )
     cls = own[name] if name in own else _class_of(name)
@@ -295,7 +274,7 @@ def _unpack_aside(packed: Any) -> ColumnsAside:
 
 
 def _class_of(name: str) -> type[CountClassifier]:
-    found: type[CountClassifier] = getattr(import_module(_HOMES[name]), name)
+    found: type[CountClassifier] = getattr(import_module(HOMES[name]), name)
     return found
 
 

@@ -328,7 +328,6 @@ class CodedScatter(Scatter):
     """
 
     kind = "coded_scatter"
-    names_columns = False
     cleared_by = "coded_scatter"
 
     @classmethod

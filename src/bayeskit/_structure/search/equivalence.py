@@ -38,10 +38,6 @@ class PartialGraph:
         """For each variable, all adjacent variables, whatever the direction."""
         return tuple(a | b | c for a, b, c in zip(self.parents, self.near, self.children, strict=True))
 
-    def is_clique(self, some: int) -> bool:
-        """Whether every two variables of a set are adjacent."""
-        return all(some & ~(self.joined[v] | 1 << v) == 0 for v in members(some))
-
     def has_path(self, source: int, target: int, without: int) -> bool:
         """Whether a path along arcs and undirected edges, never against an arc, avoids a set of variables."""
         goal, seen, frontier = 1 << target, 1 << source | without, 1 << source
