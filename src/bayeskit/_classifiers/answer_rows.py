@@ -172,10 +172,9 @@ def write_answers(
 
 def joint_of(model: CountClassifier, X: TableLike) -> tuple[Floats, Model]:
     """Return log P(c, x) of shape (n, K), and the model that gave it."""
-    table = model._open(X)
     if model._lazy is not None:
-        return model._lazy.joint(table)
-    fitted = model._require("predict")
+        return model._lazy.joint(model._open(X))
+    fitted, table = model._require("predict"), model._open(X)
     if table.block is not None:
         refuse_sparse(model, X)
     return fitted.joint(table)

@@ -95,8 +95,6 @@ class FittedState:
 
         ``read_here`` means that the caller already knows that no backend counts the source in place.
         """
-        if self.tally is None:
-            self.aside = source.aside
         backend = None if read_here else backend_of(source)
         if backend is not None:
             self._all_or_nothing(lambda: self._absorb_counts(backend, source))
@@ -117,6 +115,8 @@ class FittedState:
 
     def _absorb_batches(self, source: Source, kept: list[EncodedTable] | None) -> None:
         empty = True
+        if self.tally is None:
+            self.aside = source.aside
         for rows in source.weighing():
             empty = False
             try:
@@ -133,6 +133,7 @@ class FittedState:
     def _absorb_counts(self, backend: Backend, source: Source) -> None:
         """Add the counts of a source that a backend counts in place."""
         if self.tally is None:
+            self.aside = source.aside
             source = replace(source, threshold=self.threshold)
             schema = backend.schema(source, self.reading, self.target)
             self.named, self.names = True, _columns_of(schema, source)
