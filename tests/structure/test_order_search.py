@@ -41,7 +41,8 @@ def test_parents_are_those_that_growing_and_shrinking_by_the_book_gives(arcs, se
     cases = [(v, some & ~(1 << v)) for some in sets for v in range(arcs.n)]
     for part in (cases[:5], cases, cases):  # asked before, or not, it is the same
         chosen = answer_all(chooser.choose(part), answers(score))
-        for (v, before), mine in zip(part, chosen, strict=True):
+        for (v, before), choice in zip(part, chosen, strict=True):
+            mine = choice.parents
             assert mine.chosen == grow_shrink_slowly(score, arcs, v, before)
             assert mine.score == score(v, mine.chosen)
 
@@ -62,6 +63,29 @@ def test_a_set_is_asked_for_once():
     asked.clear()
     answer_all(chooser.choose(cases), answer)
     assert not asked
+
+
+def nearby_search(arcs, rng, effort=2):
+    """Search orders by moving only what each shuffle concerns."""
+    orders = Orders(arcs, rng)
+    yield from orders.begin()
+    yield from orders.search(range(arcs.n), effort, nearby=True)
+    return orders
+
+
+@settings(deadline=None, max_examples=40)
+@given(limits(), st.integers(0, 10**6))
+def test_choices_that_are_kept_are_those_of_the_order(arcs, seed):
+    """Choices are kept where a move cannot change them: after a search, each is the one made by the book."""
+    score = random_score(seed)
+    orders = answer_all(nearby_search(arcs, np.random.default_rng(seed)), answers(score))
+    assert arcs.permits(orders.best)
+    as_dag(orders.best)
+    before = 0
+    for v in orders._order:
+        mine = grow_shrink_slowly(score, arcs, v, before)
+        assert orders._parents[v] == orders._choices[v].parents.chosen == mine
+        before |= 1 << v
 
 
 @settings(deadline=None, max_examples=40)
@@ -117,6 +141,16 @@ def test_a_variable_goes_to_its_best_place(seed, n):
     rose = answer_all(orders._place(v), answers(score))
     assert worth(orders._order) == pytest.approx(best, abs=1e-5)
     assert rose == (best > before + TIE)
+
+
+@pytest.mark.parametrize("nearby", [False, True])
+def test_the_default_search_finds_the_true_class(nearby):
+    rng = np.random.default_rng(9)
+    for _ in range(30):
+        truth = random_parents(rng, int(rng.integers(2, 7)), 0.4)
+        score = entropy_score(rng, truth, 1e12)
+        found = answer_all(auto(Arcs.all(len(truth)), rng=rng, nearby=nearby), answers(score)).parents
+        assert complete(found) == complete(truth)
 
 
 def test_the_true_class_is_found_from_random_orders():

@@ -150,7 +150,7 @@ class Table:
         With missing cells, its numbers are floats; then the frame, or the cells of a list, determine it.
         """
         if self.frame is not None:
-            return bool(self.frame.schema[self.names[j]].is_integer())
+            return bool(self.frame.get_column(self.names[j]).dtype.is_integer())
         raw = self.raw(j)
         if raw.dtype.kind == "O":
             cells = [value for value in raw if not is_missing(value)]

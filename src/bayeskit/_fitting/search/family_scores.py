@@ -140,15 +140,20 @@ class KnownScores:
 
     def extended(self, child: int, parents: int, more: Ints) -> tuple[Floats, Ints]:
         """Return the scores with one more parent each, over all variables, and those of ``more`` that are unknown."""
-        row = self._extended.get((child, parents))
-        if row is None:
-            row = self._extended[child, parents] = np.full(self._n, np.nan)
+        row = self.row(child, parents)
         new = more[np.isnan(row[more])]
         if len(new):
             for v in new.tolist():
                 row[v] = self._alone.get((child, parents | 1 << v), np.nan)
             new = new[np.isnan(row[new])]
         return row, new
+
+    def row(self, child: int, parents: int) -> Floats:
+        """Return the scores with one more parent each, over all variables: NaN where they are not known."""
+        row = self._extended.get((child, parents))
+        if row is None:
+            row = self._extended[child, parents] = np.full(self._n, np.nan)
+        return row
 
     def fill(self, row: Floats, some: Ints, scores: Floats) -> None:
         """Write new scores to a row."""

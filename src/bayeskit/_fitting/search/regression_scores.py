@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -177,6 +178,52 @@ def sum_log_likelihoods(n: Any, m: int, residual: Any, spread: float, least: flo
                 out[k] -= 0.5 * n[c] * math.log(2.0 * math.pi * variance) + 0.5 * residual[c, k] / variance
 
 
+@kernel
+def score_regressions(
+    n: Any,
+    scatter: Any,
+    child: Any,
+    inside: Any,
+    first: Any,
+    more: Any,
+    first_more: Any,
+    penalty: float,
+    spread: Any,
+    enough: float,
+    least: float,
+    root: Any,
+    residual: Any,
+    out: Any,
+) -> int:
+    """Write the scores of many families without discrete parents; return how many residuals are NaN.
+
+    Parameters
+    ----------
+    n, scatter : as in :class:`Sums`, of one cell
+    child : the child of each family
+    inside, first : the parents of all families; those of family f begin at ``first[f]``
+    more, first_more : the one more parent of each case, negative for none; those of family f begin at ``first_more[f]``
+    spread : the variance of each column
+    enough, root : as in :func:`residual_squares`, for the largest family
+    residual, out : arrays of shapes (1, cases) and (cases,)
+    """
+    unsure = 0
+    for f in range(child.shape[0]):
+        parents, cases = inside[first[f] : first[f + 1]], more[first_more[f] : first_more[f + 1]]
+        squares, scores = (
+            residual[:, first_more[f] : first_more[f + 1]],
+            out[first_more[f] : first_more[f + 1]],
+        )
+        unsure += residual_squares(scatter, parents, cases, child[f], enough, root, squares)
+        m = parents.shape[0]
+        if cases[0] >= 0:
+            m += 1
+        sum_log_likelihoods(n, m, squares, spread[child[f]], least, scores)
+        for k in range(scores.shape[0]):
+            scores[k] -= penalty * (m + 2)
+    return unsure
+
+
 class Sums:
     """n and Σzzᵀ about the mean of some columns, in each configuration that occurs."""
 
@@ -254,9 +301,78 @@ class MixedScores:
 
     def __call__(self, question: Question) -> list[Floats]:
         families: list[Family] = list(question)  # type: ignore[arg-type]
-        if self._place:
-            self._note_requests(families)
+        if not self._place:
+            return self._of_numbers(families)
+        self._note_requests(families)
         return [self._answer(family) for family in families]
+
+    def _of_numbers(self, families: list[Family]) -> list[Floats]:
+        """Score families where all columns are continuous: those that are not known, all at once."""
+        found: list[Any] = [None] * len(families)
+        new: list[tuple[int, Family, Floats | None]] = []
+        for k, family in enumerate(families):
+            child, parents, more = family
+            if more is None:
+                score = self._known.find(child, parents)
+                if score is None:
+                    new.append((k, Family(child, parents, (-1,)), None))
+                else:
+                    found[k] = np.array([score])
+                continue
+            wanted = np.array(more, np.int64)
+            row = self._known.row(child, parents)
+            found[k] = row[wanted]
+            unknown = np.isnan(found[k])
+            if unknown.all():
+                new.append((k, family, row))
+            elif unknown.any():
+                new.append((k, Family(child, parents, tuple(wanted[unknown].tolist())), row))
+        if not new:
+            return found
+        scores, start = self._regressions([family for _, family, _ in new]), 0
+        for k, (child, parents, more), known in new:
+            some = scores[start : start + len(more or ())]
+            start += len(some)
+            if known is None:
+                self._known.keep(child, parents, float(some[0]))
+                found[k] = some
+            else:
+                self._known.fill(known, np.array(more, np.int64), some)
+                found[k] = known[np.array(families[k].more, np.int64)]
+        return found
+
+    def _regressions(self, families: list[Family]) -> Floats:
+        """Return the scores of all cases of these families, one after the other; −1 is for no further parent."""
+        sums = self._sums_of[0]
+        inside = [members(parents) for _, parents, _ in families]
+        cases = [more or () for _, _, more in families]
+        first = np.cumsum([0, *map(len, inside)])
+        first_more = np.cumsum([0, *map(len, cases)])
+        more = np.fromiter(chain.from_iterable(cases), np.int64, first_more[-1])
+        largest = max(map(len, inside))
+        out, residual = np.empty(len(more)), np.empty((1, len(more)))
+        unsure = score_regressions(
+            sums.n,
+            sums.scatter,
+            np.array([child for child, _, _ in families], np.int64),
+            np.fromiter(chain.from_iterable(inside), np.int64, first[-1]),
+            first,
+            more,
+            first_more,
+            self._penalty,
+            self._spread,
+            WELL_CONDITIONED,
+            LEAST_SHARE,
+            np.empty((largest + 3, largest + 1)),
+            residual,
+            out,
+        )
+        if unsure:
+            for case in np.flatnonzero(np.isnan(residual[0])).tolist():
+                child, parents, _ = families[int(np.searchsorted(first_more, case, "right")) - 1]
+                some = [] if more[case] < 0 else [int(more[case])]
+                out[case] = self._scores(child, parents, some)[0]
+        return out
 
     def _note_requests(self, families: list[Family]) -> None:
         """Count the families of each set of discrete parents, to decide whose sums are shared."""

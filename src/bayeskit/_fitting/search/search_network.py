@@ -158,7 +158,7 @@ def _search(
     rng = np.random.default_rng(settings.seed)
     match settings.method:
         case "auto":
-            return auto(arcs, rng=rng)
+            return auto(arcs, rng=rng, nearby=not columns.is_discrete.any())
         case "hill-climbing":
             return hill_climbing(arcs, **SHORT_TABU, restarts=settings.restarts, rng=rng)
         case "tabu":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,21 +19,33 @@ from bayeskit._structure.search_protocol import Arcs, Family, Graph, Question, S
 class Parents:
     """A set of parents of a variable, its score, and the better sets next to it.
 
-    ``larger`` are the sets with one more parent, the best first, as (minus the score, bit, set). ``open`` are
-    the variables not yet tried as one more. ``smaller`` is the best set with one less, if it is better; it is
-    valid if ``is_shrunk``.
+    ``larger`` are the sets with one more parent that score better, the best first, as (bit, score); ``better`` are all
+    their bits. ``candidates`` are the variables not yet tried as one more: all or none. ``smaller`` is the best set
+    with one less, if it is better; it is valid if ``is_shrunk``.
     """
 
-    __slots__ = ("chosen", "is_scored", "is_shrunk", "larger", "open", "score", "smaller")
+    __slots__ = ("better", "candidates", "chosen", "is_shrunk", "larger", "score", "smaller")
 
     def __init__(self, chosen: int, score: float, candidates: int, is_shrunk: bool) -> None:
         self.chosen = chosen
         self.score = score
-        self.open = candidates
-        self.is_scored = False
-        self.larger: list[tuple[float, int, Parents]] = []
+        self.candidates = candidates
+        self.better = 0
+        self.larger: list[tuple[int, float]] = []
         self.smaller: Parents | None = None
         self.is_shrunk = is_shrunk
+
+
+class Choice(NamedTuple):
+    """The parents chosen among some predecessors, and by which of them the choice was made.
+
+    It stays the same if a predecessor goes that is not among those ``used``, or another comes that is not ``wanted``.
+    """
+
+    before: int
+    parents: Parents
+    used: int
+    wanted: int
 
 
 class GrowShrink:
@@ -53,6 +65,7 @@ class GrowShrink:
         self.arcs = arcs
         self._known: list[dict[int, Parents]] = [{} for _ in range(arcs.n)]
         self._roots: list[Parents] = []
+        self._last: list[Choice | None] = [None] * arcs.n
 
     def begin(self) -> Generator[Question, list[Any], None]:
         """Request the scores of the required parents of every variable. Must be called first."""
@@ -60,82 +73,93 @@ class GrowShrink:
         for v, (mine, score) in enumerate(zip(self.arcs.required, answers, strict=True)):
             self._roots.append(self._parents(v, mine, float(score[0])))
 
-    def choose(self, cases: Sequence[tuple[int, int]]) -> Generator[Question, list[Any], list[Parents]]:
-        """Return the parents chosen in each case (variable, its predecessors)."""
-        found = [_walk(self._roots[v], before) for v, before in cases]
-        waiting = [case for case, (_, is_done) in enumerate(found) if not is_done]
+    def choose(self, cases: Sequence[tuple[int, int]]) -> Generator[Question, list[Any], list[Choice]]:
+        """Return the choice in each case (variable, its predecessors)."""
+        found: list[Any] = [self._choice(v, before) for v, before in cases]
+        waiting = [case for case, one in enumerate(found) if type(one) is Parents]
         while waiting:
             # Each set once: many cases wait for the same one.
-            wanted: dict[Parents, list[int]] = {}
+            yield from self._ask({found[case]: cases[case][0] for case in waiting})
             for case in waiting:
-                v, before = cases[case]
-                parents = found[case][0]
-                request = wanted.setdefault(parents, [v, 0])
-                # Only the predecessors, since larger families cost more; a set requested twice will probably
-                # be requested often.
-                request[1] |= (
-                    parents.open if parents.is_scored and before & parents.open else before & parents.open
-                )
-            yield from self._ask([(v, parents, more) for parents, (v, more) in wanted.items()])
-            for case in waiting:
-                found[case] = _walk(found[case][0], cases[case][1])
-            waiting = [case for case in waiting if not found[case][1]]
-        return [parents for parents, _ in found]
+                found[case] = self._choice(*cases[case])
+            waiting = [case for case in waiting if type(found[case]) is Parents]
+        return found
 
-    def _ask(self, wanted: list[tuple[int, Parents, int]]) -> Generator[Question, list[Any], None]:
+    def _ask(self, wanted: dict[Parents, int]) -> Generator[Question, list[Any], None]:
+        """Score the larger sets next to some, or where they are known, the smaller ones."""
         questions: list[Family] = []
-        for v, parents, more in wanted:
-            if more:
-                questions.append(Family(v, parents.chosen, tuple(members(more))))
+        for parents, v in wanted.items():
+            if parents.candidates:
+                questions.append(Family(v, parents.chosen, members(parents.candidates)))
             else:
                 questions += [Family(v, parents.chosen ^ 1 << u) for u in self._removable(v, parents)]
         answers = iter((yield questions))
-        for v, parents, more in wanted:
-            if more:
-                parents.open &= ~more
-                parents.is_scored = True
-                for u, score in zip(members(more), next(answers).tolist(), strict=True):
-                    if score > parents.score + TIE:
-                        larger = self._parents(v, parents.chosen | 1 << u, score)
-                        parents.larger.append((-round(score, DIGITS), 1 << u, larger))
-                parents.larger.sort(key=lambda one: one[:2])
-            else:
-                best, removed = parents.score + TIE, -1
-                for u in self._removable(v, parents):
-                    score = float(next(answers)[0])
-                    if score > best:
-                        best, removed = score + TIE, u
-                parents.is_shrunk = True
-                if removed >= 0:
-                    parents.smaller = self._parents(v, parents.chosen ^ 1 << removed, best - TIE)
+        for parents, v in wanted.items():
+            if parents.candidates:
+                _grow(parents, next(answers))
+                continue
+            best, removed = parents.score + TIE, -1
+            for u in self._removable(v, parents):
+                score = float(next(answers)[0])
+                if score > best:
+                    best, removed = score + TIE, u
+            parents.is_shrunk = True
+            if removed >= 0:
+                parents.smaller = self._parents(v, parents.chosen ^ 1 << removed, best - TIE)
 
     def _parents(self, v: int, chosen: int, score: float) -> Parents:
-        known = self._known[v]
-        if chosen not in known:
+        found = self._known[v].get(chosen)
+        if found is None:
             full = chosen.bit_count() >= self.arcs.max_parents
             candidates = 0 if full else self.arcs.allowed[v] & ~chosen
-            known[chosen] = Parents(chosen, score, candidates, chosen == self.arcs.required[v])
-        return known[chosen]
+            found = Parents(chosen, score, candidates, chosen == self.arcs.required[v])
+            self._known[v][chosen] = found
+        return found
 
-    def _removable(self, v: int, parents: Parents) -> list[int]:
-        return list(members(parents.chosen & ~self.arcs.required[v]))
+    def _removable(self, v: int, parents: Parents) -> tuple[int, ...]:
+        return members(parents.chosen & ~self.arcs.required[v])
 
-
-def _walk(parents: Parents, before: int) -> tuple[Parents, bool]:
-    """Follow the known sets; return the last one, and whether it is final."""
-    while True:
-        if parents.open & before:
-            return parents, False
-        for _, bit, more in parents.larger:
-            if bit & before:
-                parents = more
-                break
-        else:
+    def _choice(self, v: int, before: int) -> Choice | Parents:
+        """Return the choice as far as the sets are known: otherwise the set next to which some are to be scored."""
+        last = self._last[v]
+        if last is not None and not (
+            before & ~last.before & last.wanted or last.before & ~before & last.used
+        ):
+            return last
+        parents, known = self._roots[v], self._known[v]
+        used = wanted = 0
+        while True:
+            if before & parents.candidates:
+                return parents
+            if before & parents.better:
+                for bit, score in parents.larger:
+                    if bit & before:
+                        used |= bit
+                        chosen = parents.chosen | bit
+                        parents = known.get(chosen) or self._parents(v, chosen, score)
+                        break
+                    wanted |= bit
+                continue
+            wanted |= parents.better | parents.candidates
             if not parents.is_shrunk:
-                return parents, False
+                return parents
             if parents.smaller is None:
-                return parents, True
+                found = self._last[v] = Choice(before, parents, used, wanted)
+                return found
             parents = parents.smaller
+
+
+def _grow(parents: Parents, scores: Any) -> None:
+    """Note which sets with one more parent score better, from the scores of all candidates."""
+    better = np.flatnonzero(scores > parents.score + TIE)
+    if len(better):
+        scores = scores[better]
+        order = np.argsort(-np.round(scores, DIGITS), kind="stable")
+        candidates = members(parents.candidates)
+        bits = [1 << candidates[k] for k in better[order].tolist()]
+        parents.larger = list(zip(bits, scores[order].tolist(), strict=True))
+        parents.better = sum(bits)
+    parents.candidates = 0
 
 
 Steps = Generator[Question, list[Any], None]
@@ -194,6 +218,8 @@ class Orders:
         self._parents = arcs.required
         self._score = -np.inf
         self._chooser = GrowShrink(arcs)
+        self._choices: list[Choice] = []  # of each variable, in the order ``_settled``
+        self._settled: list[int] | None = None
         self._must_follow = children_of(arcs.required)
 
     def begin(self) -> Steps:
@@ -205,20 +231,54 @@ class Orders:
         answers = yield [Family(v, mine) for v, mine in enumerate(parents)]
         return self._keep(parents, sum(float(one[0]) for one in answers))
 
-    def search(self, start: Sequence[int], effort: int) -> Steps:
-        """Hill-climb from an order, then from shuffled ones until ``effort`` of them in a row gain nothing."""
+    def search(self, start: Sequence[int], effort: int, nearby: bool = False) -> Steps:
+        """Hill-climb from an order, then from shuffled ones until ``effort`` of them in a row gain nothing.
+
+        With ``nearby``, only the variables that a shuffle concerns are moved, unless the order turns out better.
+        """
         yield from self._hill_climb(lawful(start, self.arcs))
         centres: list[int] = []
         idle = 0 if self.arcs.n > 1 else effort
         while idle < effort:
             # Every variable is the centre of one shuffle before any is again.
             centres = centres or self.rng.permutation(self.arcs.n).tolist()
-            before = self._order, self._parents, self._score
-            yield from self._hill_climb(lawful(self._shuffled(centres.pop()), self.arcs))
+            before = self._order, self._parents, self._score, self._choices
+            order = lawful(self._shuffled(centres.pop()), self.arcs)
+            if nearby:
+                yield from self._mend(order)
+            if not nearby or self._score > before[2] + TIE:
+                yield from self._hill_climb(self._order if nearby else order)
             idle = 0 if self._score > before[2] + TIE else idle + 1
             # An equally good order is accepted too, so that the search moves along plateaus.
             if self._score < before[2] - TIE:
-                self._order, self._parents, self._score = before
+                self._order, self._parents, self._score, self._choices = before
+                self._settled = self._order
+
+    def _mend(self, order: list[int]) -> Steps:
+        """Go over to another order, and move the variables that it concerns while that improves the score.
+
+        These are the variables whose parents change and those next to them, until none of them can be moved to a
+        better position.
+        """
+        before = self._choices
+        self._order = order
+        yield from self._choose_all()
+        waiting = self._concerned(before)
+        while waiting:
+            for v in [v for v in self._order if waiting >> v & 1]:
+                waiting &= ~(1 << v)
+                before = list(self._choices)
+                if (yield from self._place(v)):
+                    waiting |= 1 << v | self._concerned(before)
+        yield from self._settle()
+
+    def _concerned(self, before: list[Choice]) -> int:
+        """Return the variables whose choice is not the one before, and their parents in both."""
+        found = 0
+        for v, (a, b) in enumerate(zip(before, self._choices, strict=True)):
+            if a.parents is not b.parents:
+                found |= 1 << v | a.parents.chosen | b.parents.chosen
+        return found
 
     def _shuffled(self, centre: int) -> list[int]:
         """Return the order with a variable and some of its neighbours permuted."""
@@ -244,38 +304,51 @@ class Orders:
 
     def _settle(self) -> Steps:
         """Compute the graph of the order."""
-        cases = list(zip(self._order, _before(self._order)[:-1], strict=True))
-        chosen = yield from self._chooser.choose(cases)
-        parents = [0] * self.arcs.n
-        for (v, _), mine in zip(cases, chosen, strict=True):
-            parents[v] = mine.chosen
-        self._parents, self._score = tuple(parents), sum(mine.score for mine in chosen)
+        yield from self._choose_all()
+        self._parents = tuple(mine.parents.chosen for mine in self._choices)
+        self._score = sum(self._choices[v].parents.score for v in self._order)
         self._keep(self._parents, self._score)
+
+    def _choose_all(self) -> Steps:
+        """Choose the parents of every variable among those before it in the order."""
+        if self._settled is not self._order:
+            chosen = yield from self._chooser.choose(
+                list(zip(self._order, _before(self._order), strict=False))
+            )
+            self._choices = [chosen[place] for place in np.argsort(self._order).tolist()]
+            self._settled = self._order
 
     def _place(self, v: int) -> Generator[Question, list[Any], bool]:
         """Move a variable to its best position, with random ties; return whether the score increases."""
+        yield from self._choose_all()
+        choices, bit = self._choices, 1 << v
         here = self._order.index(v)
         others = self._order[:here] + self._order[here + 1 :]
         first, last = self._room(v, others)
-        between = others[first:last]
-        before = _before(others)[first : last + 1]
-        chosen = yield from self._chooser.choose(
-            [(v, some) for some in before]
-            + [(u, some) for u, some in zip(between, before[:-1], strict=True)]
-            + [(u, some | 1 << v) for u, some in zip(between, before[:-1], strict=True)]
-        )
-        score = [mine.score for mine in chosen]
-        n = len(between)
-        # With v at position k, the variables before it are scored without v as a candidate, those after it with v.
-        totals, passed = [score[0]], 0.0
-        for k in range(n):
-            passed += score[n + 1 + k] - score[2 * n + 1 + k]
-            totals.append(score[k + 1] + passed)
+        before = _before(others)
+        # The others whose choice changes when v moves to their other side.
+        touched = [k for k in range(first, here) if choices[others[k]].wanted & bit]
+        touched += [k for k in range(here, last) if choices[others[k]].used & bit]
+        cases = [(v, some) for some in before[first : last + 1]]
+        cases += [(others[k], before[k] | bit if k < here else before[k]) for k in touched]
+        chosen = yield from self._chooser.choose(cases)
+        own, changed = chosen[: last + 1 - first], dict(zip(touched, chosen[last + 1 - first :], strict=True))
+        # With v at a position, the others before it are chosen for without v, those after it with v.
+        totals, passed = [own[0].parents.score], 0.0
+        for k in range(first, last):
+            if k in changed:
+                now, then = choices[others[k]].parents.score, changed[k].parents.score
+                passed += now - then if k < here else then - now
+            totals.append(own[k + 1 - first].parents.score + passed)
         least = max(totals) - TIE
-        ties = [k for k, total in enumerate(totals) if total >= least]
+        ties = [k for k, total in enumerate(totals, first) if total >= least]
         place = ties[int(self.rng.integers(len(ties)))] if len(ties) > 1 else ties[0]
-        others.insert(first + place, v)
-        self._order = others
+        for k, choice in changed.items():
+            if place <= k < here or here <= k < place:
+                choices[others[k]] = choice
+        choices[v] = own[place - first]
+        others.insert(place, v)
+        self._order = self._settled = others
         return totals[here - first] < least
 
     def _room(self, v: int, others: list[int]) -> tuple[int, int]:
@@ -341,7 +414,13 @@ def default_seconds(n: int) -> float | None:
     return None if n <= WIDE else max(LEAST_SECONDS, SECONDS_A_COLUMN * n)
 
 
-def auto(arcs: Arcs, *, rng: np.random.Generator, effort: int = 20) -> Search:
+# With nearby restarts, so many times the effort. Measured on ecoli70 (46 continuous columns, 1,000 and 10,000 rows,
+# ten samples): the BIC found is 0.1 lower in the mean, in 0.6 of the time. On insurance, whose columns have states, it
+# would be 40 lower.
+NEARBY_EFFORT = 2
+
+
+def auto(arcs: Arcs, *, rng: np.random.Generator, effort: int = 20, nearby: bool = False) -> Search:
     """Search equivalence classes, then orders from an order of the graph found, then classes again.
 
     The first search is fast and usually gets close; the second escapes its local optima. They alternate while
@@ -356,6 +435,8 @@ def auto(arcs: Arcs, *, rng: np.random.Generator, effort: int = 20) -> Search:
     rng : numpy.random.Generator
     effort : int
         The number of restarts of the order search without improvement.
+    nearby : bool
+        After a restart, move only the variables that it concerns, in more restarts. It suits continuous columns.
 
     Examples
     --------
@@ -377,7 +458,9 @@ def auto(arcs: Arcs, *, rng: np.random.Generator, effort: int = 20) -> Search:
         yield from orders.begin()
         yield from orders.offer(legal(classes.parents, arcs))
         while True:
-            yield from orders.search(topological(classes.parents), effort)
+            yield from orders.search(
+                topological(classes.parents), effort * (NEARBY_EFFORT if nearby else 1), nearby
+            )
             if not arcs.is_free:
                 break
             classes = Classes(arcs, orders.best)
