@@ -222,6 +222,10 @@ def corners() -> None:
     tree = make_tree(shape_tree(problem, triangulate(problem), one_way=True))
     all_margins(tree, TwoPass(tree.shape, 2**20), field, nothing)
     AODE(smoothing="witten-bell", categorical_features="all").fit(WORDS, Y).leave_one_out(WORDS, Y)
+    # Two states and so many rows are counted as bits.
+    pairs = np.tile(np.where(WORDS == "a", "a", "b"), (5, 1)).astype(object)
+    pairs[0, 0] = None
+    AODE().fit(pairs, np.tile(Y, 5))
     codes = RNG.integers(0, 4, (N, 5))
     CategoricalNB().fit(codes, Y).predict(codes[:, ::-1])
     NaiveBayes(categorical_features="all").fit(3 * codes - 2, Y).predict(3 * codes - 2)

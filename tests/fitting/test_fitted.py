@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from bayeskit import AODE
@@ -12,6 +14,7 @@ from bayeskit._counting.backend import count, count_rows
 from bayeskit._data.encode import encode
 from bayeskit._data.encoded import CHUNK_ROWS
 from bayeskit._data.table import open_table
+from bayeskit._fitting import fitted_state
 from bayeskit._fitting.fitted_state import without_idle_states
 from bayeskit._statistics.statistics import memory_of
 from bayeskit._statistics.tables import Pairs
@@ -42,6 +45,26 @@ def test_states_that_stand_in_no_row_go_before_pairs_are_counted():
 def test_naive_bayes_is_spared_the_look():
     encoded, before = encoded_of(np.array([[0], [900]]), [0, 1])
     assert without_idle_states(encoded, before, Plan.naive(encoded.schema), None) is encoded
+
+
+def test_states_that_are_known_to_occur_are_not_looked_for(monkeypatch):
+    """Words that were just put into codes, categories that stay anyway, and whatever brings no state."""
+    columns = {"word": ["a", "b", "a"], "category": pd.Categorical(["u", "u", "v"], ["u", "v", "w"])}
+    encoded, before = encoded_of(pd.DataFrame(columns), [0, 1, 1])
+    wide, beginning = encoded_of(np.array([[0, 7], [100, 8], [0, 7]]), [0, 1, 1])
+    narrow = without_idle_states(wide, beginning, Plan.pairs(wide.schema), None).schema
+    again, _ = encoded_of(np.array([[100, 8], [0, 7]]), [1, 0], before=narrow)
+    unused = pd.DataFrame({"word": pa.array(["a", "b", "a"]).dictionary_encode().to_pandas()})
+    monkeypatch.setattr(fitted_state, "count_rows", None)
+    for rows, known in (encoded, before), (again, narrow), encoded_of(unused, ["n", "y", "y"]):
+        assert without_idle_states(rows, known, Plan.pairs(rows.schema), None) is rows
+
+
+def test_a_dictionary_may_list_what_occurs_in_no_row():
+    words = pa.DictionaryArray.from_arrays(pa.array([0, 2, 0]), pa.array(["a", "b", "c"]))
+    encoded, before = encoded_of(pa.table({"word": words}), [0, 1, 1])
+    kept = without_idle_states(encoded, before, Plan.pairs(encoded.schema), None)
+    assert kept.schema["word"].states == ("a", "c")
 
 
 def test_rows_of_no_weight_leave_no_state_and_no_class():

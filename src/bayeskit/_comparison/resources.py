@@ -135,7 +135,7 @@ _WORDS = ("_counting.count_tables:count_column",)
 _MOMENTS = ("_counting.count_moments:find_pivots", "_counting.count_moments:sum_plain",
     "_statistics.double:describe_cells")  # fmt: skip
 _CUTS = ("_fitting.cut_points:fill_information", "_fitting.cut_points:cut", "_data.encode:find_intervals")
-_PAIRS = (*_WORDS, "_counting.bit_planes:order_by_class", "_counting.bit_planes:lay_columns",
+_PAIRS = (*_WORDS, "_counting.bit_planes:order_by_class", "_counting.bit_planes:lay_own_codes",
     "_counting.bit_planes:pack_planes", "_counting.bit_planes:count_planes", "_counting.count_tables:mirror",
 )  # fmt: skip
 _FAMILIES = (*_PAIRS, "_conditionals.back_off:add_losses", "_conditionals.back_off:sum_contexts",

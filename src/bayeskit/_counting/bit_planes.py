@@ -84,6 +84,28 @@ def lay_columns(codes: Any, which: Any, order: Any, starts: Any, words: Any, col
 
 
 @kernel
+def lay_own_codes(
+    own: Any, table: Any, first: Any, order: Any, starts: Any, words: Any, columns: Any
+) -> None:
+    """Do as ``lay_columns`` for columns in codes of their own, one after the other.
+
+    The table of column j begins at table[first[j]] with the entry of −1.
+    """
+    n, length = _U(own.shape[1]), _U(columns.shape[1])
+    cells, flat = own.reshape(-1), columns.reshape(-1)
+    one = _U(1)
+    for j in range(_U(own.shape[0])):
+        mine, begin = j * n, first[j]
+        for c in range(starts.shape[0] - 1):
+            to, stop = j * length + words[c] * _WORD, j * length + words[c + 1] * _WORD
+            for r in range(starts[c], starts[c + 1]):
+                flat[to] = table[begin + _U(cells[mine + _U(order[r])] + 1)]
+                to += one
+            for place in range(to, stop):
+                flat[place] = NO_CODE
+
+
+@kernel
 def pack_planes(columns: Any, first: Any, words: Any, planes: Any, singles: Any) -> None:
     """Build a plane for every code of every column, and count its bits in each class.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._counting.count_tables import class_weights
 from bayeskit._data.encoded import Chunk
 from bayeskit._intrinsics import fibonacci_hash
 from bayeskit._messages import RowNumber
@@ -102,7 +103,7 @@ def count_families(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) ->
     """
     assert chunk.target is not None
     zero = Families.zero(schema, attributes)
-    margin = np.bincount(chunk.target, chunk.weights, schema.n_classes).astype(np.float64)
+    margin = class_weights(chunk.target, chunk.weights, schema.n_classes)
     if not chunk.n_rows or not attributes:
         return zero.with_cells(zero_cells(len(attributes)), margin)
     codes = chunk.codes

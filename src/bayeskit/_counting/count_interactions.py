@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._counting.count_tables import class_weights
 from bayeskit._data.encoded import Chunk
 from bayeskit._numba import kernel
 from bayeskit._schema import Schema
@@ -99,7 +100,7 @@ def count_interactions(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]
     target = chunk.target
     assert target is not None
     found = Interactions.zero(schema, attributes)
-    found.margin[:] = np.bincount(target, chunk.weights, schema.n_classes)
+    found.margin[:] = class_weights(target, chunk.weights, schema.n_classes)
     chunk = in_one_matrix(chunk, schema)
     axes, weights = Axes.of(found, schema), chunk.row_weights
     for rows in blocks(chunk.n_rows):

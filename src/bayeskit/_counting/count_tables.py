@@ -92,6 +92,15 @@ def count_classes_weighted(target: Any, weights: Any, margin: Any, margin_low: A
         add_weight(margin, margin_low, _U(target[i]), weights[i])
 
 
+def class_weights(target: Any, weights: Any, n_classes: int) -> Floats:
+    """Return n(c). Without weights other threads run meanwhile, as they cannot during NumPy's bincount."""
+    if weights is not None:
+        return np.bincount(target, weights, n_classes)
+    margin = np.zeros(n_classes)
+    count_classes(target, margin)
+    return margin
+
+
 # Up to this many cells, four copies of a table stay in the cache.
 LARGEST_COPIED = 4_096
 
@@ -195,13 +204,13 @@ def count_pairs(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> P
     """
     assert chunk.target is not None
     pairs = Pairs.zero(schema, attributes)
-    pairs.margin[:] = np.bincount(chunk.target, chunk.weights, schema.n_classes)
+    pairs.margin[:] = class_weights(chunk.target, chunk.weights, schema.n_classes)
     if not schema.categorical or not chunk.n_rows:
         return pairs
     codes = chunk.codes
-    if isinstance(codes, tuple):
-        codes = np.column_stack([column[:] for column in codes]).astype(schema.code_dtype, copy=False)
     as_bits = _cheaper_as_bits(chunk, schema, pairs.margin)
+    if isinstance(codes, tuple) and not as_bits.all():
+        codes = np.column_stack([column[:] for column in codes]).astype(schema.code_dtype, copy=False)
     if as_bits.any():
         _count_bits(codes, chunk.target, schema, pairs.margin, as_bits, pairs.counts)
     if not as_bits.all():
@@ -225,7 +234,7 @@ def _cheaper_as_bits(chunk: Chunk, schema: Schema, margin: Floats) -> NDArray[np
 
 
 def _count_bits(
-    codes: NDArray[Any],
+    codes: Any,
     target: NDArray[np.uint32],
     schema: Schema,
     margin: Floats,
@@ -233,17 +242,33 @@ def _count_bits(
     counts: Floats,
 ) -> None:
     # Imported here: counting with weights, or few rows, need not wait for these kernels to compile.
-    from bayeskit._counting.bit_planes import count_planes, lay_columns, order_by_class, pack_planes
+    from bayeskit._counting.bit_planes import (
+        count_planes,
+        lay_columns,
+        lay_own_codes,
+        order_by_class,
+        pack_planes,
+    )
 
     which = np.flatnonzero(wanted.diagonal()).astype(np.uintp)
     n_rows = margin.astype(np.intp)
     starts = np.concatenate([[0], np.cumsum(n_rows)]).astype(np.uintp)
     words = np.concatenate([[0], np.cumsum((n_rows + 63) // 64)]).astype(np.uintp)
-    order = np.empty(len(codes), dtype=np.uint32)
+    order = np.empty(len(target), dtype=np.uint32)
     order_by_class(target, starts[:-1].copy(), order)
 
     columns = np.empty((len(which), 64 * int(words[-1])), dtype=np.uint8)
-    lay_columns(codes, which, order, starts, words, columns)
+    if isinstance(codes, tuple):
+        # Without a matrix, which would be written by rows to be read by columns; and in one call, since other threads
+        # wait for whatever is done between calls of loops.
+        chosen = [codes[place] for place in which.tolist()]
+        narrow = len({column.own.dtype for column in chosen}) == 1
+        own = np.stack([column.own if narrow else column.own.astype(np.int64) for column in chosen])
+        tables = [part for column in chosen for part in (column.table[-1:], column.table)]
+        begin = np.cumsum([0, *(1 + len(column.table) for column in chosen[:-1])]).astype(np.uintp)
+        lay_own_codes(own, np.concatenate(tables), begin, order, starts, words, columns)
+    else:
+        lay_columns(codes, which, order, starts, words, columns)
     widths = np.diff(schema.offsets)[which]
     first = np.concatenate([[0], np.cumsum(widths)]).astype(np.uintp)
     planes = np.empty((int(first[-1]), int(words[-1])), dtype=np.uint64)
@@ -375,7 +400,7 @@ def count_triples(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) ->
     """
     assert chunk.target is not None
     triples = Triples.zero(schema, attributes)
-    triples.margin[:] = np.bincount(chunk.target, chunk.weights, schema.n_classes)
+    triples.margin[:] = class_weights(chunk.target, chunk.weights, schema.n_classes)
     m = len(triples.parents)
     if m < 2 or not chunk.n_rows:
         return triples

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._counting.count_tables import class_weights
 from bayeskit._data.encoded import Chunk
 from bayeskit._numba import kernel, repeating
 from bayeskit._schema import Schema
@@ -115,7 +116,7 @@ def count_trees(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> Tr
     """
     assert chunk.target is not None
     zero, k = TreeCounts.zero(schema, attributes), schema.n_classes
-    margin = np.bincount(chunk.target, chunk.weights, k).astype(np.float64)
+    margin = class_weights(chunk.target, chunk.weights, k)
     target, cells = chunk.target.astype(np.int64), [(zero.keys, zero.counts)]
     stops, first = np.empty(chunk.n_rows, np.int64), 0
     for forest in attributes:

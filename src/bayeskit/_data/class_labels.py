@@ -157,10 +157,11 @@ def encode_labels(
             target = target.grown([labels[i] for i in np.flatnonzero(np.bincount(codes)).tolist()])
         else:
             target = target.grown(labels)
-    table = np.array([target.codes.get(label, -1) for label in labels], dtype=np.int64)
-    found = table[codes]
-    if found.size and found.min() < 0:
-        label = labels[int(codes[int((found < 0).argmax())])]
+    strange = len(target.states)
+    table = np.array([target.codes.get(label, strange) for label in labels], dtype=np.uint32)
+    found = table.take(codes)
+    if (table == strange).any() and (found == strange).any():
+        label = labels[int(codes[int((found == strange).argmax())])]
         raise UnseenClass(
             "{label!r} is not one of the classes {states}. {way_out}",
             label=label,
@@ -169,7 +170,7 @@ def encode_labels(
             if policy == "grow"
             else "",
         )
-    return target, found.astype(np.uint32)
+    return target, found
 
 
 # -- scores --------------------------------------------------------------------------------------

@@ -378,14 +378,14 @@ def code_intervals(numbers: NDArray[Any], variable: Variable, name: Name) -> Cod
 
 def encode_column(coded: CodedColumn, variable: Variable, policy: Policy) -> tuple[Variable, CodeColumn]:
     """Find the table from a column's own codes to those of a variable; missing is the code after the last state."""
-    labels = coded.labels
+    labels, before = coded.labels, variable
     if policy == "grow":
         declared = labels if coded.declared and not variable.closed else ()
         # A new variable may take labels that occur in no row: without weight they are removed after counting.
         provisional = not variable.size and not variable.dense and len(labels) <= MOST_PROVISIONAL
-        variable = variable.grown(
-            labels if coded.complete or provisional else _labels_present(coded), declared
-        )
+        whole = coded.complete or provisional or all(label in variable.codes for label in labels)
+        variable = variable.grown(labels if whole else _labels_present(coded), declared)
+    may_be_idle = variable is not before and (variable.dense or not coded.complete)
     size = variable.size
     other = size if policy == "ignore" else size + 1
     table = np.array([*(variable.codes.get(label, other) for label in labels), size])
@@ -394,7 +394,7 @@ def encode_column(coded: CodedColumn, variable: Variable, policy: Policy) -> tup
         if len(strange):
             raise _unseen(variable, labels[int(coded.codes[strange[0]])], int(strange[0]))
     dtype = np.uint8 if size <= LARGEST_BYTE_TABLE else np.uint32
-    return variable, CodeColumn(coded.codes, table.astype(dtype))
+    return variable, CodeColumn(coded.codes, table.astype(dtype), may_be_idle)
 
 
 def _unseen(variable: Variable, label: Label, row: int) -> UnseenState:

@@ -97,10 +97,13 @@ class CodeColumn:
         −1 means missing.
     table : uint8 or uint32 array
         ``table[own]`` are the codes of the schema; its last entry is for −1.
+    may_be_idle : bool
+        Whether it may have brought states into the schema that occur in no row.
     """
 
     own: NDArray[Any]
     table: NDArray[Any]
+    may_be_idle: bool = False
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         """Return the schema's codes of some rows."""

@@ -430,7 +430,8 @@ def factorize_arrow(column: pa.Array | pa.ChunkedArray) -> CodedColumn:
 
     if pa.types.is_float16(column.type):
         column = column.cast(pa.float32())  # PyArrow 17 cannot encode shorter floats, and nothing is lost
-    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    given = pa.types.is_dictionary(column.type)
+    coded = column if given else column.dictionary_encode()
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.chunk(0) if coded.num_chunks == 1 else coded.combine_chunks()
     if isinstance(coded, pa.ChunkedArray):  # no chunk at all, or dictionaries that had to be unified
@@ -441,7 +442,8 @@ def factorize_arrow(column: pa.Array | pa.ChunkedArray) -> CodedColumn:
         )
     indices = coded.indices.fill_null(-1) if coded.indices.null_count else coded.indices
     codes = indices.to_numpy(zero_copy_only=False)
-    return CodedColumn(codes, coded.dictionary.to_pylist())
+    # A dictionary that was there before may list what occurs in no row.
+    return CodedColumn(codes, coded.dictionary.to_pylist(), complete=not given)
 
 
 def numbers_of_series(series: nw.Series[Any], name: Name) -> NDArray[Any]:

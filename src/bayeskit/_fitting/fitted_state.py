@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from bayeskit._conditionals.class_prior import class_factors, given_class_prior
 from bayeskit._conditionals.density import Shape, hinted_families, shapes_of
 from bayeskit._counting.backend import Tally, backend_of, count_rows
 from bayeskit._counting.backend_protocol import Backend
 from bayeskit._data.encode import Policy, check_names, encode, match_columns
-from bayeskit._data.encoded import EncodedTable
+from bayeskit._data.encoded import CHUNK_ROWS, EncodedTable
 from bayeskit._data.reading import Reading, warn_of_identifiers, warn_of_names
 from bayeskit._data.source import Rows, Source
 from bayeskit._data.table import NONE_ASIDE, ColumnsAside, Table
@@ -28,13 +30,26 @@ def without_idle_states(
     """Remove states that occur in no row. Before this, an integer column has all values of its range as states.
 
     For naive Bayes this is done after counting. Tables of pairs or triples would be too large with all these states.
+    Where every state is known to occur, nothing is counted to find out.
     """
     plain = ("tables", "moments", "totals", "scatter", "grids", "coded_scatter")
-    if all(pattern.kind in plain for pattern in plan.patterns):
+    if all(pattern.kind in plain for pattern in plan.patterns) or not _may_have_idle_states(encoded, before):
         return encoded
     alive = count_rows(encoded, Plan(plan.patterns[:1]), n_jobs).pruned().schema
     known = before.target.size or any(v.size for v in before.categorical)
     return encoded.moved_to(before.union(alive) if known else alive)
+
+
+def _may_have_idle_states(encoded: EncodedTable, before: Schema) -> bool:
+    if encoded.schema is before:
+        return False
+    if encoded.weights is not None or encoded.target is None or isinstance(encoded.codes, np.ndarray):
+        return True
+    if any(column.may_be_idle for column in encoded.codes):
+        return True
+    # Classes that are whole numbers are all those of their range, of which a look at some rows may find every one.
+    target = encoded.schema.target
+    return target is not before.target and len(np.unique(encoded.target[:CHUNK_ROWS])) < target.size
 
 
 # Enough rows to distinguish counts from measurements. A suggestion is not worth a pass over millions of rows.
