@@ -185,20 +185,61 @@ def test_a_folder_is_the_tables_in_it(tmp_path: Path) -> None:
         NaiveBayes().fit(tmp_path / "none", target="class")
 
 
-def test_values_in_the_names_of_folders_are_noted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
+def test_folders_named_by_a_value_are_columns(tmp_path: Path, ending: str) -> None:
+    frame = table(90).assign(day=[1] * 30 + [2] * 40 + [3] * 20, place=["a b"] * 70 + [None] * 20)
+    for (day, place), rows in frame.groupby(["day", "place"], dropna=False):
+        name = "__HIVE_DEFAULT_PARTITION__" if not isinstance(place, str) else "a%20b"
+        folder = tmp_path / "parts" / f"day={day:02}" / f"place={name}"
+        folder.mkdir(parents=True)
+        part = rows.drop(columns=["day", "place"])
+        if ending == ".jsonl":
+            part.to_json(folder / "rows.jsonl", orient="records", lines=True, force_ascii=False)
+        else:
+            write(part, folder / f"rows{ending}")
+    found = NaiveBayes().fit(tmp_path / "parts", target="class", keep=["place"])
+    asked = frame.drop(columns="class")
+    whole = NaiveBayes().fit(asked, frame["class"])
+    assert found.schema_["day"].kind == "numeric" and found.schema_["place"].states == ("a b",)
+    np.testing.assert_allclose(found.predict_proba(asked), whole.predict_proba(asked), rtol=0, atol=1e-12)
+    # One file alone is read like all of them, as long as its folders say what the model needs.
+    written = found.predict(
+        tmp_path / "parts" / "day=02" / "place=a%20b" / f"rows{ending}", sink=tmp_path / "a.csv"
+    )
+    assert written.rows == 40
+    assert [*pd.read_csv(tmp_path / "a.csv")["prediction"]] == [*whole.predict(asked[30:70])]
+    days = NaiveBayes().fit(tmp_path / "parts", target="day", exclude=["class", "place"])
+    assert [*days.classes_] == [1, 2, 3]
+
+
+def test_a_folder_is_a_column_only_where_all_files_differ_in_it(tmp_path: Path) -> None:
     frame = table(60)
     for day in 1, 2:
         (tmp_path / f"day={day}").mkdir()
         write(frame[day * 20 :], tmp_path / f"day={day}" / "rows.parquet")
+    write(frame, tmp_path / "rows.parquet")
     with pytest.warns(SourceNote, match=r"'day'.*'day=1'"):
         found = NaiveBayes().fit(tmp_path, target="class")
-    assert found.statistics_.total == 60
-    # Nothing is lost where the files have the column, or where there is one value only.
-    write(frame.assign(day=frame["whole"]), tmp_path / "day=1" / "rows.parquet")
-    write(frame.assign(day=frame["whole"]), tmp_path / "day=2" / "rows.parquet")
-    NaiveBayes().fit(tmp_path, target="class")
+    assert found.statistics_.total == 120 and "day" not in found.feature_names_in_
+    (tmp_path / "rows.parquet").unlink()
+    # What a file says itself counts, and a folder that all files are in is a place.
+    own = frame.assign(day=7 * frame["whole"])
+    for day in 1, 2:
+        write(own, tmp_path / f"day={day}" / "rows.parquet")
+    both = pd.concat([own, own])
+    found, asked = NaiveBayes().fit(tmp_path, target="class"), both.drop(columns="class")
+    whole = NaiveBayes().fit(asked, both["class"])
+    np.testing.assert_allclose(found.predict_proba(asked), whole.predict_proba(asked), rtol=0, atol=1e-12)
     write(frame, tmp_path / "day=2" / "more.parquet")
-    NaiveBayes().fit([tmp_path / "day=2" / "more.parquet"] * 2, target="class")
+    found = NaiveBayes().fit([tmp_path / "day=2" / "more.parquet"] * 2, target="class")
+    assert "day" not in found.feature_names_in_
+    # A word in one of the folders makes words of all.
+    (tmp_path / "day=x").mkdir()
+    write(frame, tmp_path / "day=x" / "rows.parquet")
+    write(frame, tmp_path / "day=1" / "rows.parquet")
+    with pytest.warns(SourceNote, match="'day' is of kind int64"):
+        found = NaiveBayes().fit([*map(str, tmp_path.glob("day=[1x]/*.parquet"))], target="class")
+    assert found.schema_["day"].states == ("1", "x")
 
 
 @pytest.mark.parametrize(

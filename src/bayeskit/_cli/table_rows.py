@@ -52,6 +52,7 @@ def opened(
             "spellings": {} if like is None else like.spellings,
             "most_columns": MOST_COLUMNS,
             "max_memory": memory_in_bytes(reading.memory, "--memory"),
+            "wanted": [] if like is None else list(like.kinds),
         }
         source = open_files(file, separator=separator, **settings)
         if like is not None and separator is None and source.separator not in (None, like.separator):

@@ -95,8 +95,8 @@ def count_classes_weighted(target: Any, weights: Any, margin: Any, margin_low: A
 def class_weights(target: Any, weights: Any, n_classes: int) -> Floats:
     """Return n(c). Without weights other threads run meanwhile, as they cannot during NumPy's bincount."""
     if weights is not None:
-        return np.bincount(target, weights, n_classes)
-    margin = np.zeros(n_classes)
+        return np.asarray(np.bincount(target, weights, n_classes), dtype=np.float64)
+    margin: Floats = np.zeros(n_classes)
     count_classes(target, margin)
     return margin
 

@@ -127,7 +127,7 @@ def _from_json(path: Path, shown: str, folder: Path) -> Path:
             "{shown} is cut short: its list has no end. Copy it again from the original.", shown=shown
         )
     form = "array" if is_list else "newline_delimited"
-    read = f"read_json({quoted(str(path))}, format = '{form}', sample_size = -1"
+    read = f"read_json({quoted(str(path))}, format = '{form}', hive_partitioning = false, sample_size = -1"
     with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
         types = connection.execute(f"DESCRIBE SELECT * FROM {read})").fetchall()
         mixed = [name for name, kind, *_ in types if kind == "JSON"]

@@ -137,4 +137,5 @@ class FileOptions:
             "quick": self.quick,
             "threads": self.threads,
             "max_memory": self.max_memory,
+            "wanted": () if self.reading is None else tuple(self.reading.kinds),
         }

@@ -9,9 +9,11 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from copy import copy
+from pathlib import Path
 from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -87,8 +89,8 @@ def stamps_of(data: FilesLike) -> tuple[object, ...] | None:
 
 # What is no path: s3://…, https://…; a letter alone is a drive of Windows.
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-# A folder that is named as a part of a table: day=2024-01-31.
-_PART = re.compile(r"([^=]+)=.+")
+# A folder that is named as a part of a table, day=2024-01-31, and the value that means missing there.
+_PART, _MISSING_PART = re.compile(r"([^=]+)=(.+)"), "__HIVE_DEFAULT_PARTITION__"
 
 
 class FileSet:
@@ -100,6 +102,7 @@ class FileSet:
     Parameters
     ----------
     paths : sequence of paths
+    folders : for each path what the names of its folders say
     settings : as of :class:`~bayeskit._data.files.FileSource`, for every file
 
     Examples
@@ -114,16 +117,23 @@ class FileSet:
     (2, [[1.0], [2.5]])
     """
 
-    def __init__(self, paths: Sequence[str | os.PathLike[str]], **settings: Any) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str | os.PathLike[str]],
+        folders: Mapping[str, Mapping[str, str | None]] | None = None,
+        **settings: Any,
+    ) -> None:
         opened: dict[str, FileSource] = {}
-        for path in paths:
-            if os.fspath(path) not in opened:
-                opened[os.fspath(path)] = FileSource(path, may_be_empty=True, **settings)
+        names = [os.fspath(path) for path in paths]
+        for path in names:
+            if path not in opened:
+                said = (folders or {}).get(path)
+                opened[path] = FileSource(path, folders=said, may_be_empty=True, **settings)
         first, *others = opened.values()
         for other in others:
             _check_columns(first, other)
         # A part without rows adds nothing, whatever its columns would be read as.
-        filled = [one for path in paths if (one := opened[os.fspath(path)]).known_rows != 0]
+        filled = [opened[path] for path in names if opened[path].known_rows != 0]
         if not filled:
             raise DataError(
                 "{shown} and the other files have the names of columns and no rows. Give a file with at least one row.",
@@ -259,8 +269,13 @@ def open_files(
     quick: bool = False,
     threads: int | None = None,
     max_memory: int | None = None,
+    wanted: Collection[str] = (),
 ) -> TableFiles:
-    """Open what a path, a pattern or a list of these names; see :class:`~bayeskit._data.files.FileSource`."""
+    """Open what a path, a pattern or a list of these names; see :class:`~bayeskit._data.files.FileSource`.
+
+    Folders of which names differ, such as ``day=1`` and ``day=2``, are columns of their files, and so are those whose
+    names are ``wanted`` because a model has learned from them.
+    """
     paths = paths_of(data)
     settings: dict[str, Any] = {
         "columns": columns,
@@ -274,29 +289,53 @@ def open_files(
         "threads": threads,
         "max_memory": max_memory,
     }
+    folders, mixed = _folder_columns(paths, {*map(str, columns or ()), *wanted})
     if len(paths) == 1:
-        return FileSource(paths[0], **settings)
-    files = FileSet(paths, **settings)
-    _note_parts(paths, files.names)
+        return FileSource(paths[0], folders=folders[paths[0]], **settings)
+    files = FileSet(paths, folders, **settings)
+    mixed = {name: example for name, example in mixed.items() if name not in files.names}
+    if mixed:
+        note = SourceNote(
+            "The values of {names} are in the names of some folders only, such as {example!r}, and are not read: other "
+            "files are in no such folder.",
+            names=Joined(map(repr, mixed)),
+            example=min(mixed.values()),
+        )
+        warnings.warn(note, stacklevel=5)
     return files
 
 
-def _note_parts(paths: Sequence[str], columns: Sequence[str]) -> None:
-    """Tell by a warning that the names of folders hold values of a column which the files do not have."""
-    parts: dict[str, set[str]] = {}
+def _folder_columns(
+    paths: Sequence[str], wanted: Collection[str]
+) -> tuple[dict[str, dict[str, str | None]], dict[str, str]]:
+    """Return for each path the columns in the names of its folders, such as day=1; and those that some paths lack.
+
+    A name that says the same for all files is a place, not a column, unless it is wanted.
+
+    >>> _folder_columns(["day=1/a.csv", "day=2/b.csv"], ())
+    ({'day=1/a.csv': {'day': '1'}, 'day=2/b.csv': {'day': '2'}}, {})
+    >>> _folder_columns(["day=1/a.csv"], ()), _folder_columns(["day=1/a.csv"], ["day"])
+    (({'day=1/a.csv': {}}, {}), ({'day=1/a.csv': {'day': '1'}}, {}))
+    """
+    said: dict[str, dict[str, str | None]] = {}
+    examples: dict[str, str] = {}
     for path in paths:
-        for name in os.path.dirname(path).split(os.sep):
-            if (match := _PART.fullmatch(name)) and match[1] not in columns:
-                parts.setdefault(match[1], set()).add(name)
-    parts = {name: folders for name, folders in parts.items() if len(folders) > 1}
-    if parts:
-        note = SourceNote(
-            "The values of {names} are in the names of folders only, such as {example!r}, and are not read. To use "
-            "them, pass polars.scan_parquet(..., hive_partitioning=True), or a DuckDB relation.",
-            names=Joined(map(repr, parts)),
-            example=min(next(iter(parts.values()))),
-        )
-        warnings.warn(note, stacklevel=6)
+        parts = () if is_address(path) else Path(path).parent.parts
+        for match in filter(None, map(_PART.fullmatch, parts)):
+            value = unquote(match[2])
+            said.setdefault(path, {})[match[1]] = None if value == _MISSING_PART else value
+            examples.setdefault(match[1], match[0])
+    found = [said.get(path, {}) for path in paths]
+    taken = [
+        name
+        for name in examples
+        if all(name in values for values in found)
+        and (name in wanted or len({values[name] for values in found}) > 1)
+    ]
+    columns = {path: {name: said[path][name] for name in taken} if taken else {} for path in paths}
+    return columns, {
+        name: example for name, example in examples.items() if any(name not in values for values in found)
+    }
 
 
 def _check_columns(first: FileSource, other: FileSource) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from bayeskit._data.columns import CodedColumn
 from bayeskit._data.converted import converted
 from bayeskit._data.file_options import MissingMarks
-from bayeskit._data.formats import Column, Parquet, Text, Unsure
+from bayeskit._data.formats import Column, Parquet, Text, Unsure, folder_field
 from bayeskit._data.relation import Arrays, pieces, rebatched
 from bayeskit._data.survey import (
     Field,
@@ -99,6 +99,9 @@ class FileSource:
         How many threads read; by default, one for each core.
     max_memory : int, optional
         The bytes that reading may take: the limit of DuckDB, and shorter batches where a table is wide.
+    folders : {name: text or None}, optional
+        What the names of its folders say (``day=1``): columns that have this cell in all rows, unless the file has a
+        column of that name.
     may_be_empty : bool, default False
         Whether a file with the names of columns alone is one without rows, as one of several may be, or an error.
 
@@ -144,6 +147,7 @@ class FileSource:
         quick: bool = False,
         threads: int | None = None,
         max_memory: int | None = None,
+        folders: Mapping[str, str | None] | None = None,
         may_be_empty: bool = False,
     ) -> None:
         if rows_per_batch < 1:
@@ -171,6 +175,7 @@ class FileSource:
         self._stamp = file_stamp(self.path)
         self._quick = quick and bool(self._format.tests) and self._stamp[0] >= _LARGE
         self._may_be_empty = may_be_empty
+        self._folders = [folder_field(name, value) for name, value in (folders or {}).items()]
         self._find_kinds(columns, exclude)
 
     def _find_kinds(self, columns: Sequence[Hashable] | None, exclude: Sequence[Hashable] | None) -> None:
@@ -392,7 +397,10 @@ class FileSource:
         """Determine the columns and, in one pass over the rows, their number and the kind of each column."""
         try:
             with self._opened() as (connection, table):
-                fields = _chosen(self._format.fields(connection, table), columns, exclude, self.shown)
+                fields = self._format.fields(connection, table)
+                own = {field.name for field in fields}
+                fields += [field for field in self._folders if field.name not in own]
+                fields = _chosen(fields, columns, exclude, self.shown)
                 if self._most_columns is not None and len(fields) > self._most_columns:
                     raise ColumnError(
                         "{shown} has {n:,} columns, and {most_columns:,} at most are read. "

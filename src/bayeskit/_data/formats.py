@@ -183,8 +183,34 @@ _TYPES = {
     "time": "TIME INTERVAL",
 }
 _KIND_OF_TYPE = {each: kind for kind, types in _TYPES.items() for each in types.split()}
+# The same of one cell: what the name of a folder says.
+_LOOKS_OF_ONE = {
+    "int64": re.compile(r"[-+]?[0-9]{1,18}"),
+    "float64": _NUMBER,
+    "bool": re.compile("true|false", re.IGNORECASE),
+    "date": re.compile(r"(\d{4}[-/]\d\d?[-/]\d\d?|\d\d?[-/]\d\d?[-/]\d{4})([ T]\d.*)?"),
+    "time": re.compile(r"\d\d?:\d\d(:\d\d(\.\d+)?)?"),
+}
 # DuckDB needs at least one text for "missing"; this one occurs in no file, and is no name of a column.
 _NEVER = "\ue000\ue001\ue000"
+
+
+def folder_field(name: str, value: str | None) -> Field:
+    """Return a column that has the same cell in all rows; its kind is that of a text column with this cell."""
+    column = "CAST(NULL AS VARCHAR)" if value is None else quoted(value)
+    kind = next((kind for kind, looks in _LOOKS_OF_ONE.items() if value and looks.fullmatch(value)), "str")
+    return Field(name, column, "float64" if value is None else kind, everywhere=(value,))
+
+
+def _repeated(field: Field, n: int) -> Column:
+    """Return so many cells of a column that has the same one in all rows."""
+    assert field.everywhere is not None
+    (value,) = field.everywhere
+    if field.kind == "str":
+        return CodedColumn(np.full(n, 0 if value is not None else -1, np.int8), [value or ""])
+    if field.kind == "bool":
+        return np.full(n, None if value is None else value.lower() == "true", field.dtype)
+    return np.full(n, np.nan if value is None else int(value) if field.kind == "int64" else float(value))
 
 
 class Unsure(Exception):
@@ -480,7 +506,7 @@ class Parquet:
             import pyarrow.parquet
         except ImportError:
             return None
-        texts = [field.name for field in fields if field.kind == "str"]
+        texts = [field.name for field in fields if field.kind == "str" and field.everywhere is None]
         try:
             # Part of a column is held at a time, however long the row groups are. What PyArrow buffers before, which
             # newer versions do unless told not to, is held until the end: in all, the size of the file.
@@ -490,7 +516,9 @@ class Parquet:
         except (OSError, ValueError, NotImplementedError):
             return None
         types = {each.name: each.type for each in file.schema_arrow}
-        if not all(_is_read_alike(field, types.get(field.name)) for field in fields):
+        if all(field.everywhere for field in fields) or not all(
+            _is_read_alike(field, types.get(field.name)) for field in fields
+        ):
             file.close()
             return None
         return self._direct(file, fields, size, use_threads)
@@ -498,11 +526,16 @@ class Parquet:
     def _direct(
         self, file: pyarrow.parquet.ParquetFile, fields: Sequence[Field], size: int, use_threads: bool
     ) -> Iterator[list[Column]]:
-        names = [field.name for field in fields]
+        names = [field.name for field in fields if field.everywhere is None]
         with file:
             batches = file.iter_batches(size, columns=names, use_threads=use_threads)
             for batch in _read_ahead(batches) if use_threads else batches:
-                yield [arrow_column(field, batch.column(field.name), self.missing) for field in fields]
+                yield [
+                    arrow_column(field, batch.column(field.name), self.missing)
+                    if field.everywhere is None
+                    else _repeated(field, batch.num_rows)
+                    for field in fields
+                ]
 
     def mend(self) -> bool:
         """A Parquet file that cannot be read is not retried."""
@@ -526,6 +559,8 @@ def _is_read_alike(field: Field, kind: pyarrow.DataType | None) -> bool:
     """Whether PyArrow reads a column of Parquet as DuckDB does; a dot in a name would lead PyArrow into a structure."""
     from pyarrow import types
 
+    if field.everywhere is not None:
+        return True
     if kind is None or "." in field.name or not field.column.startswith('"'):
         return False
     if field.kind == "str":

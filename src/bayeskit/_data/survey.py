@@ -135,8 +135,8 @@ def quoted(text: str) -> str:
 class Field:
     """A column: its name, how SQL calls it, its kind, whether cells are missing, the expression that reads it as that
     kind, how its numbers are spelled where that is not plain, whether all its cells are missing, the texts that mean
-    missing, how often marks of missing cells were seen in it, and, where its kind is only expected from the first
-    rows, the texts that must not occur because they might mean missing."""
+    missing, how often marks of missing cells were seen in it, where its kind is only expected from the first rows, the
+    texts that must not occur because they might mean missing, and the cell of all rows where a folder says it."""
 
     name: str
     column: str
@@ -148,6 +148,7 @@ class Field:
     marks: tuple[str, ...] = ()
     seen: tuple[tuple[str, int], ...] = ()
     refused: frozenset[str] | None = None
+    everywhere: tuple[str | None] | None = None
 
     @property
     def cell(self) -> str:
