@@ -37,6 +37,10 @@ def loaded_by(program):
         ("from bayeskit import Statistics", {"sklearn", "pandas", "polars", "pyarrow", "duckdb"}),
         ("from bayeskit import Batches", {"sklearn", "pandas", "polars", "pyarrow", "duckdb"}),
         (
+            "from bayeskit.networks import asia; asia().explore; asia()._explored().why(3, [], 'en')",
+            set(HEAVY) - {"narwhals"},
+        ),
+        (
             "from bayeskit._cli.output import noting_compilation\nwith noting_compilation('once'): pass",
             {"numba", "sklearn"},
         ),

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from bayeskit._counting.backend_protocol import Backend
 from bayeskit._counting.count_extensions import measure_tables
@@ -390,6 +389,8 @@ class CountedScores:
     ) -> float:
         sizes = [self.schema.attributes[v].size for v in members(parents)]
         r, q = self.schema.attributes[child].size, math.prod(sizes)
+        from scipy.special import gammaln  # questions to a network need no SciPy
+
         # The child is the last digit of a cell's index, with an additional code for missing.
         _, row = np.unique(cells // (r + 1), return_inverse=True)
         rows = np.bincount(row, counts)

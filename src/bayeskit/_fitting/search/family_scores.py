@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from bayeskit._counting.count_extensions import (
     count_bits,
@@ -291,6 +290,8 @@ class FamilyScores:
         cells, of_parents = np.bincount(cell, self._weights), np.bincount(above, self._weights)
         if self.score.by_likelihood:
             return _sum_x_log_x(cells) - _sum_x_log_x(of_parents)
+        from scipy.special import gammaln  # questions to a network need no SciPy
+
         weight = self.score.weight
         q = float(len(of_parents) if self.score.name == "bds" else declared * int(self._sizes[v]))
         a = -weight if weight < 0.0 else weight / (q * r)

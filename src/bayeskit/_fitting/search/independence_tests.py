@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, ndtr, stdtr
 
 from bayeskit._counting.count_extensions import measure_extensions, measure_tables, measure_weighted
 from bayeskit._fitting.search.family_scores import PackedRows
@@ -176,6 +175,8 @@ class IndependenceTests(RememberedTests):
 
 def p_values(statistic: Floats, degrees: Floats) -> Floats:
     """Return P(χ² ≥ statistic) with these degrees of freedom; NaN if there was no test."""
+    from scipy.special import chdtrc  # questions to a network need no SciPy
+
     # A variable with one state is independent of everything.
     p = np.where(degrees > 0, chdtrc(np.maximum(degrees, 1.0), np.maximum(statistic, 0.0)), 1.0)
     p[np.isnan(statistic)] = np.nan
@@ -390,6 +391,8 @@ class CorrelationTests(RememberedTests):
         return np.asarray(np.clip(found, -1.0, 1.0))
 
     def _tested(self, partial: Floats, k: int) -> tuple[Floats, Floats, Floats]:
+        from scipy.special import chdtrc, ndtr, stdtr
+
         degrees = {"cor": self.n_rows - 2.0 - k, "zf": self.n_rows - 3.0 - k, "mi-g": 1.0}[self.test.name]
         columns = np.full((3, len(partial)), np.nan)
         columns[1] = degrees
