@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bayeskit import BayesianNetwork
+from bayeskit import BayesianNetwork, NaiveBayes
 from bayeskit._networks.editing import WRITTEN, columns_of, document_of, edited_network, learned
 from bayeskit._web.layout_file import LayoutFile
 from bayeskit._web.limited import run_limited
+from bayeskit.datasets import load_dataset
 from bayeskit.errors import BayeskitError, DataError, UsageError
 from bayeskit.networks import asia, melon, read_network, wet_grass
 from explorer_browser import name_of, opened, row, when_found
@@ -357,6 +358,27 @@ def test_every_edit_can_be_undone(browser: Any) -> None:
         for _ in range(5):
             page.locator("#redo").click()
         expect(page.locator(".card")).to_have_count(3)
+
+
+@pytest.mark.web
+def test_undo_brings_back_what_is_told_of_a_classifier(browser: Any) -> None:
+    from playwright.sync_api import expect
+
+    melons = load_dataset("melon2")
+    with opened(browser, NaiveBayes().fit(melons.X, melons.y)) as page:
+        told = [page.locator(f"#open-{name}") for name in ("story", "contributions", "nomogram", "counts")]
+        page.locator("#open-edit").click()
+        typed(page, "#node-name", "melon")
+        for button in told:
+            expect(button).to_be_hidden()
+        page.locator("#undo").click()
+        for button in told:
+            expect(button).to_be_visible()
+        page.locator("#open-contributions").click()
+        expect(page.locator("#panel-body")).to_contain_text("log-odds")
+        page.locator("#redo").click()  # its panel closes
+        expect(page.locator("#panel")).to_be_hidden()
+        expect(page.locator("#alert")).to_be_hidden()
 
 
 @pytest.mark.web

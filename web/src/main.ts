@@ -115,6 +115,7 @@ export async function begin(
 
   /** Show the version of now, if it is another one: cards that were moved stay where they are, by their names. */
   let shown = session.version;
+  const opened = { story: network.story, classifier: network.classifier, command: network.command };
   async function adopt(): Promise<void> {
     const { version } = session;
     if (version === shown) return;
@@ -127,10 +128,8 @@ export async function begin(
     const { name, nodes, arcs, beliefs, estimate } = version;
     Object.assign(network, { name, nodes, arcs, beliefs, estimate });
     // What was told of the network as it was opened is not true of another.
-    network.story = network.classifier = undefined;
-    network.command = "";
-    part("open-story").hidden = part("open-contributions").hidden = part("open-nomogram").hidden = true;
-    part("open-counts").hidden = true;
+    Object.assign(network, version.id === null ? opened : { story: undefined, classifier: undefined, command: "" });
+    story.offer();
     await lay({ direction, cards: still(cards), pills: still(pills) }, view);
     panels.renew();
     part("name").textContent = network.name || speaker.say("network");

@@ -156,10 +156,7 @@ export class Panels {
       counts: () => classifier.counts(),
     };
     for (const kind of KINDS) part(`open-${kind}`).addEventListener("click", () => this.toggle(kind));
-    const rows = network.classifier;
-    part("open-contributions").hidden = !rows || session.source.contributions === null;
-    part("open-nomogram").hidden = !rows?.nomogram || session.source.nomogram === null;
-    part("open-counts").hidden = !rows || session.source.counts === null;
+    this.offer();
     part("open-edit").hidden = !network.edits || session.source.editing === null;
     part("panel-close").addEventListener("click", () => this.close());
     const body = part("panel-body");
@@ -176,6 +173,16 @@ export class Panels {
     void this.show();
   }
 
+  /** Offer the questions that are those of a classifier. */
+  private offer(): void {
+    const { network, session } = this.desk;
+    const rows = network.classifier;
+    part("open-contributions").hidden = !rows || session.source.contributions === null;
+    part("open-nomogram").hidden = !rows?.nomogram || session.source.nomogram === null;
+    part("open-counts").hidden = !rows || session.source.counts === null;
+    if (this.open && part(`open-${this.open}`).hidden) this.close();
+  }
+
   /** Whether the network is being edited. */
   get isEditing(): boolean {
     return this.open === "edit";
@@ -183,6 +190,7 @@ export class Panels {
 
   /** The nodes are others. */
   renew(): void {
+    this.offer();
     this.view.renew();
     this.questions.renew();
     this.desk.target = Math.min(this.desk.target, Math.max(0, this.desk.network.nodes.length - 1));

@@ -23,9 +23,15 @@ export class Story {
     private speaker: Speaker,
     private gestures: StoryGestures,
   ) {
-    const opener = part("open-story");
-    opener.hidden = !network.story?.length;
-    opener.addEventListener("click", () => (this.at === null ? void this.begin() : this.close()));
+    this.offer();
+    part("open-story").addEventListener("click", () => (this.at === null ? void this.begin() : this.close()));
+  }
+
+  /** Offer the story of the network, if it has one; a story of another network ends. */
+  offer(): void {
+    const has = Boolean(this.network.story?.length);
+    part("open-story").hidden = !has;
+    if (!has) this.at = null;
   }
 
   private async begin(): Promise<void> {
