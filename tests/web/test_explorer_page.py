@@ -940,7 +940,7 @@ def test_every_screen_is_accessible(browser: Any, theme: str, width: int, locale
         page.locator("#fit").click()  # the story has moved the canvas to its row
         row(page, "xray", "yes").click()
         when_found(page, 1)
-        for name in ("edit", "view", "next", "scenarios", "explanation", "sensitivity", "decide"):
+        for name in ("edit", "view", "paths", "next", "scenarios", "explanation", "sensitivity", "decide"):
             page.locator(f"#open-{name}").click()
             if name == "edit":
                 page.locator("#edit-node").select_option(label="dysp")
@@ -958,7 +958,7 @@ def test_every_screen_is_accessible(browser: Any, theme: str, width: int, locale
                 page.locator("#loss-0-0").fill("x")
                 page.keyboard.press("Enter")
                 page.wait_for_selector(".problem")
-            page.wait_for_selector("#panel table, #panel .numbers")
+            page.wait_for_selector("#panel table, #panel .numbers, #panel .path")
             assert violations(page) == [], name
         page.locator("#panel-close").click()
         row(page, "lung", "yes").click()

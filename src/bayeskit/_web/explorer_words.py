@@ -180,6 +180,7 @@ WORDS = WordList(
         "next": "Ask next",
         "scenarios": "Scenarios",
         "explanation": "Most probable explanation",
+        "explanation_short": "Explanation",
         "sensitivity": "Sensitivity",
         "decide": "Decide",
         "contributions": "Contributions",
@@ -222,7 +223,7 @@ WORDS = WordList(
         "vary_entries": "entries of the tables",
         "vary_findings": "what could be observed",
         "vary_by": "How far",
-        "odds_times": "odds divided and multiplied by {factor}",
+        "odds_times": "odds ÷ {factor} and × {factor}",
         "odds_all": "from 0 to 1",
         "entries_hint": "How the probability of the state goes with one entry of a table, while the rest of its row "
         "keeps its proportions. Filled: the entry is raised; outlined: it is lowered. Click a bar for the numbers.",
