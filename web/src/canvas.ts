@@ -21,7 +21,8 @@ const MEASURE = DENSITY.y + DENSITY.height + DENSITY.axis + ROW;
 const LABEL = { x: NARROW ? 8 : 12, width: NARROW ? 50 : 72 };
 const BAR = { x: NARROW ? 62 : 90, width: NARROW ? 36 : 60, height: 12 };
 const PERCENT = NARROW ? 144 : 196;
-const PERCENT_WIDTH = 44;
+// Where a click asks why: short of the middle of the row, which a thumb hits.
+const ASKED = NARROW ? 30 : 44;
 const CHANGE = NARROW ? 4 : 8;
 // What stands beside the title: its margin and two tools.
 const BESIDE_TITLE = 76;
@@ -410,9 +411,9 @@ export class Canvas {
     }
     const y = state === null ? MEASURE - ROW + 16 : 16;
     const [kind, x] = state === null ? ["percent measure", LABEL.x] : ["percent", PERCENT + this.wider];
-    // As wide as "100.0%": a click on a number asks where it comes from.
+    // A click on a number asks where it comes from.
     if (state !== null && this.gestures.why) {
-      made("rect", { class: "asked", x: x - PERCENT_WIDTH, width: PERCENT_WIDTH, height: ROW }, group);
+      made("rect", { class: "asked", x: x - ASKED, width: ASKED, height: ROW }, group);
     }
     const number = made("text", { class: kind, x, y, "aria-hidden": "true" }, group);
     const change = made("text", { class: "change", x: this.width - CHANGE, y, "aria-hidden": "true" }, group);
