@@ -22,7 +22,7 @@ _HOMES = {
     "read_network": "bayeskit._networks.network_io",
     "load": "bayeskit._classifiers.model_files",
     "TallyStore": "bayeskit._classifiers.tally_store",
-    "Batches": "bayeskit._data.source",
+    "Batches": "bayeskit._data.batches",
     "set_language": "bayeskit.errors",
     "Statistics": "bayeskit._statistics.statistics",
 }
@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from bayeskit._classifiers.text_bayes import TextBayes
     from bayeskit._classifiers.weighted_nb import WeightedNB
     from bayeskit._comparison.run import compare
-    from bayeskit._data.source import Batches
+    from bayeskit._data.batches import Batches
     from bayeskit._mixtures.gaussian_mixture import GaussianMixture
     from bayeskit._mixtures.hidden_markov import HiddenMarkov
     from bayeskit._mixtures.latent_class import LatentClass

@@ -14,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from bayeskit._classifiers.input_checks import one_of
 from bayeskit._classifiers.notebook import html_repr, mimebundle
 from bayeskit._counting.backend import backend_of
+from bayeskit._data.batches import Batches
 from bayeskit._data.class_labels import as_labels, as_weights, encode_labels
 from bayeskit._data.encode import match_columns
 from bayeskit._data.file_options import FileOptions, MarksLike
 from bayeskit._data.reading import interval_labels
-from bayeskit._data.source import Batches, Rows, Source
+from bayeskit._data.source import Rows, Source
 from bayeskit._data.table import Table, open_dense
 from bayeskit._fitting.choose_cuts import NumberSample, add_numbers
 from bayeskit._fitting.cut_points import (

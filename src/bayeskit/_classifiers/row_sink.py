@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._data.batches import Batches
 from bayeskit._data.columns import objects
 from bayeskit._data.converted import is_address
 from bayeskit._data.file_options import FileOptions
 from bayeskit._data.file_rows import FileRows, learned_columns
 from bayeskit._data.file_set import open_files, paths_of
 from bayeskit._data.frames import has_pyarrow, lazy_pieces, names_files
-from bayeskit._data.source import Batches, Source
+from bayeskit._data.source import Source
 from bayeskit._io.replacing import replacing
 from bayeskit._messages import Joined, Term
 from bayeskit.errors import BayeskitError, DataError, SettingError, UsageError

@@ -16,10 +16,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from bayeskit._counting.backend_protocol import Backend
+from bayeskit._data.batches import Batches, ExternalFrame
 from bayeskit._data.class_labels import batch_weights, check_total
 from bayeskit._data.frames import join_rows, take_rows
 from bayeskit._data.reading import Reading
-from bayeskit._data.source import Batches, ExternalFrame, Rows, Source, is_on, place_of
+from bayeskit._data.source import Rows, Source, is_on, place_of
 from bayeskit._messages import Message
 from bayeskit._schema import Name, Schema, Variable, first_twice
 from bayeskit._statistics.statistics import Statistics

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._data.batches import Batches
 from bayeskit._data.file_set import TableFiles
-from bayeskit._data.source import Batches
 from bayeskit._data.suspect_columns import are_measured, is_present, measured_target
 from bayeskit._data.table import ColumnBatch
 from bayeskit._data.texts import is_free_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayeskit._data.batches import Batches, ExternalFrame, is_empty, with_progress
 from bayeskit._data.class_labels import batch_weights, check_total, weight_of
 from bayeskit._data.database_url import DatabaseTable
 from bayeskit._data.file_options import FileOptions
-from bayeskit._data.frames import DaskFrame, SparkFrame, cluster_of, is_relation, lazy_pieces, names_files
-from bayeskit._data.row_progress import with_progress
+from bayeskit._data.frames import cluster_of, is_relation, lazy_pieces, names_files
 from bayeskit._data.table import ColumnsAside, Table, open_table
 from bayeskit._messages import Joined
 from bayeskit._schema import UNNAMED, Name, Variable
@@ -32,8 +32,6 @@ from bayeskit.errors import (
 from bayeskit.typing import LabelsLike, RowSource, WeightsLike
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyRelation
-
     from bayeskit._data.file_reading import FileReading
     from bayeskit._data.file_set import TableFiles
 
@@ -63,67 +61,6 @@ class Learned:
     source: str
     when: datetime
     loaded: bool = False
-
-
-class Batches:
-    """A source of batches that can be read several times.
-
-    Parameters
-    ----------
-    make : callable
-        Called once for every pass. It returns an iterable of batches. A batch is (X, y), (X, y, weights), or
-        rows that include the target column.
-    n_rows : int, optional
-        How many rows there are in all, if that is known. A progress bar then estimates the time left.
-
-    Examples
-    --------
-    >>> source = Batches(lambda: iter([([[1.0]], ["a"]), ([[2.0]], ["b"])]))
-    >>> sum(1 for _ in source), sum(1 for _ in source)
-    (2, 2)
-    """
-
-    def __init__(self, make: Callable[[], Iterable[Any]], n_rows: int | None = None) -> None:
-        if not callable(make):
-            raise DataTypeError(
-                "Batches takes a callable that opens the source anew, not a {kind}. "
-                "Pass Batches(lambda: open_my_batches()).",
-                kind=type(make).__name__,
-            )
-        self.make = make
-        self.n_rows = n_rows
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.make())
-
-
-class ExternalFrame(Batches):
-    """A frame that a backend counts where it is, on workers or in DuckDB. Iterated, it is read here, piece by piece.
-
-    Parameters
-    ----------
-    frame : DataFrame of Dask or Spark, or relation of DuckDB
-    make : callable
-        As for :class:`Batches`: all rows, or the sample that choices are made from.
-    place : "dask", "spark" or "duckdb"
-        Where the rows are.
-    """
-
-    # How many rows of how many a sample is; None if all rows are read.
-    note: Mapping[str, int] | None = None
-
-    def __init__(
-        self,
-        frame: DaskFrame | SparkFrame | DuckDBPyRelation,
-        make: Callable[[], Iterable[Any]],
-        place: str,
-    ) -> None:
-        super().__init__(make)
-        self.frame, self.place = frame, place
-
-    @property
-    def names(self) -> tuple[Name, ...]:
-        return tuple(self.frame.columns)
 
 
 def name_of_labels(y: object, data: object) -> str:
@@ -378,7 +315,7 @@ class Source:
                 )
             empty, some = None, False
             for batch in self.data:
-                if _is_empty(batch):
+                if is_empty(batch):
                     empty = batch  # adds nothing, as a partition without rows
                     continue
                 some = True
@@ -535,24 +472,6 @@ class Source:
                 raise ColumnError("No column is left: there are no columns to read beside the weights.")
             raise ColumnError("No attribute is left besides the target. Check columns= and exclude=.")
         return kept
-
-
-def _is_empty(batch: Any) -> bool:
-    """Whether a batch, (X, y) or (X, y, weights) has no rows."""
-    parts = batch if isinstance(batch, tuple) else (batch,)
-    if not parts or parts[0] is None:
-        return False
-    return all(part is None or _n_rows(part) == 0 for part in parts)
-
-
-def _n_rows(rows: Any) -> int | None:
-    """Return the number of rows of a table, or of labels; None where that is not told."""
-    if isinstance(rows, Mapping):
-        return len(next(iter(rows.values()), ()))
-    shape = getattr(rows, "shape", None)
-    if shape:
-        return int(shape[0])
-    return len(rows) if isinstance(rows, (list, tuple)) else None
 
 
 def is_in_duckdb(source: Source) -> bool:

@@ -123,7 +123,7 @@ def _write_parquet(
 
 def _shown(rows: FileRows, output: str | None) -> Iterator[ColumnBatch]:
     """Return the batches of rows; where they are written to a file, a terminal shows how far they have come."""
-    from bayeskit._data.row_progress import with_progress
+    from bayeskit._data.batches import with_progress
 
     batches = rows.batches()
     if output in (None, "-") or not sys.stderr.isatty():

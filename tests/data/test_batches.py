@@ -11,7 +11,7 @@ from rich.console import Console
 
 from bayeskit import Batches, NaiveBayes
 from bayeskit._data import source
-from bayeskit._data.row_progress import with_progress
+from bayeskit._data.batches import with_progress
 
 
 def passed(pieces: list[int], seconds: float, total: int | None) -> tuple[list[int], str]:
