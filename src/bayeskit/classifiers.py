@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from bayeskit._classifiers import HOMES as _CLASSIFIERS
+from bayeskit._on_demand import CLASSIFIERS as _CLASSIFIERS
 from bayeskit._on_demand import on_demand
 
 # Name → module, imported on demand.

@@ -28,10 +28,10 @@ from bayeskit import (
     NaiveBayes,
     load,
 )
-from bayeskit._classifiers import HOMES
 from bayeskit._classifiers.model_files import _class_of, saved_size
 from bayeskit._io import trial
 from bayeskit._io.saved import SavedContent, naming, read_saved, write_saved
+from bayeskit._on_demand import CLASSIFIERS
 from bayeskit.classifiers import CountClassifier
 from bayeskit.errors import ModelFormatError, SettingError, UsageError
 from bayeskit.priors import MAP, BDeu, Dirichlet, NormalInverseGamma
@@ -372,7 +372,7 @@ def test_missing_files_are_the_systems_business(tmp_path):
 
 
 def test_every_name_on_the_list_is_there():
-    for name in HOMES:
+    for name in CLASSIFIERS:
         assert _class_of(name) is getattr(bayeskit, name)
 
 

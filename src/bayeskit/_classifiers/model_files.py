@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._classifiers import HOMES
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._counting.backend import Tally
 from bayeskit._data.source import Learned
@@ -23,6 +22,7 @@ from bayeskit._io.saved import Arrays, SavedContent, as_path, naming, read_saved
 from bayeskit._io.statistics import pack_statistics, unpack_statistics
 from bayeskit._io.trial import check_held, try_answers
 from bayeskit._messages import Joined, Message
+from bayeskit._on_demand import CLASSIFIERS
 from bayeskit._schema import Name, Schema
 from bayeskit.errors import ModelFormatError, SettingError, UsageError
 from bayeskit.typing import PathLike
@@ -34,7 +34,7 @@ _OTHERS: dict[Any, tuple[str, str]] = {
     "LatentClass": ("bayeskit._mixtures.mixture_files", "rebuilt_latent"),
     "HiddenMarkov": ("bayeskit._mixtures.mixture_files", "rebuilt_hidden"),
 }
-_KNOWN = {*HOMES, *_OTHERS}
+_KNOWN = {*CLASSIFIERS, *_OTHERS}
 _FIELDS = ("estimator", "parameters", "statistics", "named", "names", "hints", "held", "class_dtype")
 # Labels of any other dtype are returned as objects.
 _CLASS_DTYPES = "iufbUSO"
@@ -62,7 +62,7 @@ def saved_size(estimator: CountClassifier) -> int:
 def pack_settings(estimator: CountClassifier) -> dict[str, Any]:
     """Return the class of a classifier, fitted or not, and its parameters, as plain values."""
     name = type(estimator).__name__
-    if name in _KNOWN and (name not in HOMES or type(estimator) is not _class_of(name)):
+    if name in _KNOWN and (name not in CLASSIFIERS or type(estimator) is not _class_of(name)):
         raise UsageError(
             "A {name} of {module} cannot be saved: the file would be read as a {name} of "
             "bayeskit. Give your class a name of its own.",
@@ -218,13 +218,13 @@ def try_model(estimator: CountClassifier) -> None:
 def unpack_settings(content: dict[str, Any], own: dict[Any, type[CountClassifier]]) -> CountClassifier:
     """Return the unfitted classifier with the class and the parameters given in a file."""
     name, parameters = content["estimator"], content["parameters"]
-    if name not in HOMES and name not in own:
+    if name not in CLASSIFIERS and name not in own:
         raise ModelFormatError(
             Message(
                 "it holds a {name!r}, which this version does not know (it knows {names}). Install a newer "
                 "bayeskit or, if it is a class of your own, pass that: load(path, classes=[{name}]).",
                 name=name,
-                names=Joined(HOMES),
+                names=Joined(CLASSIFIERS),
             )
         )
     cls = own[name] if name in own else _class_of(name)
@@ -274,7 +274,7 @@ def _unpack_aside(packed: Any) -> ColumnsAside:
 
 
 def _class_of(name: str) -> type[CountClassifier]:
-    found: type[CountClassifier] = getattr(import_module(HOMES[name]), name)
+    found: type[CountClassifier] = getattr(import_module(CLASSIFIERS[name]), name)
     return found
 
 
