@@ -185,6 +185,24 @@ def test_every_formula_is_drawn_without_a_network(page_build):
 
 
 @with_docs
+def test_printed_tables_keep_their_lines(page_build):
+    from docutils import nodes
+    from docutils.utils import new_document
+
+    blocks = {
+        ">>> print(model)\n   value  no\nx  a  1/2\n\n": ["printed"],
+        ">>> call(a)      # two\narray([1, 2])\n": [],
+        "  no  prompt": [],
+    }
+    document = new_document("page")
+    document += [nodes.literal_block(code, code) for code in blocks]
+    page_build.PrintedTables(document).apply()
+    found = list(document.findall(nodes.literal_block))
+    assert [node["classes"] for node in found] == list(blocks.values())
+    assert [node.astext() for node in found] == [code.rstrip("\n") for code in blocks]
+    assert all(node.rawsource == node.astext() for node in found)  # or Sphinx does not colour it
+
+
 def test_chinese_pages_are_searched_by_pairs_of_characters(page_build):
     search = page_build.ChineseSearch({})
     words = search.split("用 EM 估计朴素贝叶斯")

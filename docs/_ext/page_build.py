@@ -108,9 +108,29 @@ class LinkToOtherTree(SphinxTransform):
             link.replace_self(nodes.reference("", "", *link.children, refuri=place))
 
 
+# Two words far apart, or a rule: a line of a printed table.
+_ALIGNED = re.compile(r"\S {2,}\S|-{9}|─{9}")
+
+
+class PrintedTables(SphinxTransform):
+    """Mark blocks of code that print a table, whose lines must not wrap, and leave out their empty last lines."""
+
+    default_priority = 900
+
+    def apply(self, **_: Any) -> None:
+        for node in self.document.findall(nodes.literal_block):
+            code = node.astext().rstrip("\n")
+            node.rawsource = code
+            node.children = [nodes.Text(code)]
+            printed = [line for line in code.split("\n") if not line.startswith((">>>", "...", "$"))]
+            if any(_ALIGNED.search(line) for line in printed) and len(printed) < code.count("\n") + 1:
+                node["classes"].append("printed")
+
+
 def setup(app: Sphinx) -> dict[str, int]:
     """Register all of it with Sphinx."""
     app.add_transform(LinkToOtherTree)
+    app.add_transform(PrintedTables)
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     languages["zh"] = ChineseSearch
     return {"env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
