@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from typer import Typer, testing
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -14,6 +16,15 @@ from bayeskit import datasets
 from bayeskit._cli.error_exits import paragraphs
 from bayeskit._cli.main import app
 from refusals import unnamed
+
+
+@cache
+def parser(app: Typer) -> Any:
+    """Return the commands as Typer makes them, once: that takes longer than most commands."""
+    return get_command(app)
+
+
+testing._get_command = parser  # type: ignore[attr-defined]
 
 
 def run(*arguments: Any, stdin: bytes | None = None) -> Any:
