@@ -1035,6 +1035,27 @@ def test_the_paths_between_two_nodes(browser: Any) -> None:
         expect(page.locator(".path button").first).to_contain_text("开放")
 
 
+def test_an_open_path_is_shown_among_many_closed_ones(browser: Any) -> None:
+    effects = [f"effect {k}" for k in range(40)]
+    network = BayesianNetwork(
+        {"a": [], "b": [], **{name: ["a", "b"] for name in effects}}, states=["no", "yes"]
+    )
+    for name in network.nodes:
+        rows = [[0.9, 0.1], [0.5, 0.5], [0.4, 0.6], [0.2, 0.8]]
+        network.set_cpt(name, [0.5, 0.5] if name in "ab" else np.reshape(rows, (2, 2, 2)))
+    with opened(browser, network) as page:
+        page.locator("#open-paths").click()
+        page.locator("#target").select_option(label="a")
+        page.locator("#path-to").select_option(label="b")
+        paths, is_open = paths_shown(page)
+        assert len(paths) == 20 and not is_open
+        assert "There are more paths" in page.locator("#panel").inner_text()
+        row(page, "effect 33", "yes").press("Enter")
+        when_found(page, 1)
+        assert paths_shown(page)[1] is True
+        assert page.locator(".path button").first.inner_text() == "a → effect 33 ← b: open"
+
+
 def test_a_click_on_a_percentage_says_why_and_leads_to_the_paths(browser: Any) -> None:
     with opened(browser, asia()) as page:
         row(page, "xray", "yes").click()

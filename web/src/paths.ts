@@ -30,8 +30,8 @@ export interface Between {
 }
 
 const MOST_PATHS = 20;
-// The number of paths that may be begun: a fraction of a second.
-const EFFORT = 300_000;
+// How often a next node may be tried: a fraction of a second.
+const EFFORT = 500_000;
 
 class Judge {
   readonly near: number[][];
@@ -134,7 +134,8 @@ export function between(network: Network, findings: Findings, a: number, b: numb
     while (path.length) {
       const node = path[path.length - 1];
       const next = node === b ? undefined : judge.near[node][tried[tried.length - 1]++];
-      if (next === undefined || effort <= 0) {
+      effort--;
+      if (next === undefined || effort <= 0 || paths.length > MOST_PATHS) {
         if (node === b && path.length - 1 === length) paths.push(judge.path([...path]));
         on.delete(path.pop()!);
         tried.pop();
@@ -145,7 +146,6 @@ export function between(network: Network, findings: Findings, a: number, b: numb
         isCut = true;
         continue;
       }
-      effort--;
       path.push(next);
       on.add(next);
       tried.push(0);
