@@ -207,3 +207,14 @@ def test_samples_follow_the_density():
         )
         below = (drawn[:, j, None] < quarter).mean(axis=0)
         np.testing.assert_allclose(below, [0.25, 0.5, 0.75], atol=0.02)
+
+
+@pytest.mark.parametrize("column", [0, 1, 2])
+@pytest.mark.parametrize("classes", [1, 2, 5])
+def test_an_infinity_in_any_column_is_named(column, classes):
+    rng = np.random.default_rng(0)
+    student = fitted(rng.normal(size=(40, 3)), np.arange(40) % classes, classes=classes)
+    values = rng.normal(size=(70, 3))
+    values[66, column] = np.inf
+    with refuses(InfiniteValue, column, "inf", 66):
+        student.add_log_prob(chunk_of(values), np.zeros((70, classes)))

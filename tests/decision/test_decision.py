@@ -543,7 +543,7 @@ def test_whole_numbers_beyond_any_float_are_no_costs():
         decide([0.7, 0.3], [[0, 10**400], [1, 0]])
 
 
-@pytest.mark.parametrize(("rows", "classes"), [(20, 20), (21, 20), (20, 21), (1_234, 25)])
+@pytest.mark.parametrize(("rows", "classes"), [(20, 20), (21, 20), (20, 21), (1, 1), (1_234, 25)])
 def test_a_large_table_says_how_much_is_not_shown(rows, classes):
     posterior = bayes_rule(np.full(classes, 1 / classes), np.ones((rows, classes)))
     html = posterior._repr_html_()
@@ -551,4 +551,24 @@ def test_a_large_table_says_how_much_is_not_shown(rows, classes):
     hidden = [max(rows - 20, 0), max(classes - 20, 0)]
     shown = re.findall(r"([\d,]+) more", html)
     assert shown == [f"{k:,}" for k in hidden if k]
+    for k, name in zip(
+        [*hidden, rows, classes], ["more object", "more class", "posterior", "class"], strict=True
+    ):
+        plural = name + ("es" if name.endswith("s") else "s")
+        assert k == 0 or re.search(rf"\b{k:,} {name if k == 1 else plural}\b", html), (k, name)
     assert ("not shown" in html) == any(hidden)
+
+
+def test_a_joint_of_any_shape_has_one_risk():
+    joint = np.array([[0.1, 0.2], [0.3, 0.05], [0.15, 0.2]])
+    for cells in (joint, joint[:, None], joint[None, :, :]):
+        assert bayes_risk(joint=cells).value == pytest.approx(0.3)
+    assert bayes_risk(joint=[0.25, 0.75]).value == pytest.approx(0.25)
+
+
+def test_a_row_is_named_where_there_are_rows():
+    for likelihood, row, j in [([1.0, -1.0], "", 1), ([[1.0, 1.0], [0.0, 1.0], [-1.0, 1.0]], ", row 2", 0)]:
+        with pytest.raises(DataError) as caught:
+            bayes_rule([0.5, 0.5], likelihood)
+        values = caught.value.message.values
+        assert (values["row"], str(values["j"])) == (row, str(j))

@@ -140,11 +140,12 @@ def test_constant_columns_have_no_spread_at_all(value):
     assert halves[0].merge(halves[1]).solve(0)[1] == [0.0]
 
 
-def test_a_constant_that_is_left_by_forgetting():
-    z = np.array([[1.0, 0.1], [1e6, 5.0], [3.0, 0.1], [4.0, 0.1]])
+@pytest.mark.parametrize("unit", [1.0, 2.0**40, 2.0**-40])
+def test_a_constant_that_is_left_by_forgetting(unit):
+    z = unit * np.array([[1.0, 0.1], [1e6, 5.0], [3.0, 0.1], [4.0, 0.1]])
     whole = Regressions.of(z, np.zeros(4, int), np.ones(4), 1)
     left = whole.subtract(Regressions.of(z[1:2], np.zeros(1, int), np.ones(1), 1))
-    assert left.pooled() == (pytest.approx(0.1, abs=1e-15), 0.0)
+    assert left.pooled() == (pytest.approx(0.1 * unit, rel=1e-14), 0.0)
     assert left.solve(0)[1:] == ([0.0], 0.0)
 
 

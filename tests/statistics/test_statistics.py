@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import laws
+from bayeskit import NaiveBayes
 from bayeskit.errors import Incompatible, NotCounted
 from bayeskit.statistics import Embedding, Plan, Schema, Statistics, Variable
 from reference import is_gap, ordered
@@ -245,3 +246,25 @@ def test_an_embedding_knows_where_everything_goes():
 def test_zero_is_a_real_object():
     zero = Statistics.zero(ONE.schema, Plan.naive(ONE.schema))
     assert (zero.total, zero.class_counts.shape, zero.table("x0").shape) == (0.0, (0,), (0, 0))
+
+
+def test_taking_away_whole_rows_keeps_the_low_parts():
+    """Sums of 0.1 and 0.2 have digits beyond a double, which rows of weight one do not touch."""
+    model = NaiveBayes().partial_fit([["u"]] * 3, [0, 1, 0], sample_weight=[0.1, 0.2, 0.2])
+    for _ in range(9):
+        model.partial_fit([["u"]], [0], sample_weight=[0.1])
+    model.partial_fit([["u"], ["v"]], [0, 1]).forget([["u"], ["v"]], [0, 1])
+    tables = model.statistics_.parts["tables"]
+    assert tables.counts_low is not None and tables.margin_low.any()
+    model.forget([["u"]] * 3, [0, 1, 0], [0.1, 0.2, 0.2])
+    for _ in range(8):
+        model.forget([["u"]], [0], [0.1])
+    left = model.statistics_.parts["tables"]
+    assert left.margin.tolist() == [0.1] and left.margin_low.tolist() == [0.0]
+
+
+def test_the_table_of_counts_says_what_is_not_shown_and_no_more():
+    html = NaiveBayes().fit([["u"], ["v"]], [0, 1]).statistics_._repr_html_()
+    assert "more" not in html and "not shown" not in html
+    html = NaiveBayes().fit([["u"]] * 300, range(300)).statistics_._repr_html_()
+    assert "more classes" in html and "not shown" in html

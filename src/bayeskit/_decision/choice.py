@@ -337,13 +337,13 @@ def decision_html(decision: Decision) -> Html:
     actions, risk = np.ravel(np.asarray(decision)).tolist(), np.atleast_1d(decision.risk).tolist()
     risks = np.atleast_2d(decision.risks)[:MOST_ROWS, :MOST_COLUMNS].tolist()
     n, rejected = len(actions), int(np.sum(decision.rejected))
-    title = f"{n:,} decision{'' if n == 1 else 's'}" + (f", {rejected:,} rejected" if rejected else "")
+    title = f"{n:,} {_counted(n, 'decision')}" + (f", {rejected:,} rejected" if rejected else "")
     names = [f"risk of {name}" for name in decision.names[:MOST_COLUMNS]]
     rows = [
         (i, a, _number(r), *map(_number, all_))
         for i, (a, r, all_) in enumerate(zip(actions[:MOST_ROWS], risk[:MOST_ROWS], risks, strict=True), 1)
     ]
-    more = _more(n, "objects", len(decision.names), "actions")
+    more = _more(n, "object", len(decision.names), "action")
     return _table(title, ("", "action", "risk", *names), rows, more)
 
 
@@ -355,8 +355,8 @@ def posterior_html(posterior: Posterior) -> Html:
     head = ("", *(f"P({name} | x)" for name in list(names)[:MOST_COLUMNS]), "P(x)")
     pairs = zip(values[:MOST_ROWS, :MOST_COLUMNS].tolist(), evidence[:MOST_ROWS].tolist(), strict=True)
     rows = [(i, *map(_number, row), _number(e)) for i, (row, e) in enumerate(pairs, 1)]
-    title = f"{n:,} posterior{'' if n == 1 else 's'} over {k:,} class{'' if k == 1 else 'es'}"
-    return _table(title, head, rows, _more(n, "objects", k, "classes"))
+    title = f"{n:,} {_counted(n, 'posterior')} over {k:,} {_counted(k, 'class')}"
+    return _table(title, head, rows, _more(n, "object", k, "class"))
 
 
 def loss_html(table: LossTable, classes: Sequence[Any]) -> Html:
@@ -366,7 +366,7 @@ def loss_html(table: LossTable, classes: Sequence[Any]) -> Html:
     )
     head = ("action", *(f"if {name}" for name in classes[:MOST_COLUMNS]))
     rows = [(action, *map(_number, costs)) for action, costs in shown]
-    return _table("Costs", head, rows, _more(len(table.labels), "actions", len(classes), "classes"))
+    return _table("Costs", head, rows, _more(len(table.labels), "action", len(classes), "class"))
 
 
 def risk_html(risk: BayesRisk) -> Html:
@@ -388,10 +388,14 @@ def _table(
     return as_html(DisplayTable(shorter(title), tuple(map(shorter, head)), cells, notes=notes), whole=True)
 
 
-def _more(n: int, rows: str, k: int, columns: str) -> tuple[str, ...]:
-    left = [f"{n - MOST_ROWS:,} more {rows}"] if n > MOST_ROWS else []
-    left += [f"{k - MOST_COLUMNS:,} more {columns}"] if k > MOST_COLUMNS else []
+def _more(n: int, row: str, k: int, column: str) -> tuple[str, ...]:
+    hidden = ((n - MOST_ROWS, row), (k - MOST_COLUMNS, column))
+    left = [f"{more:,} more {_counted(more, what)}" for more, what in hidden if more > 0]
     return (f"… {', '.join(left)} not shown.",) if left else ()
+
+
+def _counted(n: int, name: str) -> str:
+    return name if n == 1 else f"{name}es" if name.endswith("s") else f"{name}s"
 
 
 def _number(value: float) -> str:
