@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeskit
-from bayeskit import TAN, CountForest, NaiveBayes, comparison, learn_network
+from bayeskit import TAN, CountForest, Discretizer, NaiveBayes, comparison, learn_network
 from bayeskit.errors import ColumnError, DataError, SourceNote
 from cli_run import run
 from refusals import refuses
@@ -183,6 +183,28 @@ def test_a_folder_is_the_tables_in_it(tmp_path: Path) -> None:
     with refuses(DataError, f"{tmp_path / 'none'}", f"{tmp_path / 'none' / '*'}"):
         (tmp_path / "none").mkdir()
         NaiveBayes().fit(tmp_path / "none", target="class")
+
+
+def test_the_row_without_a_class_is_counted_over_all_files(tmp_path: Path) -> None:
+    frame = table(60)
+    write(frame, tmp_path / "a.csv")
+    frame.loc[3, "class"] = None
+    write(frame, tmp_path / "b.csv")
+    for learner in NaiveBayes(), TAN(), Discretizer():
+        with refuses(DataError, "63"):
+            learner.fit(tmp_path, target="class")
+
+
+def test_the_index_of_pandas_is_no_column(tmp_path: Path) -> None:
+    """It numbers rows, and only the files of frames that were cut or shuffled have it."""
+    frame = table(60)
+    for name, some in ("a", frame), ("b", frame.sample(50, random_state=0)):
+        write(some, tmp_path / f"{name}.parquet")
+    found = NaiveBayes().fit(tmp_path, target="class")
+    assert [*found.feature_names_in_] == ["word", "number", "whole", "flag"]
+    assert found.predict(tmp_path / "b.parquet", sink=tmp_path / "answers.csv").rows == 50
+    index = NaiveBayes().fit(tmp_path / "b.parquet", target="class", columns=["__index_level_0__"])
+    assert [*index.feature_names_in_] == ["__index_level_0__"]
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])

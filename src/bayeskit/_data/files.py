@@ -50,6 +50,8 @@ _FEW_BYTES = 2**16
 _LEAST_MEMORY = 64 << 20
 # Converted by ourselves, from text in any encoding.
 _HAS_ENCODING = (".arff", ".arff.gz", ".arff.zst")
+# What pandas calls the column of a nameless index in the files that it writes.
+_INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
 _USABLE = ("int64", "float64", "bool", "str")
 
 
@@ -398,6 +400,12 @@ class FileSource:
         try:
             with self._opened() as (connection, table):
                 fields = self._format.fields(connection, table)
+                if (
+                    columns is None
+                ):  # pandas takes these for an index when it reads them again, not for columns
+                    fields = [
+                        field for field in fields if not _INDEX_OF_PANDAS.fullmatch(field.name)
+                    ] or fields
                 own = {field.name for field in fields}
                 fields += [field for field in self._folders if field.name not in own]
                 fields = _chosen(fields, columns, exclude, self.shown)

@@ -23,7 +23,7 @@ from bayeskit._data.source import Rows, Source
 from bayeskit._fitting.cut_points import frequency_cut_points, mdl_cut_points
 from bayeskit._messages import Joined, Message
 from bayeskit._schema import Name, Schema, Variable
-from bayeskit.errors import NeedsRows, SettingError
+from bayeskit.errors import BayeskitError, NeedsRows, SettingError
 from bayeskit.typing import Floats
 
 Cuts = dict[Name, tuple[float, ...]]
@@ -206,7 +206,12 @@ def add_numbers(
     table = match_columns(rows.table, schema, names, "the first batch")
     grown, codes = target, np.zeros(table.n_rows, np.uint32)
     if not target.closed:
-        grown, codes = encode_labels(as_labels(rows.y, table.n_rows), target, "grow")
+        try:
+            labels = as_labels(rows.y, table.n_rows, in_codes=True)
+            grown, codes = encode_labels(labels, target, "grow")
+        except BayeskitError as error:
+            error.move_rows(table.first_row)
+            raise
     if grown.size != target.size and sample.parts:
         # New classes may be sorted between the old ones, so update the codes in the sample.
         moved = np.array([grown.codes[label] for label in target.states], dtype=np.int64)
