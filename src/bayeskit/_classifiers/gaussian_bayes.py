@@ -14,8 +14,9 @@ from bayeskit._conditionals.covariance_rule import CovarianceRule
 from bayeskit._conditionals.gaussian import Gaussian
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
+from bayeskit._fitting.coded_columns import CodedColumns, Coding, choose_coding
 from bayeskit._fitting.model import ModelSpec, RowChoice, weighted_classes
-from bayeskit._fitting.naive import CodedColumns, Coding, Naive, choose_coding
+from bayeskit._fitting.naive import Naive
 from bayeskit._io.trial import held_choice
 from bayeskit._schema import Label, Schema
 from bayeskit._statistics.scatter import CodedScatter
