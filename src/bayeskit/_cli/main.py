@@ -9,11 +9,10 @@ import typer
 
 from bayeskit._cli.commands.bayes import bayes
 from bayeskit._cli.commands.compare import compare
-from bayeskit._cli.commands.discretize import discretize
 from bayeskit._cli.commands.doctor import doctor, warmup
 from bayeskit._cli.commands.explore import explore
 from bayeskit._cli.commands.export import export
-from bayeskit._cli.commands.fit import fit
+from bayeskit._cli.commands.fit import discretize, fit
 from bayeskit._cli.commands.network_decisions import decide, effect
 from bayeskit._cli.commands.network_files import convert, sample, show
 from bayeskit._cli.commands.network_filter import filter as filter_network
