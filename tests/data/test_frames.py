@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from bayeskit import NaiveBayes
 from bayeskit._data.frames import factorize_series, is_frame, numbers_of_series, open_frame, series_kind
 from bayeskit.errors import ColumnError, DataTypeError
 from refusals import refuses
@@ -196,3 +197,15 @@ def test_categoricals_of_one_process_do_not_share_codes():
     coded = factorize_series(column(pl.Series(["w4", "w2", None], dtype=pl.Categorical)), "x")
     assert decoded(coded) == ["w4", "w2", None]
     assert not coded.complete
+
+
+@pytest.mark.parametrize("dtype", ["object", "str", "string", "category", "boolean", "bool"])
+def test_one_row_is_read_as_it_is_among_others(dtype: str) -> None:
+    cells: list[object] = [True, False, True, True] if dtype == "bool" else ["u", "v", None, "u"]
+    if dtype == "boolean":
+        cells = [True, False, None, True]
+    values = pd.Series(cells, dtype=dtype)
+    model = NaiveBayes().fit(pd.DataFrame({"c": values}), ["p", "q", "q", "p"])
+    together = model.predict_proba(pd.DataFrame({"c": values}))
+    alone = [model.predict_proba(pd.DataFrame({"c": values[i : i + 1]}))[0] for i in range(4)]
+    assert np.array_equal(together, alone)
