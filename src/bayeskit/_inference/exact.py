@@ -46,7 +46,7 @@ from bayeskit._inference.triangulation import (
     numbered,
     triangulate,
 )
-from bayeskit._inference.two_pass import TwoPass, all_margins
+from bayeskit._inference.two_pass import TwoPass, all_margins, all_margins_by_roots
 from bayeskit.errors import SettingError, TooLarge
 from bayeskit.typing import Floats, Ints
 
@@ -260,6 +260,10 @@ class Exact:
             triangulation = triangulate(problem)
         tree = make_tree(guarded_shape(p, problem, triangulation, max_memory, one_way=True))
         plan = TwoPass(tree.shape, max_memory)
+        if plan.passes is None:
+            by_roots = all_margins_by_roots(tree, triangulation, p, evidence, max_memory)
+            if by_roots is not None:
+                return tree, *by_roots
         require(p, plan.bytes, max_memory, tree.shape)
         log_p, found = all_margins(tree, plan, p, evidence)
         if math.isnan(log_p):  # logs need all tables

@@ -239,14 +239,14 @@ def top_margin(
     """
     codes = evidence.codes
     out = np.zeros([int(p.sizes[v]) for v in targets])
-    log_p, table = _top_table(tree, p, free, evidence, max_memory)
+    log_p, table = top_table(tree, p, free, evidence, max_memory)
     if log_p > -np.inf:
         index = tuple(slice(None) if v in free else max(codes[v], 0) for v in targets)
         out[index] = _margin(tree, table, free) if free else 1.0
     return out, log_p
 
 
-def _top_table(
+def top_table(
     tree: Tree, p: Potentials, free: list[int], evidence: Evidence, max_memory: float
 ) -> tuple[float, Floats]:
     """Return the log of the total and the table of the root clique."""

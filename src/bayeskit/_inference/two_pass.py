@@ -2,7 +2,8 @@
 
 Messages go to the roots and back (Shafer and Shenoy). The table of a clique is computed when it is needed, once in
 each pass, and what is kept between the passes are the messages, which are smaller than the tables. If even the
-messages are too many, some are kept and the others are sent again, piece by piece (Griewank's checkpoints).
+messages are too many, some are kept and the others are sent again, piece by piece (Griewank's checkpoints). If too
+many of them would have to be kept at once, messages only go to the roots, to several cliques as roots in turn.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit._inference.clique_tree import RECORDS, Tree, TreeShape, grouped
+from bayeskit._inference.clique_tree import RECORDS, Tree, TreeShape, grouped, guarded_shape, make_tree
 from bayeskit._inference.kernels.tree_layout import CELLS, EACH
-from bayeskit._inference.one_way import OneTable, forget_strides, message_strides, send_up
+from bayeskit._inference.one_way import OneTable, forget_strides, message_strides, send_up, top_table
 from bayeskit._inference.potentials import Evidence, Potentials
+from bayeskit._inference.triangulation import Triangulation
 from bayeskit._numba import kernel
 from bayeskit.typing import Floats, Ints
 
@@ -322,3 +324,65 @@ def all_margins(tree: Tree, plan: TwoPass, p: Potentials, evidence: Evidence) ->
         down = np.array(part.cliques[::-1], np.int64)
         send_down(down, *shared, members, member_start, tree.start, between, sums, pot, out)
     return log_p, out
+
+
+# More cliques than this are not taken as roots: each costs a whole pass.
+MOST_ROOTS = 64
+
+
+def roots_for_all(tree: Tree) -> list[int] | None:
+    """Return cliques that contain all variables between them, the most new ones first; None if they are too many."""
+    cliques = [set(tree.axes_of(c)) for c in range(tree.shape.n_cliques)]
+    left = set().union(*cliques)
+    found: list[int] = []
+    while left:
+        if len(found) == MOST_ROOTS:
+            return None
+        found.append(max(range(len(cliques)), key=lambda c: len(cliques[c] & left)))
+        left -= cliques[found[-1]]
+    return found
+
+
+def all_margins_by_roots(
+    tree: Tree, triangulation: Triangulation, p: Potentials, evidence: Evidence, max_memory: float
+) -> tuple[float, Floats] | None:
+    """Return the same as :func:`all_margins` from one pass to each of a few cliques; None if they are too many.
+
+    A pass needs the memory of log P, or one message more.
+    """
+    log_p, out = -math.inf, np.empty(tree.n_marginals)
+    roots = roots_for_all(tree)
+    if roots is None:
+        return None
+    for clique in roots:
+        # A function of its own, so that one table is gone before the next is made.
+        log_p = _margins_of(clique, tree, triangulation, p, evidence, max_memory, out)
+        if not log_p > -math.inf:
+            break
+    return log_p, out
+
+
+def _margins_of(
+    clique: int,
+    tree: Tree,
+    triangulation: Triangulation,
+    p: Potentials,
+    evidence: Evidence,
+    max_memory: float,
+    out: Floats,
+) -> float:
+    """Write the marginals of the variables of a clique, and return log P."""
+    problem, members = tree.shape.problem, tree.axes_of(clique)
+    eliminated = next(v for v in members if int(tree.shape.owner[tree.shape.when[v]]) == clique)
+    way = make_tree(guarded_shape(p, problem, triangulation, max_memory, root=eliminated, one_way=True))
+    names = problem.variables[members].tolist()
+    log_p, table = top_table(way, p, names, evidence, max_memory)
+    if log_p > -math.inf:
+        top = way.top_of(names)
+        axes = way.axes_of(top)
+        cells = table[: int(way.shape.table_cells[top])].reshape(problem.sizes[axes])
+        total = float(cells.sum())
+        for axis, v in enumerate(axes):
+            margin = cells.sum(axis=tuple(a for a in range(len(axes)) if a != axis)) / total
+            out[tree.start[v] : tree.start[v + 1]] = margin
+    return log_p
