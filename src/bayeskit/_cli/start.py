@@ -6,6 +6,7 @@ file is replaced.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 from types import FrameType
@@ -163,6 +164,7 @@ def stay_running() -> None:
     """
     if Program.is_command:
         gc.freeze()
+        atexit.register(gc.unfreeze)  # else DuckDB finds its objects at the end, and reports them as leaked
         gc.set_threshold(*_THRESHOLD)
 
 
