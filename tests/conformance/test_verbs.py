@@ -16,6 +16,7 @@ from bayeskit import (
     AutoBayes,
     Batches,
     BayesDecision,
+    BayesNetClassifier,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -29,6 +30,7 @@ from bayeskit.errors import (
     DataError,
     DataTypeError,
     Incompatible,
+    InfiniteValue,
     NotCounted,
     OneShotSource,
     SettingError,
@@ -299,6 +301,16 @@ class TestScore:
     def test_refuses_weights(self, model: Any, weights: Any) -> None:
         with pytest.raises(WeightError):
             model.score(ASKED, ["a", "b", "b", "a"], weights)
+
+
+@pytest.mark.parametrize("cls", [NaiveBayes, CountForest, LogLinearBayes, BayesNetClassifier])
+def test_infinity_is_not_left_out_of_what_was_learned(cls: Any) -> None:
+    """Models that cut numbers into intervals would find one for it."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = cls().fit(X, np.arange(40) % 2)
+    X[3, 1] = -np.inf
+    with refuses(InfiniteValue, "x1", 3, "-inf"):
+        model.leave_one_out(X, np.arange(40) % 2)
 
 
 def test_a_masked_label_is_missing_and_a_masked_weight_too() -> None:

@@ -121,8 +121,16 @@ class LeaveOneOut:
         return joint, log_prior
 
     def _refuse_strange(self, chunk: Chunk, own: Floats) -> None:
-        """Raise an error for rows that cannot have been counted: unknown states, or more weight than the counts."""
+        """Raise an error for rows that cannot have been counted.
+
+        These have infinite numbers, unknown states, or more weight than the counts.
+        """
         assert chunk.target is not None
+        infinite = np.argwhere(np.isinf(chunk.values))
+        if len(infinite):
+            row, column = infinite[0].tolist()
+            name = self.statistics.schema.numeric[column].name
+            raise InfiniteValue(name, chunk.first_row + row, float(chunk.values[row, column]))
         sizes = np.array([v.size for v in self.statistics.schema.categorical])
         strange = (chunk.codes > sizes).any(axis=1) & (own > 0.0)
         if strange.any():
