@@ -109,8 +109,6 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     def _labels(self, schema: Schema) -> NDArray[Any]:
         return labels_of(schema, self._class_dtype)
 
-    # -- explanations --------------------------------------------------------------------------
-
     def score(self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None) -> float:
         """Return the accuracy: the share of rows whose class is predicted.
 
@@ -131,6 +129,8 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         classes = self.classes_.tolist()
         right = true_classes(y, len(predicted), classes) == true_classes(predicted, len(predicted), classes)
         return weighted_mean(right, sample_weight)
+
+    # -- explanations --------------------------------------------------------------------------
 
     def explain(
         self,
