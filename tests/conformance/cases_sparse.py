@@ -17,7 +17,12 @@ enter("sparse_rows", lambda: given(sparse.csr_matrix(small_rows())), "Nbmc", DEN
 enter("sparse_columns", lambda: given(sparse.csc_matrix(small_rows())), "Nbmc", DENSE_ONLY)
 enter("sparse_coordinates", lambda: given(sparse.coo_matrix(small_rows())), "Nbmc", DENSE_ONLY)
 enter("sparse_array", lambda: given(sparse.csr_array(small_rows())), "Nbmc", DENSE_ONLY)
-enter("sparse_of_one_dimension", lambda: given(sparse.coo_array(small_rows()[:, 0])), "", "2D array")
+enter(
+    "sparse_of_one_dimension",
+    lambda: given(sparse.coo_array(small_rows()[:, 0])),
+    "",
+    "2D array|" + DENSE_ONLY,
+)
 enter("sparse_dictionary_of_keys", lambda: given(sparse.dok_array(small_rows())), "Nbmc", DENSE_ONLY)
 
 

@@ -199,6 +199,7 @@ def searches() -> None:
         for test in ("g2", "x2-adf", "mi-sh"):
             learn_network(several, method="pc", test=test)
     distinct_rows(RNG.integers(0, 3, (2, N)).astype(np.uint8), None, N)
+    learn_network({f"x{j}": RNG.normal(size=N) for j in range(4)})
     holed = {name: np.where(RNG.random(N) < 0.2, None, column) for name, column in words.items()}
     learn_network(holed, method="structural-em")
 

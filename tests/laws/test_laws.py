@@ -51,14 +51,11 @@ def drawn(estimator: Any, seed: int, d: int = 3) -> tuple[Any, Any]:
 
 
 def cuts_numbers(estimator: Any) -> bool:
-    return (
-        isinstance(estimator, SEMI_NAIVE_CLASSES)
-        and (
-            getattr(estimator, "numeric", "gaussian") != "gaussian"
-            or isinstance(estimator, (LogLinearBayes, AutoBayes))
-        )
-        and estimator.categorical_features != "all"
-    )
+    numeric = getattr(estimator, "numeric", "gaussian")
+    if not isinstance(estimator, SEMI_NAIVE_CLASSES):
+        return bool(numeric == "mdl")
+    cuts = numeric != "gaussian" or isinstance(estimator, (LogLinearBayes, AutoBayes))
+    return cuts and estimator.categorical_features != "all"
 
 
 def folds_by_number(estimator: Any) -> bool:
