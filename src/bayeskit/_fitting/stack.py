@@ -206,7 +206,7 @@ def stack_weights(
     --------
     >>> sure, unsure = np.log([[0.9, 0.1], [0.1, 0.9]]), np.log([[0.5, 0.5], [0.5, 0.5]])
     >>> stack_weights([sure, unsure], np.array([0, 1]), np.full(2, 1000.0)).weights.round(2)
-    array([1.96, 0.5 ])
+    array([2.46, 0.5 ])
     """
     logs = np.stack(answers)
     m, n = len(logs), len(target)
