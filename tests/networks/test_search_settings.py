@@ -1,15 +1,24 @@
-"""Every setting of a search against every method: it changes the answer, or it is refused by name."""
+"""Every setting of a search against every method: it changes the answer, or it is refused by name.
+
+At the end a search is added from outside the library, by the recipe of CONTRIBUTING.
+"""
 
 from __future__ import annotations
 
-import pytest
+import itertools
 
-from bayeskit import learn_network
-from bayeskit._fitting.search.search_network import METHODS
-from bayeskit._networks.fit.learning import TAKEN_BY
-from bayeskit._structure.search_protocol import Score
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayeskit import BayesNetClassifier, learn_network
+from bayeskit._fitting.search.search_network import METHODS, Method
+from bayeskit._graphs.dag import Dag
+from bayeskit._networks.fit.learning import UNSET, methods_taking
+from bayeskit._structure.search_protocol import Arcs, Family, Graph, Score, Search, Stop, answer_all
 from bayeskit.errors import SettingError
-from bayeskit.networks import asia
+from bayeskit.networks import asia, score
+from hill_climbing_twin import MadeUp, keeps, limits, stopped
 from refusals import refuses
 
 ROWS = asia().sample(800, random_state=2)
@@ -33,23 +42,23 @@ def learned(method, **settings):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_takes_a_setting_or_says_who_does(method):
     for name, value in GIVEN.items():
-        taken, _ = TAKEN_BY[name]
+        taken = methods_taking(name)
         if method in taken:
             learned(method, **{name: value})
             continue
         with refuses(SettingError, name, f"method={method!r}", *map(repr, taken)):
             learned(method, **{name: value})
         # What stands there anyway is no wish.
-        learned(method, **{name: TAKEN_BY[name][1]})
+        learned(method, **{name: UNSET[name]})
 
 
-@pytest.mark.parametrize("method", TAKEN_BY["max_parents"][0])
+@pytest.mark.parametrize("method", methods_taking("max_parents"))
 def test_max_parents_is_kept(method):
     network = learned(method, max_parents=1)
     assert network.arcs and max(len(network.parents(node)) for node in network.nodes) == 1
 
 
-@pytest.mark.parametrize("method", TAKEN_BY["criterion"][0])
+@pytest.mark.parametrize("method", methods_taking("criterion"))
 def test_the_score_matters(method):
     # The tests of mmhc leave little to the score.
     how = {"max_parents": 3, "significance": 0.9, "max_given": 0} if method == "mmhc" else {"max_parents": 3}
@@ -99,3 +108,74 @@ def test_settings_that_contradict_each_other(settings, says):
     with refuses(SettingError, *says):
         learn_network(ROWS, **settings)
     assert learn_network(ROWS, "exact", max_memory=2**30, max_parents=2).arcs
+
+
+def star(arcs: Arcs) -> Search:
+    """Find the one parent of all others that improves the score most; an arc that does not help is left out."""
+    best = Graph(arcs.required)
+    try:
+        alone = [float(each[0]) for each in (yield [Family(v, arcs.required[v]) for v in range(arcs.n)])]
+        most = 0.0
+        for centre in range(arcs.n if arcs.max_parents else 0):
+            if arcs.is_free:
+                gains = yield [Family(v, 0, (centre,)) for v in range(arcs.n) if v != centre]
+                others = [v for v in range(arcs.n) if v != centre]
+                gained = {v: float(gain[0]) - alone[v] for v, gain in zip(others, gains, strict=True)}
+                total = sum(gain for gain in gained.values() if gain > 0)
+                if total > most + 1e-9:
+                    most = total
+                    best = Graph(tuple((1 << centre) * (gained.get(v, 0) > 0) for v in range(arcs.n)))
+    except Stop:
+        pass
+    return best
+
+
+@pytest.fixture
+def with_star(monkeypatch):
+    """The line of the recipe, undone after the test."""
+    monkeypatch.setitem(METHODS, "star", Method(lambda problem: star(problem.arcs)))
+
+
+@given(limits(most=5), st.integers(0, 10**6))
+def test_a_search_of_ones_own_is_the_best_star_within_its_limits(arcs, seed):
+    scores = MadeUp(seed)
+    found = answer_all(star(arcs), scores).parents
+    assert keeps(arcs, found)
+    if arcs.is_free and arcs.max_parents:
+        stars = [
+            tuple((1 << centre) * (v in leaves) for v in range(arcs.n))
+            for centre in range(arcs.n)
+            for leaves in itertools.chain.from_iterable(
+                itertools.combinations([v for v in range(arcs.n) if v != centre], k) for k in range(arcs.n)
+            )
+        ]
+        assert scores.total(found) == pytest.approx(max(map(scores.total, stars)))
+    for after in itertools.count():
+        graph = stopped(star(arcs), scores, after)
+        if graph is None:
+            break
+        assert keeps(arcs, graph.parents)
+
+
+def star_of(centre):
+    """Return the graph of the best star around a node, arc by arc."""
+    alone = {name: score(Dag((name,), ((),)), ROWS[[name]]) for name in NAMES}
+    pairs = {n: Dag((centre, n), ((), (centre,))) for n in NAMES if n != centre}
+    helps = {n for n, pair in pairs.items() if score(pair, ROWS[[centre, n]]) > alone[centre] + alone[n]}
+    return Dag(tuple(NAMES), tuple((centre,) if n in helps else () for n in NAMES))
+
+
+def test_a_search_of_ones_own_is_chosen_by_its_name(with_star):
+    network = learned("star")
+    (centre,) = {parent for parent, _ in network.arcs}
+    assert score(network, ROWS) > score(learned("star", max_parents=0), ROWS)
+    assert centre == max(NAMES, key=lambda name: score(star_of(name), ROWS))
+    assert {*network.arcs} == {*learn_network(ROWS[NAMES[::-1]], "star").arcs}
+    assert {*learned("star", criterion="loglik").arcs} > {*network.arcs}
+    with refuses(SettingError, "restarts", "method='star'", "'tabu'"):
+        learned("star", restarts=1)
+    with refuses(SettingError, "guess", "star"):
+        learned("guess")
+    labels = ROWS["either"].to_numpy()
+    model = BayesNetClassifier("star").fit(ROWS.drop(columns="either"), labels)
+    assert model.score(ROWS.drop(columns="either"), labels) > 0.9

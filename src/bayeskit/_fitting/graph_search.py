@@ -34,7 +34,7 @@ from bayeskit.errors import DataError, SettingError, SuspectResult, TooLarge
 from bayeskit.priors import BDeu
 from bayeskit.typing import Floats
 
-METHODS = ("naive", "tan", *SEARCHES)
+FIXED = ("naive", "tan")
 _FEWER_ROWS = "Raise it with bayeskit.networks.set_max_memory, leave columns out, or take a part of the rows."
 # The settings that express prior knowledge about arcs.
 LIMITS = ("required", "forbidden", "tiers", "max_parents")
@@ -46,7 +46,7 @@ class GraphSearch:
 
     Attributes
     ----------
-    method : one of METHODS
+    method : one of FIXED, or of the searches of :func:`~bayeskit.learn_network`
         "naive": the class is the only parent of every attribute. "tan": the tree of TAN over the categorical
         attributes, and one over the numeric ones. The others are those of :func:`~bayeskit.learn_network`. The order
         for "k2" is the class, then the attributes in column order.
@@ -81,14 +81,14 @@ class GraphSearch:
 
     def check(self) -> None:
         """Raise an error for an unknown method, or one that cannot use prior knowledge of arcs."""
-        if self.method not in METHODS:
+        if self.method not in (*FIXED, *SEARCHES):
             raise SettingError(
                 "method is {method!r}; choose from {names}.",
                 method=self.method,
-                names=Joined(map(repr, METHODS)),
+                names=Joined(map(repr, (*FIXED, *SEARCHES))),
             )
         known = ", ".join(name for name in LIMITS if getattr(self, name) not in (None, (), []))
-        if self.method in ("naive", "tan") and known:
+        if self.method in FIXED and known:
             raise SettingError(
                 'method={method!r} has its own arcs and cannot keep {known}. Use "auto" or "hill-climbing".',
                 method=self.method,

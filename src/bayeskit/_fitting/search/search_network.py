@@ -38,8 +38,6 @@ from bayeskit._structure.search_protocol import (
 from bayeskit.errors import DataError, SettingError
 from bayeskit.typing import Codes, Floats
 
-METHODS = ("auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc")
-
 
 @dataclass(frozen=True)
 class SearchSettings:
@@ -152,47 +150,87 @@ def _searched(
     return SearchResult(tuple(parents), undirected, score, answers.n_evaluated, outcome.stopped, seconds)
 
 
+@dataclass(frozen=True)
+class Problem:
+    """What a search is made for. The columns are in the order of the search, as are ``arcs`` and ``order``."""
+
+    columns: NodeColumns | CountedColumns
+    arcs: Arcs
+    settings: SearchSettings
+    order: list[int] | None
+
+    @property
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng(self.settings.seed)
+
+    @property
+    def max_given(self) -> int:
+        return self.arcs.n if self.settings.max_given is None else self.settings.max_given
+
+
+@dataclass(frozen=True)
+class Method:
+    """A search that users choose by name, and the settings that it uses beside ``time_limit`` and ``random_state``.
+
+    Any other setting is refused with the names of the methods that use it.
+    """
+
+    search: Callable[[Problem], Search]
+    takes: tuple[str, ...] = ("criterion", "max_parents")
+
+
+def _k2(p: Problem) -> Search:
+    if p.order is None:
+        raise SettingError('method="k2" needs order=, the columns in an order in which parents come first.')
+    _require_order(p.arcs, p.columns, p.order)
+    return k2(p.arcs, p.order)
+
+
+def _ges(p: Problem) -> Search:
+    _require_free(p, "ges")
+    return equivalence(p.arcs)
+
+
+def _chow_liu(p: Problem) -> Search:
+    _require_free(p, "chow-liu")
+    if p.arcs.max_parents == 0 < p.arcs.n - 1:
+        raise SettingError('method="chow-liu" learns a tree, and max_parents is 0.')
+    return chow_liu(p.arcs.n)
+
+
+_CLIMBING = ("criterion", "max_parents", "restarts")
+_TESTS = ("significance", "test", "max_given")
+METHODS: dict[str, Method] = {
+    "auto": Method(lambda p: auto(p.arcs, rng=p.rng, nearby=not p.columns.is_discrete.any())),
+    "hill-climbing": Method(
+        lambda p: hill_climbing(p.arcs, **SHORT_TABU, restarts=p.settings.restarts, rng=p.rng), _CLIMBING
+    ),
+    "tabu": Method(
+        lambda p: hill_climbing(p.arcs, **TABU, restarts=p.settings.restarts, rng=p.rng), _CLIMBING
+    ),
+    "ges": Method(_ges),
+    "order": Method(lambda p: order_search(p.arcs, rng=p.rng)),
+    "exact": Method(lambda p: exact(p.arcs, max_memory=p.settings.max_memory, names=p.columns.names)),
+    "k2": Method(_k2, ("criterion", "max_parents", "order")),
+    "chow-liu": Method(_chow_liu, ("max_parents",)),
+    "pc": Method(
+        lambda p: pc(p.arcs, significance=p.settings.significance, max_given=p.settings.max_given), _TESTS
+    ),
+    "mmhc": Method(
+        lambda p: mmhc(p.arcs, significance=p.settings.significance, max_given=p.max_given),
+        ("criterion", "max_parents", *_TESTS),
+    ),
+}
+
+
 def _search(
     columns: NodeColumns | CountedColumns, arcs: Arcs, settings: SearchSettings, order: list[int] | None
 ) -> Search:
-    rng = np.random.default_rng(settings.seed)
-    match settings.method:
-        case "auto":
-            return auto(arcs, rng=rng, nearby=not columns.is_discrete.any())
-        case "hill-climbing":
-            return hill_climbing(arcs, **SHORT_TABU, restarts=settings.restarts, rng=rng)
-        case "tabu":
-            return hill_climbing(arcs, **TABU, restarts=settings.restarts, rng=rng)
-        case "ges":
-            _require_free(arcs, columns, "ges")
-            return equivalence(arcs)
-        case "order":
-            return order_search(arcs, rng=rng)
-        case "exact":
-            return exact(arcs, max_memory=settings.max_memory, names=columns.names)
-        case "k2":
-            if order is None:
-                raise SettingError(
-                    'method="k2" needs order=, the columns in an order in which parents come first.'
-                )
-            _require_order(arcs, columns, order)
-            return k2(arcs, order)
-        case "chow-liu":
-            _require_free(arcs, columns, "chow-liu")
-            if arcs.max_parents == 0 < arcs.n - 1:
-                raise SettingError('method="chow-liu" learns a tree, and max_parents is 0.')
-            return chow_liu(arcs.n)
-        case "pc":
-            return pc(arcs, significance=settings.significance, max_given=settings.max_given)
-        case "mmhc":
-            return mmhc(
-                arcs,
-                significance=settings.significance,
-                max_given=arcs.n if settings.max_given is None else settings.max_given,
-            )
-    raise SettingError(
-        "method is {method!r}; choose from {names}.", method=settings.method, names=Joined(METHODS)
-    )
+    if settings.method not in METHODS:
+        raise SettingError(
+            "method is {method!r}; choose from {names}.", method=settings.method, names=Joined(METHODS)
+        )
+    return METHODS[settings.method].search(Problem(columns, arcs, settings, order))
 
 
 def _require_order(arcs: Arcs, columns: NodeColumns | CountedColumns, order: list[int]) -> None:
@@ -206,14 +244,14 @@ def _require_order(arcs: Arcs, columns: NodeColumns | CountedColumns, order: lis
                 )
 
 
-def _require_free(arcs: Arcs, columns: NodeColumns | CountedColumns, method: str) -> None:
-    if 0 < columns.is_discrete.sum() < arcs.n:
+def _require_free(p: Problem, method: str) -> None:
+    if 0 < p.columns.is_discrete.sum() < p.arcs.n:
         raise SettingError(
             "method={method!r} takes discrete columns or continuous ones, not both together: an arc between the two "
             'kinds has only one direction. Use discretize= (numeric= of a classifier), or method="auto".',
             method=method,
         )
-    if not arcs.is_free:
+    if not p.arcs.is_free:
         raise SettingError(
             'method={method!r} cannot keep required or forbidden arcs or tiers. Use "auto", "hill-climbing", "tabu", '
             '"order", "exact" or "pc".',

@@ -56,20 +56,29 @@ from bayeskit.typing import CutsLike, RowSource, Seed, TableLike, WeightsLike
 
 # Structural EM: for rows with missing cells. It alternates between arcs and tables, with no search of its own.
 STRUCTURAL = "structural-em"
-BY_TESTS = ("pc", "mmhc")
-BY_SCORE = (*(method for method in METHODS if method not in ("chow-liu", "pc")), STRUCTURAL)
+STRUCTURAL_TAKES = ("criterion", "max_parents", "restarts", "start")
 
-# The methods that use each setting, and its default.
-TAKEN_BY: dict[str, tuple[tuple[str, ...], Any]] = {
-    "criterion": (BY_SCORE, "bic"),
-    "max_parents": ((*(method for method in METHODS if method != "pc"), STRUCTURAL), None),
-    "order": (("k2",), None),
-    "significance": (BY_TESTS, 0.01),
-    "test": (BY_TESTS, None),
-    "max_given": (BY_TESTS, 3),
-    "restarts": (("hill-climbing", "tabu", STRUCTURAL), 0),
-    "start": ((STRUCTURAL,), None),
+# The default of each setting that not all methods use.
+UNSET: dict[str, Any] = {
+    "criterion": "bic",
+    "max_parents": None,
+    "order": None,
+    "significance": 0.01,
+    "test": None,
+    "max_given": 3,
+    "restarts": 0,
+    "start": None,
 }
+
+
+def methods_taking(setting: str) -> tuple[str, ...]:
+    """Return the methods that use a setting.
+
+    >>> methods_taking("restarts")
+    ('hill-climbing', 'tabu', 'structural-em')
+    """
+    by_search = (name for name, method in METHODS.items() if setting in method.takes)
+    return (*by_search, STRUCTURAL) if setting in STRUCTURAL_TAKES else tuple(by_search)
 
 
 def read_settings(
@@ -147,7 +156,7 @@ def read_settings(
 
 def _refuse_what_is_not_taken(method: str, given: dict[str, Any]) -> None:
     for name, value in given.items():
-        methods, unset = TAKEN_BY[name]
+        methods, unset = methods_taking(name), UNSET[name]
         if method in methods or (type(value) is type(unset) and value == unset):
             continue
         why: str | Message = ""
