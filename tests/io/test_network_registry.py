@@ -1,4 +1,7 @@
-"""The door: which format a file is in, what may be written, and that a refusal touches nothing."""
+"""The door: which format a file is in, what may be written, and that a refusal touches nothing.
+
+At the end a format is added from outside the library, by the recipe of CONTRIBUTING.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from bayeskit import BayesianNetwork, MarkovNetwork, read_network
+from bayeskit._graphs.dag import topological_order
 from bayeskit._graphs.network import FactorGraph, Network, Node, discrete
-from bayeskit._io.networks.registry import FORMATS, read_model, sniffed, write_model
+from bayeskit._io.networks.assembly import (
+    Budget,
+    assembled,
+    checked_states,
+    lines_of,
+    require_discrete,
+    table_from,
+    table_of,
+)
+from bayeskit._io.networks.mangling import mangled, quoted
+from bayeskit._io.networks.raw import decode
+from bayeskit._io.networks.registry import FORMATS, Format, read_model, sniffed, write_model
+from bayeskit._io.networks.tokens import Tokens, is_number, pattern
 from bayeskit._io.networks.uai import read_fg
 from bayeskit.errors import ModelFormatError, SettingError, SourceNote, UsageError
 from bayeskit.networks import Table
@@ -226,3 +242,102 @@ def test_a_format_that_there_is_not(format, tmp_path):
 def test_normalize_is_a_switch(tmp_path):
     with refuses(SettingError, "normalize", "no"):
         read_network(tmp_path / "x.bif", normalize="no")
+
+
+def lines_text(network: Network) -> str:
+    """Write a network by lines: a node and its states, its parents, its numbers; then the end."""
+    require_discrete(network, "lines")
+    order = topological_order(network.dag)
+    names = mangled(order, reserved=["end"])
+    lines = ["lines network"]
+    for node in (network[name] for name in order):
+        mangled(node.variable.states, kind=f"states of {node.name!r}")  # refuses 1 beside "1"
+        lines += [
+            " ".join([names[node.name], *(quoted(str(state)) for state in node.variable.states)]),
+            " ".join([str(len(node.parents)), *(names[parent] for parent in node.parents)]),
+            *lines_of(table_of(node)),
+            quoted(str(node.name)),
+        ]
+    return "\n".join([*lines, "end", ""])
+
+
+LINE_TOKEN = pattern(r"\s", ";")
+
+
+def read_lines(data, path=None, normalize=False, budget=None) -> Network:
+    """Read what ``lines_text`` writes."""
+    tokens = Tokens(decode(data, path), LINE_TOKEN, path)
+    budget = budget or Budget(len(data))
+    tokens.expect("lines", "at the top")
+    tokens.expect("network", "at the top")
+    nodes, true = {}, {}
+    while not tokens.skip("end"):
+        word = tokens.name()
+        states = []
+        while tokens.peek().startswith('"'):
+            states.append(tokens.name())
+        line, column = tokens.place()
+        checked_states(states, word, path, line, column)
+        count = tokens.take()
+        if not count.isdecimal():
+            raise tokens.error("a number of parents must stand here.", tokens.at - 1)
+        parents = [tokens.name() for _ in range(min(int(count), len(tokens.words)))]
+        unknown = [parent for parent in parents if parent not in nodes]
+        if unknown:
+            raise tokens.error("a parent is declared after its child.", tokens.at - 1)
+        variable = discrete(word, states)
+        given = [nodes[parent].variable for parent in parents]
+        start = tokens.at
+        while is_number(tokens.peek()):
+            tokens.at += 1
+        numbers = tokens.numbers(range(start, tokens.at))
+        table = table_from(
+            numbers, variable, given, budget, normalize=normalize, path=path, line=line, column=column
+        )
+        nodes[word] = Node(variable, tuple(parents), table)
+        true[word] = tokens.name()
+    if tokens.peek():
+        raise tokens.error("something stands after the end.")
+    named = (
+        Node(discrete(true[w], n.variable.states), tuple(true[p] for p in n.parents), n.distribution)
+        for w, n in nodes.items()
+    )
+    return assembled(named, path=path)
+
+
+@pytest.fixture
+def with_lines(monkeypatch):
+    """The line of the recipe, undone after the test."""
+    monkeypatch.setitem(
+        FORMATS, "lines", Format("lines", (".lines",), r"lines network\b", read_lines, lines_text)
+    )
+
+
+def test_a_format_of_ones_own_is_read_and_written(with_lines, tmp_path):
+    path = tmp_path / "asymmetric.lines.gz"
+    network = BayesianNetwork(asymmetric())
+    network.write(path)
+    assert read_network(path) == network
+    (tmp_path / "odd.model").write_bytes(gzip.decompress(path.read_bytes()))
+    assert sniffed((tmp_path / "odd.model").read_bytes()) == "lines"
+    assert read_network(tmp_path / "odd.model") == network
+    with refuses(SettingError, "Markov", ".json", ".uai"):
+        MarkovNetwork.of(network).write(path)
+    with refuses(SettingError, ".lines", ".bif"):
+        network.write(tmp_path / "asymmetric")
+    text = lines_text(asymmetric())
+    for end in range(len(text) - 1):
+        with refuses(ModelFormatError):
+            read_lines(text[:end].encode())
+    with refuses(ModelFormatError, "max_memory"):
+        read_lines(text.encode(), budget=Budget(0, max_memory=8))
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@given(networks())
+def test_a_format_of_ones_own_gives_the_same_bytes_again(network):
+    try:
+        text = lines_text(network)
+    except SettingError:
+        return
+    assert lines_text(read_lines(text.encode())) == text

@@ -7,6 +7,7 @@ variables of a family the codes, of the numeric ones the numbers, the child last
 ``log_prob(codes, numbers)``  log p(child | parents) of each complete row
 ``is_smooth``                 whether no number of the child has a probability of its own
 ``constant``                  the number that the child always has; NaN if it has none
+``n_free``                    the number of free parameters
 ============================  ======================================================================================
 
 Discrete kinds can be converted to a table. They can also be used without one, because a rule with few parameters may
@@ -126,6 +127,10 @@ class Table:
     def n_numbers(self) -> int:
         return int(self.values.size)
 
+    @property
+    def n_free(self) -> int:
+        return int(self.values.size) - math.prod(self.values.shape[:-1])
+
     def log_at(self, codes: Sequence[int]) -> Floats:
         return _logs(self.values[place_of(codes)])
 
@@ -156,6 +161,7 @@ class Deterministic:
     size: int
     is_smooth: ClassVar[bool] = True
     constant: ClassVar[float] = math.nan
+    n_free: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outcome", frozen(self.outcome, np.int64))
@@ -277,6 +283,11 @@ class NoisyMax:
     @property
     def n_numbers(self) -> int:
         return int(self.leak.size + sum(cause.size for cause in self.causes))
+
+    @property
+    def n_free(self) -> int:
+        # One state of each cause has no effect.
+        return (len(self.leak) - 1) * (1 + sum(len(cause) - 1 for cause in self.causes))
 
     def log_at(self, codes: Sequence[int]) -> Floats:
         """Observed causes multiply the leak; each free one is an axis."""
@@ -455,6 +466,10 @@ class LinearGaussian:
         varies = self.intercept.ndim or self.coefficients.size or self.variance.any()
         return math.nan if varies else float(self.intercept)
 
+    @property
+    def n_free(self) -> int:
+        return int(2 * self.intercept.size + self.coefficients.size)
+
     def moments(self, codes: Ints, numbers: Floats) -> tuple[Floats, Floats]:
         """Return the mean and the variance of the child in each row, from the codes and the numbers of its parents."""
         place = tuple(codes.T)
@@ -520,6 +535,11 @@ class Softmax:
     @property
     def n_numbers(self) -> int:
         return int(self.intercept.size + self.coefficients.size)
+
+    @property
+    def n_free(self) -> int:
+        # All states but the first.
+        return self.n_numbers // self.size * (self.size - 1)
 
     def log_rows(self, parents: Ints, numbers: Floats) -> Floats:
         """Return log P(states | parents) of each row, from the codes and the numbers of its parents."""

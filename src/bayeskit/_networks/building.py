@@ -126,7 +126,7 @@ def _variables(states: object, nodes: tuple[Name, ...]) -> list[Variable]:
         raise SettingError(
             "states= names {strange!r}, which is no node. There are {listing}.",
             strange=strange,
-            listing=listing or "none",
+            listing=listing or Message("none"),
         )
     read = [(node, *_read_states(node, states.get(node))) for node in nodes]
     return [Variable(*each) for each in read]
@@ -310,11 +310,12 @@ class Axes:
                 more=more,
             )
 
-    def check_size(self, way_out: str = "") -> None:
+    def check_size(self, way_out: str | Message = "") -> None:
         cells = math.prod(self.shape)
         if 8 * cells > LARGEST_TABLE:
-            way_out = way_out or (
-                f"Give {self.owner!r} fewer parents, or make them independent causes: set_noisy_or, set_noisy_max."
+            way_out = way_out or Message(
+                "Give {owner!r} fewer parents, or make them independent causes: set_noisy_or, set_noisy_max.",
+                owner=self.owner,
             )
             raise TooLarge(8 * cells, LARGEST_TABLE, self.names, cells, way_out)
 
@@ -343,14 +344,16 @@ def _among(value: object, states: Sequence[Label]) -> bool:
         return False
 
 
-def _at(where: str) -> str:
-    return f" at {where}" if where else ""
+def _at(where: str) -> Message:
+    return Message(" at {where}", where=where) if where else Message("")
 
 
-def _wanted(names: Sequence[Name], shape: Place) -> str:
+def _wanted(names: Sequence[Name], shape: Place) -> Message:
     if not shape:
-        return "one number"
-    return f"an array of shape {shape} (the states of {', '.join(map(repr, names))})"
+        return Message("one number")
+    return Message(
+        "an array of shape {shape} (the states of {names})", shape=shape, names=Joined(map(repr, names))
+    )
 
 
 def node_with_states(network: Network, name: Name) -> Node:

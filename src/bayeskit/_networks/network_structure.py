@@ -12,7 +12,6 @@ from bayeskit._display_table import DisplayTable, table_html
 from bayeskit._graphs import dag as graphs
 from bayeskit._graphs import dag as relations
 from bayeskit._graphs.dag import Cpdag
-from bayeskit._graphs.distributions import Deterministic, NoisyMax
 from bayeskit._graphs.network import Network, Node
 from bayeskit._graphs.separation import Path, d_separated, paths_between
 from bayeskit._markup import BREAK, join, tag
@@ -337,7 +336,9 @@ def _refuse_observed(names: Iterable[Name], given: set[Name]) -> None:
 
 
 def _free(network: Network, node: Node) -> int:
-    """Return the number of free parameters of one node."""
+    """Return the number of free parameters of one node; without a distribution, those of the usual one."""
+    if node.distribution is not None:
+        return node.distribution.n_free
     numeric = [p for p in node.parents if not network[p].is_discrete]
     states = {p: network[p].variable.size for p in node.parents if p not in numeric}
     if node.is_discrete:
@@ -350,10 +351,6 @@ def _free(network: Network, node: Node) -> int:
     if not node.is_discrete:
         return math.prod(states.values()) * (2 + len(numeric))
     size = states.pop(node.name)
-    if isinstance(node.distribution, Deterministic):
-        return 0
-    if isinstance(node.distribution, NoisyMax):
-        return (size - 1) * (1 + sum(r - 1 for r in states.values()))
     # Beside an intercept, a continuous parent has a coefficient for each state but the first.
     return (size - 1) * math.prod(states.values()) * (1 + len(numeric))
 

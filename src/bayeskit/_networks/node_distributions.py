@@ -13,6 +13,7 @@ import numpy as np
 from bayeskit._data.frames import is_frame
 from bayeskit._graphs.distributions import (
     Deterministic,
+    Distribution,
     LinearGaussian,
     NoisyMax,
     Softmax,
@@ -45,8 +46,8 @@ def read_table(network: Network, name: Name, table: CptLike, normalize: bool | N
            [0.25, 0.75]])
     """
     *parents, node = network.family(name)
-    if isinstance(table, (Deterministic, NoisyMax, LinearGaussian, Softmax)):
-        return replace(node, distribution=fitting(network, name, table))
+    if not isinstance(table, Table) and callable(getattr(type(table), "log_prob", None)):
+        return replace(node, distribution=fitting(network, name, cast(Distribution, table)))
     _refuse_numeric_parents(parents, node)
     if not node.is_discrete:
         raise SettingError(
@@ -68,7 +69,9 @@ def table_of(network: Network, name: Name) -> Floats:
     if node.distribution is None:
         raise UsageError("{name!r} has no table yet. Call set_cpt({name!r}, ...) or fit.", name=name)
     axes = Axes(name, [member.variable for member in (*parents, node)])
-    axes.check_size(f"Ask distribution({name!r}), which holds the numbers that the table is made of.")
+    axes.check_size(
+        Message("Ask distribution({name!r}), which holds the numbers that the table is made of.", name=name)
+    )
     return node.distribution.table()
 
 
@@ -174,13 +177,13 @@ def deterministic(network: Network, name: Name, rule: object) -> Deterministic:
                 name=name,
                 state=state,
                 problem=problem,
-                where=where or "its top",
+                where=where or Message("its top"),
             )
         try:
             outcome[place] = state_code(name, node.variable.states, state)
         except UnseenState as error:
             raise UnseenState(
-                "{error} The rule gives it for {where}.", error=error, where=where or "no parents"
+                "{error} The rule gives it for {where}.", error=error, where=where or Message("no parents")
             ) from None
     axes.refuse_gaps(outcome >= 0)
     return Deterministic(outcome, node.variable.size)
@@ -196,7 +199,7 @@ def _outcomes(axes: Axes, rule: Callable[..., Any]) -> list[tuple[tuple[int, ...
             "The rule for {owner!r} does not take the states of its parents "
             "({names}): {error}. Give it an argument for each, in this order.",
             owner=axes.owner,
-            names=", ".join(map(repr, axes.names)) or "none",
+            names=Joined(map(repr, axes.names)) or Message("none"),
             error=error,
         ) from None
     places = np.ndindex(*axes.shape)
@@ -350,7 +353,7 @@ def _regression(
             "{name!r} has {said!r} at {where}. Give (intercept, coefficients, variance).",
             name=name,
             said=said,
-            where=where or "its top",
+            where=where or Message("its top"),
         )
     slopes = said[1] if len(said) == 3 else None
     slopes = {} if slopes is None else slopes
@@ -366,7 +369,7 @@ def _regression(
             if strange
             else Message("{absent!r} is left out", absent=absent[0])
         )
-        listing = ", ".join(map(repr, numeric)) or "none"
+        listing = Joined(map(repr, numeric)) or Message("none")
         raise SettingError(
             "The coefficients of {name!r} are for its continuous parents ({listing}): {problem}. 0 means no effect.",
             name=name,
@@ -387,7 +390,7 @@ def _number(name: Name, given: object, where: str) -> float:
     return float(number)
 
 
-def fitting(network: Network, name: Name, given: Deterministic | NoisyMax | LinearGaussian | Softmax) -> Any:
+def fitting(network: Network, name: Name, given: Distribution) -> Any:
     """Check that a distribution fits its node, and return it."""
     if isinstance(given, Softmax):
         return fitting_softmax(network, name, given)
@@ -418,6 +421,24 @@ def fitting(network: Network, name: Name, given: Deterministic | NoisyMax | Line
                 own2=own - 1,
             )
         return given
+    if isinstance(given, NoisyMax):
+        return _fitting_noisy_max(network, name, given)
+    axes.check_size()
+    values = given.table()
+    if values.shape != axes.shape:
+        raise SettingError(
+            "The {kind} of {name!r} has a table of the shape {shape}; {shape2} is needed.",
+            kind=type(given).__name__,
+            name=name,
+            shape=values.shape,
+            shape2=axes.shape,
+        )
+    checked_rows(axes, values, None)
+    return given
+
+
+def _fitting_noisy_max(network: Network, name: Name, given: NoisyMax) -> NoisyMax:
+    *sizes, own = _axes(network, name).shape
     found = [cause.shape for cause in given.causes]
     if found != [(size, own) for size in sizes] or given.leak.shape != (own,):
         raise SettingError(

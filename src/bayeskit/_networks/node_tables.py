@@ -197,7 +197,7 @@ def _aligned(axes: Axes, factor: Factor) -> Floats:
     if set(factor.names) != set(axes.names):
         raise SettingError(
             "The factor is over {names}; the table of {owner!r} is over {names2}.",
-            names=", ".join(map(repr, factor.names)) or "nothing",
+            names=Joined(map(repr, factor.names)) or Message("nothing"),
             owner=axes.owner,
             names2=Joined(map(repr, axes.names)),
         )
@@ -255,7 +255,7 @@ def softmax(network: Network, name: Name, intercept: object, coefficients: objec
                 "{name!r} has {said!r} at {where}. Give (intercept, coefficients).",
                 name=name,
                 said=said,
-                where=axes.where(place) or "its top",
+                where=axes.where(place) or Message("its top"),
             )
         if np.any(seen[place]):
             raise SettingError(

@@ -8,7 +8,8 @@ of the parents, with the last parent fastest. Numbers are read back bit for bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,7 +30,7 @@ from bayeskit._io.networks.assembly import Budget, checked_table, table_from
 from bayeskit._io.networks.raw import parse_json
 from bayeskit._io.networks.tokens import shown
 from bayeskit._io.plain_values import from_plain, to_plain
-from bayeskit._messages import Message
+from bayeskit._messages import Joined, Message, as_message
 from bayeskit._schema import Label, Name, Variable, first_twice
 from bayeskit._visible import json_text
 from bayeskit.errors import BayeskitError, ModelFormatError, SettingError
@@ -37,7 +38,7 @@ from bayeskit.errors import BayeskitError, ModelFormatError, SettingError
 T = TypeVar("T")
 
 
-def label_plain(label: Label, what: str) -> Any:
+def label_plain(label: Label, what: str | Message) -> Any:
     """Return the JSON of a name or state: text, numbers and booleans unchanged, other types with their type.
 
     >>> label_plain("湿", "a name"), label_plain(True, "a state"), label_plain((1, 2), "a state")
@@ -46,13 +47,13 @@ def label_plain(label: Label, what: str) -> Any:
     if label is None or label != label:
         raise SettingError(
             "{what} is {label!r}, which means missing and cannot be written. Rename it.",
-            what=what,
+            what=as_message(what),
             label=label,
         )
-    return to_plain(label, what)
+    return to_plain(label, str(what))
 
 
-def label_from(plain: object, where: str) -> Label:
+def label_from(plain: object, where: str | Message) -> Label:
     """Return the label that was passed to :func:`label_plain`."""
     label: Label = from_plain(plain)
     try:
@@ -60,12 +61,18 @@ def label_from(plain: object, where: str) -> Label:
         is_missing = label is None or label != label
     except TypeError:
         raise ModelFormatError(
-            Message("{plain}, in {where}, can be no name or state.", plain=shown(repr(plain)), where=where)
+            Message(
+                "{plain}, in {where}, can be no name or state.",
+                plain=shown(repr(plain)),
+                where=as_message(where),
+            )
         ) from None
     if is_missing:
         raise ModelFormatError(
             Message(
-                "{plain!r}, in {where}, means missing and can be no name or state.", plain=plain, where=where
+                "{plain!r}, in {where}, means missing and can be no name or state.",
+                plain=plain,
+                where=as_message(where),
             )
         )
     return label
@@ -74,7 +81,7 @@ def label_from(plain: object, where: str) -> Label:
 def states_from(plain: object, name: Name) -> tuple[Label, ...]:
     if not isinstance(plain, list):
         raise ModelFormatError(Message('the "states" of {name!r} are no list.', name=name))
-    states = tuple(label_from(item, f"the states of {name!r}") for item in plain)
+    states = tuple(label_from(item, Message("the states of {name!r}", name=name)) for item in plain)
     twice = first_twice(states)
     if twice is not None:
         raise ModelFormatError(
@@ -83,30 +90,39 @@ def states_from(plain: object, name: Name) -> tuple[Label, ...]:
     return states
 
 
-def member(item: Mapping[str, Any], key: str, kind: type[T], where: str) -> T:
+def member(item: Mapping[str, Any], key: str, kind: type[T], where: str | Message) -> T:
     value = item.get(key) if isinstance(item, Mapping) else None
     if not isinstance(value, kind):
         raise ModelFormatError(
-            Message('{where} has no "{key}" that is a {kind}.', where=where, key=key, kind=kind.__name__)
+            Message(
+                '{where} has no "{key}" that is a {kind}.',
+                where=as_message(where),
+                key=key,
+                kind=kind.__name__,
+            )
         )
     return value
 
 
-def listed(item: Mapping[str, Any], key: str, where: str) -> list[Any]:
+def listed(item: Mapping[str, Any], key: str, where: str | Message) -> list[Any]:
     return member(item, key, list, where)
 
 
-def texts_from(plain: object, where: str) -> dict[str, str]:
+def texts_from(plain: object, where: str | Message) -> dict[str, str]:
     if not isinstance(plain, dict) or not all(isinstance(value, str) for value in plain.values()):
-        raise ModelFormatError(Message('the "notes" of {where} must be texts by name.', where=where))
+        raise ModelFormatError(
+            Message('the "notes" of {where} must be texts by name.', where=as_message(where))
+        )
     return plain
 
 
-def check_names(names: Sequence[Name], known: Collection[Name], where: str) -> None:
+def check_names(names: Sequence[Name], known: Collection[Name], where: str | Message) -> None:
     for name in names:
         if name not in known:
             raise ModelFormatError(
-                Message("{name!r}, in {where}, is no variable of this file.", name=name, where=where)
+                Message(
+                    "{name!r}, in {where}, is no variable of this file.", name=name, where=as_message(where)
+                )
             )
 
 
@@ -115,30 +131,32 @@ def distribution_plain(node: Node) -> dict[str, Any] | None:
     d = node.distribution
     if d is None:
         return None
-    if isinstance(d, Table):
-        return {"kind": "table", "rows": _rows(d.values)}
-    if isinstance(d, Deterministic):
-        return {"kind": "deterministic", "outcomes": d.outcome.ravel().tolist()}
-    if isinstance(d, NoisyMax):
-        noisy = {"kind": "noisy-max", "causes": [_rows(c) for c in d.causes], "leak": d.leak.tolist()}
-        return noisy if d.rising else {**noisy, "rising": False}
-    if isinstance(d, Softmax):
-        return {
-            "kind": "softmax",
-            "intercepts": _rows(d.intercept),
-            "coefficients": _rows(d.coefficients.reshape(*d.intercept.shape[:-1], -1)),
-        }
-    return {
-        "kind": "linear-gaussian",
-        "intercepts": d.intercept.ravel().tolist(),
-        "coefficients": d.coefficients.reshape(d.intercept.size, -1).tolist(),
-        "variances": d.variance.ravel().tolist(),
-    }
+    name, kind = next(((name, kind) for name, kind in KINDS.items() if type(d) is kind.type), (None, None))
+    if name is None or kind is None:
+        raise SettingError(
+            "The distribution of {name!r} is a {kind}, which the native format cannot hold. Pass "
+            "set_cpt({name!r}, ...) its table.",
+            name=node.name,
+            kind=type(d).__name__,
+        )
+    return {"kind": name, **kind.plain(d)}
 
 
 def _rows(table: NDArray[np.float64]) -> list[list[float]]:
     rows: list[list[float]] = table.reshape(-1, table.shape[-1]).tolist()
     return rows
+
+
+@dataclass(frozen=True)
+class InFile:
+    """The JSON of a distribution and what its reader needs; ``where`` names it in errors."""
+
+    plain: Mapping[str, Any]
+    variable: Variable
+    parents: Sequence[Variable]
+    normalize: bool
+    where: Message
+    budget: Budget
 
 
 def distribution_from(
@@ -149,7 +167,7 @@ def distribution_from(
     budget: Budget,
 ) -> Distribution | None:
     """Return the distribution of a node; ``parents`` are its parents' variables."""
-    where = f"the distribution of {variable.name!r}"
+    where = Message("the distribution of {name!r}", name=variable.name)
     if plain is None:
         return None
     kind = member(plain, "kind", str, where)
@@ -182,23 +200,16 @@ def distribution_from(
                 name2=numeric.name,
             )
         )
-    if kind == "table":
-        values = _matrix(listed(plain, "rows", where), variable.size, where)
-        return table_from(values.ravel().tolist(), variable, parents, budget, normalize=normalize)
-    if kind == "deterministic":
-        return _deterministic(listed(plain, "outcomes", where), variable, parents, where, budget)
-    if kind == "noisy-max":
-        return _noisy_max(plain, variable, parents, normalize, where, budget)
-    if kind == "linear-gaussian":
-        return _gaussian(plain, variable, parents, where, budget)
-    if kind == "softmax":
-        return _softmax(plain, variable, parents, where, budget)
-    raise ModelFormatError(
-        Message("{where} is of the kind {kind!r}, which this version does not know.", where=where, kind=kind)
-    )
+    if kind not in KINDS:
+        raise ModelFormatError(
+            Message(
+                "{where} is of the kind {kind!r}, which this version does not know.", where=where, kind=kind
+            )
+        )
+    return KINDS[kind].read(InFile(plain, variable, parents, normalize, where, budget))
 
 
-def _numbers(plain: list[Any], where: str) -> NDArray[np.float64]:
+def _numbers(plain: list[Any], where: Message) -> NDArray[np.float64]:
     try:
         if not all(type(value) in (int, float) for value in plain):
             raise ValueError
@@ -210,17 +221,23 @@ def _numbers(plain: list[Any], where: str) -> NDArray[np.float64]:
     return values
 
 
-def _matrix(rows: list[Any], width: int, where: str) -> NDArray[np.float64]:
+def _matrix(rows: list[Any], width: int, where: Message) -> NDArray[np.float64]:
     if not all(isinstance(row, list) and len(row) == width for row in rows):
         raise ModelFormatError(Message("{where} must be rows of {width} numbers.", where=where, width=width))
     return _numbers([value for row in rows for value in row], where).reshape(len(rows), width)
 
 
-def _deterministic(
-    plain: list[Any], variable: Variable, parents: Sequence[Variable], where: str, budget: Budget
-) -> Deterministic:
-    sizes = [parent.size for parent in parents]
-    budget.take(sizes, variable.name)
+def _table(given: InFile) -> Table:
+    values = _matrix(listed(given.plain, "rows", given.where), given.variable.size, given.where)
+    return table_from(
+        values.ravel().tolist(), given.variable, given.parents, given.budget, normalize=given.normalize
+    )
+
+
+def _deterministic(given: InFile) -> Deterministic:
+    plain, variable, where = listed(given.plain, "outcomes", given.where), given.variable, given.where
+    sizes = [parent.size for parent in given.parents]
+    given.budget.take(sizes, variable.name)
     if len(plain) != math.prod(sizes):
         raise ModelFormatError(
             Message(
@@ -239,14 +256,8 @@ def _deterministic(
     return Deterministic(np.array(plain, np.int64).reshape(sizes), variable.size)
 
 
-def _noisy_max(
-    plain: Mapping[str, Any],
-    variable: Variable,
-    parents: Sequence[Variable],
-    normalize: bool,
-    where: str,
-    budget: Budget,
-) -> NoisyMax:
+def _noisy_max(given: InFile) -> NoisyMax:
+    plain, variable, parents, where = given.plain, given.variable, given.parents, given.where
     causes = listed(plain, "causes", where)
     rising = member(plain, "rising", bool, where) if "rising" in plain else True
     if len(causes) != len(parents) or not all(isinstance(cause, list) for cause in causes):
@@ -255,7 +266,7 @@ def _noisy_max(
                 "{where} must have a list of rows for each of its {n} parents.", where=where, n=len(parents)
             )
         )
-    budget.take([sum(parent.size for parent in parents) + 1, variable.size], variable.name)
+    given.budget.take([sum(parent.size for parent in parents) + 1, variable.size], variable.name)
     found = []
     for cause, parent in zip(causes, parents, strict=True):
         rows = _matrix(cause, variable.size, where)
@@ -268,17 +279,16 @@ def _noisy_max(
                     name=parent.name,
                 )
             )
-        found.append(checked_table(rows, variable.name, [parent], normalize=normalize))
+        found.append(checked_table(rows, variable.name, [parent], normalize=given.normalize))
     leak = _matrix([listed(plain, "leak", where)], variable.size, where)[0]
-    return NoisyMax(tuple(found), checked_table(leak, variable.name, normalize=normalize), rising)
+    return NoisyMax(tuple(found), checked_table(leak, variable.name, normalize=given.normalize), rising)
 
 
-def _gaussian(
-    plain: Mapping[str, Any], variable: Variable, parents: Sequence[Variable], where: str, budget: Budget
-) -> LinearGaussian:
+def _gaussian(given: InFile) -> LinearGaussian:
+    plain, variable, parents, where = given.plain, given.variable, given.parents, given.where
     sizes = [parent.size for parent in parents if parent.kind == "categorical"]
     n_numeric = len(parents) - len(sizes)
-    budget.take([*sizes, n_numeric + 2], variable.name)
+    given.budget.take([*sizes, n_numeric + 2], variable.name)
     intercept = _numbers(listed(plain, "intercepts", where), where)
     variance = _numbers(listed(plain, "variances", where), where)
     coefficients = _matrix(listed(plain, "coefficients", where), n_numeric, where)
@@ -298,12 +308,11 @@ def _gaussian(
     )
 
 
-def _softmax(
-    plain: Mapping[str, Any], variable: Variable, parents: Sequence[Variable], where: str, budget: Budget
-) -> Softmax:
+def _softmax(given: InFile) -> Softmax:
+    plain, variable, parents, where = given.plain, given.variable, given.parents, given.where
     sizes = [parent.size for parent in parents if parent.kind == "categorical"]
     n_numeric, size = len(parents) - len(sizes), variable.size
-    budget.take([*sizes, size, n_numeric + 1], variable.name)
+    given.budget.take([*sizes, size, n_numeric + 1], variable.name)
     intercept = _matrix(listed(plain, "intercepts", where), size, where)
     coefficients = _matrix(listed(plain, "coefficients", where), size * n_numeric, where)
     count = math.prod(sizes)
@@ -314,9 +323,48 @@ def _softmax(
     return Softmax(intercept.reshape(*sizes, size), coefficients.reshape(*sizes, size, n_numeric))
 
 
+def _noisy_plain(d: NoisyMax) -> dict[str, Any]:
+    noisy = {"causes": [_rows(cause) for cause in d.causes], "leak": d.leak.tolist()}
+    return noisy if d.rising else {**noisy, "rising": False}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of distribution in the native format: its type, its JSON beside ``"kind"``, and its reader."""
+
+    type: type[Any]
+    plain: Callable[[Any], dict[str, Any]]
+    read: Callable[[InFile], Distribution]
+
+
+# The name of each kind in a file.
+KINDS: dict[str, Kind] = {
+    "table": Kind(Table, lambda d: {"rows": _rows(d.values)}, _table),
+    "deterministic": Kind(Deterministic, lambda d: {"outcomes": d.outcome.ravel().tolist()}, _deterministic),
+    "noisy-max": Kind(NoisyMax, _noisy_plain, _noisy_max),
+    "softmax": Kind(
+        Softmax,
+        lambda d: {
+            "intercepts": _rows(d.intercept),
+            "coefficients": _rows(d.coefficients.reshape(*d.intercept.shape[:-1], -1)),
+        },
+        _softmax,
+    ),
+    "linear-gaussian": Kind(
+        LinearGaussian,
+        lambda d: {
+            "intercepts": d.intercept.ravel().tolist(),
+            "coefficients": d.coefficients.reshape(d.intercept.size, -1).tolist(),
+            "variances": d.variance.ravel().tolist(),
+        },
+        _gaussian,
+    ),
+}
+
+
 def factor_from(item: Mapping[str, Any], known: Mapping[Name, Variable], budget: Budget) -> Factor:
     names = [label_from(name, "a factor") for name in listed(item, "over", "a factor")]
-    where = f"the factor over {', '.join(map(repr, names[:12]))}"
+    where = Message("the factor over {names}", names=Joined(map(repr, names[:12])))
     check_names(names, known, where)
     sizes = [known[name].size for name in names]
     values = _numbers(listed(item, "values", where), where)
@@ -391,7 +439,9 @@ def _json(value: object) -> str:
 def _variable_plain(variable: Variable) -> dict[str, Any]:
     plain: dict[str, Any] = {"name": label_plain(variable.name, "a name")}
     if variable.kind == "categorical":
-        plain["states"] = [label_plain(s, f"a state of {variable.name!r}") for s in variable.states]
+        plain["states"] = [
+            label_plain(s, Message("a state of {name!r}", name=variable.name)) for s in variable.states
+        ]
     return plain
 
 
@@ -457,7 +507,7 @@ def _network(
         variables[variable.name] = variable
     nodes = []
     for item, variable in zip(plain, variables.values(), strict=True):
-        where = f"the node {variable.name!r}"
+        where = Message("the node {name!r}", name=variable.name)
         parents = tuple(label_from(parent, where) for parent in listed(item, "parents", where))
         check_names(parents, variables, where)
         distribution = distribution_from(
