@@ -206,17 +206,66 @@ def templates_in(node: ast.expr) -> Iterator[str]:
         yield from templates_in(node.orelse)
 
 
+# Makers of errors that add a path, a line or a row; errors whose words are Python's own.
+MAKERS = {"error", "refusal", "refused", "as_message"}
+
+
 def test_no_message_is_a_finished_sentence() -> None:
     """What is put into a sentence by an f-string cannot be translated."""
-    made = {*kinds(), "Message"}
+    made = {*kinds(), "Message"} | MAKERS
     found = [
         (path.name, node.lineno)
         for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in made
-        and any(isinstance(part, ast.JoinedStr) and has_words(part) for part in node.args[:1])
+        and (node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")) in made
+        and any(
+            isinstance(part, ast.JoinedStr) and has_words(part)
+            for each in node.args
+            for part in ast.walk(each)
+        )
+    ]
+    assert not found
+
+
+def words_in(node: ast.expr) -> Iterator[str]:
+    """Yield what a value may be in English: a phrase, or one word of several choices."""
+    match node:
+        case ast.Constant(value=str(text)) if re.search("[a-z] +[a-z]", text) and not text.startswith("{"):
+            yield text
+        case ast.JoinedStr() if has_words(node):
+            yield ast.unparse(node)
+        case ast.IfExp(body=one, orelse=other):
+            yield from (word for each in (one, other) for word in [*words_in(each), *lone_words_in(each)])
+        case ast.BoolOp(values=several):
+            yield from (word for each in several for word in [*words_in(each), *lone_words_in(each)])
+
+
+def lone_words_in(node: ast.expr) -> Iterator[str]:
+    if (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.fullmatch("[a-z]{3,}", node.value)
+    ):
+        yield node.value
+
+
+def test_no_value_of_a_message_is_english() -> None:
+    """A value is shown as it is; words that belong to the sentence are a Message, so that they are translated."""
+    made = {*kinds(), "Message"} - {
+        "ModelFormatError",
+        "NeedsRows",
+        "TooLarge",
+    }  # these translate their words
+    found = [
+        (path.name, node.lineno, word)
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in made
+        for keyword in node.keywords
+        if keyword.arg is not None and not keyword.arg.startswith("_")
+        for word in words_in(keyword.value)
+        if word != "aside"  # an attribute of a model
     ]
     assert not found
 

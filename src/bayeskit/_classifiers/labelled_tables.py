@@ -10,7 +10,7 @@ import numpy as np
 
 from bayeskit._conditionals.conditional import DiscreteConditional
 from bayeskit._fitting.model import Model
-from bayeskit._messages import Joined
+from bayeskit._messages import Joined, Message, listed
 from bayeskit._schema import Label, Name, Schema
 from bayeskit._statistics.statistics import Statistics
 from bayeskit.errors import ColumnError, UsageError
@@ -117,8 +117,8 @@ def _place(schema: Schema, name: Name) -> int:
         raise ColumnError(
             "{name!r} has no table: it is {word}. Tables: {names}.",
             name=name,
-            word="numeric" if name in schema.position else "no attribute",
-            names=", ".join(map(repr, names[:12])) or "none",
+            word=Message("numeric") if name in schema.position else Message("no attribute"),
+            names=listed(map(repr, names), 12) or Message("none"),
         )
     return names.index(name)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayeskit._io.plain_values import from_plain, to_plain
 from bayeskit._io.saved import Arrays, SavedContent, as_path, naming, read_saved, write_saved
-from bayeskit._messages import Message
+from bayeskit._messages import Message, as_message
 from bayeskit._schema import Kind, Name, Schema, Variable
 from bayeskit._statistics.part import DUST, Part
 from bayeskit._statistics.statistics import Statistics
@@ -305,43 +305,53 @@ def _plan_of(arrays: Arrays, plan: Plan) -> Plan:
     return Plan(tuple(p for p in plan.patterns if p.kind in there and PARTS[p.kind].remembered))
 
 
-def _flaw_of_arrays(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
+def _flaw_of_arrays(schema: Schema, plan: Plan, arrays: Arrays) -> Message | None:
     """Return which array, of current or removed rows, is inconsistent."""
     held, gone = _apart(arrays)
     flaw = _flaw_of_parts(schema, plan, held)
     if flaw or not gone:
         return flaw
     flaw = _flaw_of_parts(schema, _plan_of(gone, plan), gone)
-    return None if flaw is None else f"of the rows that were forgotten, {flaw}"
+    return None if flaw is None else Message("of the rows that were forgotten, {flaw}", flaw=flaw)
 
 
-def _flaw_of_parts(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
+def _flaw_of_parts(schema: Schema, plan: Plan, arrays: Arrays) -> Message | None:
     """Return which array is missing, superfluous or has the wrong shape or dtype for the schema."""
     wanted: dict[str, NDArray[Any]] = {}
     for pattern in plan.patterns:
         try:
             zero = PARTS[pattern.kind].zero(schema, pattern.attributes).arrays()
         except (MemoryError, OverflowError, ValueError):
-            return f"its schema is too large for {pattern.kind}"
+            return Message("its schema is too large for {kind}", kind=pattern.kind)
         wanted |= {f"{pattern.kind}/{name}": array for name, array in zero.items()}
     if wanted.keys() != arrays.keys():
-        return f"its arrays are {sorted(arrays)} where its plan needs {sorted(wanted)}"
+        return Message(
+            "its arrays are {found} where its plan needs {wanted}",
+            found=str(sorted(arrays)),
+            wanted=str(sorted(wanted)),
+        )
     apart = {p.kind: _part_arrays(p.kind, arrays) for p in plan.patterns}
     for kind, own in apart.items():
         for name, zeros in _part_arrays(kind, wanted).items():
             flaw = _flaw_of_array(PARTS[kind], name, own, zeros)
             if flaw:
-                return f"its array {kind}/{name} {flaw}"
+                return Message("its array {kind}/{name} {flaw}", kind=kind, name=name, flaw=as_message(flaw))
     flaws = (PARTS[kind].flaw(own, schema, arrays) for kind, own in apart.items())
-    return next((flaw for flaw in flaws if flaw), None)
+    return next((as_message(flaw) for flaw in flaws if flaw), None)
 
 
-def _flaw_of_array(part: type[Part], name: str, arrays: Arrays, zeros: NDArray[Any]) -> str | None:
+def _flaw_of_array(part: type[Part], name: str, arrays: Arrays, zeros: NDArray[Any]) -> str | Message | None:
     """Return what is impossible in one array of a part; ``zeros`` is the array without rows."""
     array = arrays[name]
     shape = (len(array), *zeros.shape[1:]) if name in part.free_arrays and array.ndim else zeros.shape
     if array.shape != shape or array.dtype != zeros.dtype:
-        return f"has shape {array.shape} and dtype {array.dtype}; its schema and plan need {shape} and {zeros.dtype}"
+        return Message(
+            "has shape {shape} and dtype {dtype}; its schema and plan need {shape2} and {dtype2}",
+            shape=array.shape,
+            dtype=array.dtype,
+            shape2=shape,
+            dtype2=zeros.dtype,
+        )
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         return "holds NaN or infinity"
     if name in part.fixed_arrays and (array != zeros).any():
@@ -356,7 +366,7 @@ def _flaw_of_array(part: type[Part], name: str, arrays: Arrays, zeros: NDArray[A
     if name.endswith("_low"):
         whole = arrays[name[:-4]]
         if array.shape != whole.shape or (abs(array) > _MOST_LOST * abs(whole)).any():
-            return f"is no remainder of {part.kind}/{name[:-4]}"
+            return Message("is no remainder of {kind}/{name}", kind=part.kind, name=name[:-4])
     if name in part.exponent_arrays and np.abs(array).max(initial=0) > _LARGEST_EXPONENT:
         return "holds exponents that no number has"
     return None

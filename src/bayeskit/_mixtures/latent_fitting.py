@@ -382,9 +382,9 @@ def hidden_families() -> tuple[str, ...]:
 def _warn_of_components(problem: LatentProblem, model: Model, statistics: Statistics) -> None:
     """Warn of components without rows, of variances at their floor, and of equal components."""
     empty = np.flatnonzero(statistics.class_counts < problem.rows.nothing)
-    said = [f"components {empty.tolist()} hold no row"] if len(empty) else []
+    said = [Message("components {ids} hold no row", ids=str(empty.tolist()))] if len(empty) else []
     said += [
-        f"{model.schema.numeric[column].name!r} has no spread in component {k}"
+        Message("{name!r} has no spread in component {k}", name=model.schema.numeric[column].name, k=k)
         for k, column in problem.flat_cells(model, statistics)
     ]
     if said:

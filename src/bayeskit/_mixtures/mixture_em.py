@@ -198,11 +198,15 @@ def warn_not_converged(
     """Warn that EM stopped before it converged, unless no step was requested."""
     if result.converged or settings.max_iter == 0:
         return
-    steps = f"{result.n_iter} step{'' if result.n_iter == 1 else 's'}"
+    steps = {"n": result.n_iter, "_s": "" if result.n_iter == 1 else "s"}
     why = {
-        "time": f"its time_limit of {settings.time_limit} seconds is over after {steps}",
-        "interrupt": f"it was interrupted after {steps}",
-    }.get(result.stopped or "", f"it has made the {steps} that max_iter allows")
+        "time": Message(
+            "its time_limit of {seconds} seconds is over after {n} step{_s}",
+            seconds=settings.time_limit,
+            **steps,
+        ),
+        "interrupt": Message("it was interrupted after {n} step{_s}", **steps),
+    }.get(result.stopped or "", Message("it has made the {n} step{_s} that max_iter allows", **steps))
     gain = (result.history[-1] - result.history[-2]) / total
     warnings.warn(
         MixtureNotConverged(

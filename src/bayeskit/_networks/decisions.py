@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayeskit._display_table import MOST_ROWS, DisplayTable, as_html, as_text
 from bayeskit._graphs.factor import Factor
 from bayeskit._markup import Html, join
-from bayeskit._messages import Joined
+from bayeskit._messages import Joined, Message
 from bayeskit._networks.strategy_tree import WORDS, StrategyTree, number, strategy_tree
 from bayeskit._schema import Label, Name, state_code
 from bayeskit.errors import SettingError
@@ -170,7 +170,7 @@ class Solution:
             raise SettingError(
                 "There is no open decision {decision!r}. There are {names}.",
                 decision=decision,
-                names=Joined(map(repr, self.policies)) or "none",
+                names=Joined(map(repr, self.policies)) or Message("none"),
             ) from None
 
     @property

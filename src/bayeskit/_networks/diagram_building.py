@@ -112,7 +112,7 @@ def _with_decisions(
         raise SettingError(
             "observed names {name!r}, which is no decision. The decisions are {names}.",
             name=stray,
-            names=Joined(map(repr, given)) or "none",
+            names=Joined(map(repr, given)) or Message("none"),
         )
     place = network.dag.position
     known = {*place, *given}

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._messages import Message
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.part import (
     CellTable,
@@ -212,7 +213,7 @@ class Families(Part):
     @classmethod
     def flaw(
         cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
-    ) -> str | None:
+    ) -> str | Message | None:
         if arrays["counts"].min(initial=0.0) < 0.0:
             return "its array families/counts holds negative counts"
         return flaw_of_cells("families", arrays, len(arrays["counts"]), schema.n_classes)
@@ -344,16 +345,18 @@ def _moved(keys: Ids, counts: Floats, names: tuple[int, ...], embedding: Embeddi
     return summed_cells(moved[alive], counts[alive])
 
 
-def flaw_of_cells(kind: str, arrays: Mapping[str, NDArray[Any]], n_cells: int, times: int = 1) -> str | None:
+def flaw_of_cells(
+    kind: str, arrays: Mapping[str, NDArray[Any]], n_cells: int, times: int = 1
+) -> str | Message | None:
     """Check the keys of sparse cells; the largest allowed key is ``times`` the product of the radices."""
     starts, keys, bounds = (arrays[name] for name in ("starts", "keys", "bounds"))
     if starts[0] != 0 or starts[-1] != len(keys) or len(keys) != n_cells or (np.diff(starts) < 0).any():
-        return f"its array {kind}/starts does not fit the cells of its families"
+        return Message("its array {kind}/starts does not fit the cells of its families", kind=kind)
     for f, (begin, end) in enumerate(pairwise(starts)):
         own = keys[begin:end]
         n_keys = math.prod(int(r) for r in arrays["radices"][bounds[f] : bounds[f + 1]]) * times
         if (np.diff(own) <= 0).any():
-            return f"its array {kind}/keys is not in ascending order"
+            return Message("its array {kind}/keys is not in ascending order", kind=kind)
         if len(own) and not (own[0] >= 0 and int(own[-1]) < n_keys):
-            return f"its array {kind}/keys holds cells that its schema does not have"
+            return Message("its array {kind}/keys holds cells that its schema does not have", kind=kind)
     return None

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._messages import Message
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.part import (
     ROUNDING_OF_ONE,
@@ -203,7 +204,7 @@ class Grids(Part):
     @classmethod
     def flaw(
         cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
-    ) -> str | None:
+    ) -> str | Message | None:
         offsets, ids = arrays["offsets"], arrays["ids"]
         whole = (
             offsets[0] == 0

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._messages import listed
+from bayeskit._messages import Message, listed
 from bayeskit._schema import Kind, Name, Schema
 from bayeskit._statistics.term import Term
 from bayeskit.errors import ColumnError, DataError, NotCounted
@@ -143,7 +143,7 @@ class Part:
     @classmethod
     def flaw(
         cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
-    ) -> str | None:
+    ) -> str | Message | None:
         """Return what is wrong with arrays read from a file, apart from shapes and signs, or None.
 
         ``beside`` are the arrays of all parts, with keys kind/name.

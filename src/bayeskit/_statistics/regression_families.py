@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._messages import Message
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.double import Twofold
 from bayeskit._statistics.families import LARGEST_KEY, Ids, flaw_of_cells
@@ -241,7 +242,7 @@ class RegressionFamilies(Part):
     @classmethod
     def flaw(
         cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
-    ) -> str | None:
+    ) -> str | Message | None:
         """Check that there is a sum for each cell, and that the sums of squares are possible."""
         weight, second = arrays["weight"], arrays["second"]
         flaw = flaw_of_cells("regressions", arrays, len(weight))
@@ -252,7 +253,9 @@ class RegressionFamilies(Part):
         n, m = np.diff(arrays["starts"]), np.diff(arrays["column_bounds"])
         for name, size in (("pivot", n @ m), ("first", n @ m), ("second", n @ (m * m))):
             if len(arrays[name]) != size:
-                return f"its array regressions/{name} does not fit the cells of its families"
+                return Message(
+                    "its array regressions/{name} does not fit the cells of its families", name=name
+                )
         if np.abs(arrays["pivot"]).max(initial=0.0) > LARGEST:
             return "its array regressions/pivot holds numbers whose squares cannot be summed"
         begin = 0

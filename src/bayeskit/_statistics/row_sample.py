@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._messages import Message
 from bayeskit._schema import Name, Schema, Variable
 from bayeskit._statistics.part import ROUNDING_OF_ONE, CellTable, Embedding, Gone, Part, never_counted
 from bayeskit._statistics.term import Term
@@ -172,7 +173,7 @@ class RowSample(Part):
     @classmethod
     def flaw(
         cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
-    ) -> str | None:
+    ) -> str | Message | None:
         numbers, codes, target = arrays["numbers"], arrays["codes"], arrays["target"]
         if len({len(arrays[name]) for name in cls.free_arrays}) > 1:
             return "its array row_sample/numbers is not as long as the others"

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._messages import Message
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.double import Twofold
 from bayeskit._statistics.part import (
@@ -308,7 +309,7 @@ class Pairs(Part):
     @classmethod
     def flaw(
         cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
-    ) -> str | None:
+    ) -> str | Message | None:
         """Check that pairs are symmetric, and that an attribute has only one state at a time."""
         counts, offsets, tables = arrays["counts"], arrays["offsets"], beside.get("tables/counts")
         g = np.arange(len(counts))

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._messages import Message
 from bayeskit._schema import Name, Schema
 from bayeskit._statistics.part import (
     DUST,
@@ -117,7 +118,7 @@ class Totals(Part):
     @classmethod
     def flaw(
         cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
-    ) -> str | None:
+    ) -> str | Message | None:
         if arrays["sums"].min(initial=0.0) < -DUST * arrays["sums"].max(initial=1.0):
             return "its array totals/sums holds negative counts"
         return None

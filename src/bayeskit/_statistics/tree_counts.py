@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._messages import Message
 from bayeskit._numba import kernel
 from bayeskit._schema import Label, Name, Schema
 from bayeskit._statistics.families import Cells, summed_cells, united_cells
@@ -312,7 +313,7 @@ class TreeCounts(Part):
     @classmethod
     def flaw(
         cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
-    ) -> str | None:
+    ) -> str | Message | None:
         keys, counts, starts, k = arrays["keys"], arrays["counts"], arrays["starts"], schema.n_classes
         if len(keys) != len(counts) or (np.diff(keys) <= 0).any():
             return "its array trees/keys is not in ascending order, one for each count"

@@ -18,7 +18,7 @@ from bayeskit._fitting.search.node_columns import NodeColumns
 from bayeskit._graphs.distributions import Deterministic, LinearGaussian, Table
 from bayeskit._graphs.network import Network, Node
 from bayeskit._inference.exact import MAX_MEMORY
-from bayeskit._messages import RowNumber, listed
+from bayeskit._messages import Message, RowNumber, listed
 from bayeskit._schema import Name
 from bayeskit._statistics.regressions import Regressions
 from bayeskit.errors import DataError
@@ -266,5 +266,5 @@ def _impossible(network: Network, columns: NodeColumns, kept: NDArray[np.intp], 
         "{place} has probability zero under the network: {shown}. Leave it "
         "out, or start from tables without zeros: a prior gives them none.",
         place=RowNumber(row, begins=True),
-        shown=shown or "no cell is there",
+        shown=shown or Message("no cell is there"),
     )

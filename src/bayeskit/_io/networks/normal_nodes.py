@@ -174,7 +174,7 @@ def read_gaussian_json(
     array(4.)
     """
 
-    def check(is_right: object, what: str) -> None:
+    def check(is_right: object, what: str | Message) -> None:
         if not is_right:
             raise ModelFormatError(what, path=path)
 
@@ -198,15 +198,22 @@ def read_gaussian_json(
             and all(isinstance(parent, str) and parent in cpds for parent in parents)
             and isinstance(coefficients, dict)
             and set(coefficients) == {_INTERCEPT, *parents},
-            f"the entry of {name!r} needs parents that are nodes, and coefficients for {_INTERCEPT} and each parent.",
+            Message(
+                "the entry of {name!r} needs parents that are nodes, and coefficients for {intercept} and each parent.",
+                name=name,
+                intercept=_INTERCEPT,
+            ),
         )
         assert isinstance(parents, list) and isinstance(coefficients, dict)
         numbers = {key: _single(value) for key, value in coefficients.items()}
         variance = _single(cpd.get("variance"))
-        check(None not in numbers.values(), f"a coefficient of {name!r} is no list of one finite number.")
+        check(
+            None not in numbers.values(),
+            Message("a coefficient of {name!r} is no list of one finite number.", name=name),
+        )
         check(
             variance is not None and variance >= 0,
-            f"the variance of {name!r} is no list of one number from 0.",
+            Message("the variance of {name!r} is no list of one number from 0.", name=name),
         )
         budget.take([len(parents) + 2], name, lambda what: ModelFormatError(what, path=path))
         values = [numbers[parent] for parent in parents]

@@ -208,13 +208,13 @@ class Words:
     def left(self) -> int:
         return len(self.words) - self.at
 
-    def take(self, count: int, what: str) -> list[str]:
+    def take(self, count: int, what: str | Message) -> list[str]:
         """Return the next words; ``what`` says in errors what was expected."""
         if count > self.left:
             raise self.refusal(
                 Message(
                     "the file ends where {what} should stand ({count} more words are needed). It may be cut.",
-                    what=what,
+                    what=as_message(what),
                     count=count,
                 ),
                 len(self.words) - 1,
@@ -222,10 +222,10 @@ class Words:
         self.at += count
         return self.words[self.at - count : self.at]
 
-    def whole(self, what: str) -> int:
+    def whole(self, what: str | Message) -> int:
         return self.wholes(1, what)[0]
 
-    def wholes(self, count: int, what: str) -> list[int]:
+    def wholes(self, count: int, what: str | Message) -> list[int]:
         """Return the next integers, none negative."""
         found = self.take(count, what)
         for place, word in enumerate(found, self.at - count):
@@ -233,19 +233,24 @@ class Words:
             if not (word.isascii() and word.isdigit() and len(word) <= 15):
                 raise self.refusal(
                     Message(
-                        "{word} stands where {what} should: a whole number.", word=shown(word), what=what
+                        "{word} stands where {what} should: a whole number.",
+                        word=shown(word),
+                        what=as_message(what),
                     ),
                     place,
                 )
         return [int(word) for word in found]
 
-    def numbers(self, count: int, what: str) -> list[float]:
+    def numbers(self, count: int, what: str | Message) -> list[float]:
         start = self.at
         found = decimals(self.take(count, what))
         if isinstance(found, str):
             place = self.words.index(found, start)
             raise self.refusal(
-                Message("{found} stands where {what} should: a number.", found=shown(found), what=what), place
+                Message(
+                    "{found} stands where {what} should: a number.", found=shown(found), what=as_message(what)
+                ),
+                place,
             )
         return found
 

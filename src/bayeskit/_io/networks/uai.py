@@ -89,7 +89,10 @@ def read_uai(
 def _scopes(words: Words, n_variables: int) -> list[list[int]]:
     found = []
     for number in range(words.whole("the number of functions")):
-        scope = words.wholes(words.whole(f"the size of scope {number}"), f"the variables of scope {number}")
+        scope = words.wholes(
+            words.whole(Message("the size of scope {number}", number=number)),
+            Message("the variables of scope {number}", number=number),
+        )
         strange = next((v for v in scope if v >= n_variables), None)
         if strange is not None:
             raise words.refusal(
@@ -145,7 +148,7 @@ def _turned(words: Words, text: str, kind: str, scopes: list[list[int]]) -> list
 
 def _values(words: Words, scope: Sequence[Variable]) -> list[float]:
     over = ", ".join(str(variable.name) for variable in scope)
-    count = words.whole(f"the number of entries of the function over {over}")
+    count = words.whole(Message("the number of entries of the function over {over}", over=over))
     cells = math.prod(variable.size for variable in scope)
     if count != cells:
         raise words.refusal(
@@ -156,7 +159,7 @@ def _values(words: Words, scope: Sequence[Variable]) -> list[float]:
                 cells=cells,
             )
         )
-    return words.numbers(count, f"an entry of the function over {over}")
+    return words.numbers(count, Message("an entry of the function over {over}", over=over))
 
 
 def _factor(words: Words, scope: Sequence[Variable], budget: Budget) -> Factor:
@@ -272,7 +275,9 @@ def read_fg(
     blocks: list[tuple[list[int], NDArray[np.float64]]] = []
     budget = budget or Budget(len(text))
     for number in range(words.whole("the number of factors")):
-        scope = words.wholes(words.whole(f"the number of variables of factor {number}"), "a variable")
+        scope = words.wholes(
+            words.whole(Message("the number of variables of factor {number}", number=number)), "a variable"
+        )
         shape = words.wholes(len(scope), "a number of states")
         _check_scope(words, number, scope, shape, sizes)
         # Cells that are not listed take no space in the file.
@@ -302,20 +307,23 @@ def _check_scope(
         )
     for name, size in zip(scope, shape, strict=True):
         if size == 0 or sizes.setdefault(name, size) != size:
-            raise words.refusal(
-                f"factor {number} gives the variable {name} {size} states, and an earlier one {sizes[name]}."
+            why = (
+                Message("{size} states, and an earlier one {other}", size=size, other=sizes[name])
                 if size
-                else f"factor {number} gives the variable {name} no states."
+                else Message("no states")
+            )
+            raise words.refusal(
+                Message("factor {number} gives the variable {name} {why}.", number=number, name=name, why=why)
             )
 
 
 def _cells(words: Words, number: int, size: int) -> NDArray[np.float64]:
     """Read the cells of a factor: index and value, in any order, each once."""
-    count = words.whole(f"the number of cells of factor {number}")
+    count = words.whole(Message("the number of cells of factor {number}", number=number))
     values = np.zeros(size)
     seen = bytearray(size)
     for _ in range(count):
-        cell = words.whole(f"a cell of factor {number}")
+        cell = words.whole(Message("a cell of factor {number}", number=number))
         if cell >= size or seen[cell]:
             why = (
                 Message("stands there twice")
@@ -326,7 +334,7 @@ def _cells(words: Words, number: int, size: int) -> NDArray[np.float64]:
                 Message("the cell {cell} of factor {number} {why}.", cell=cell, number=number, why=why)
             )
         seen[cell] = 1
-        value = words.numbers(1, f"the value of cell {cell}")[0]
+        value = words.numbers(1, Message("the value of cell {cell}", cell=cell))[0]
         if not 0 <= value < math.inf:
             raise words.refusal(
                 Message(
