@@ -58,6 +58,9 @@ def make_work() -> dict[str, Work]:
         same = rng.random(len(chain)) < 0.7
         chain[:, j] = np.where(same, chain[:, rng.integers(0, j)], rng.integers(0, 3, len(chain)))
     table = pd.DataFrame({f"v{j}": np.array(list("uvw"))[chain[:, j]] for j in range(20)})
+    lines = rng.normal(size=(10_000, 46))
+    for j in range(1, 46):
+        lines[:, j] += lines[:, rng.integers(0, j, 2)] @ rng.normal(size=2)
     models = {name: getattr(bk, name)().fit(words, labels) for name in ("NaiveBayes", "TAN", "AODE", "KDB")}
     half = mixed.iloc[: n // 2], labels[: n // 2]
 
@@ -90,6 +93,7 @@ def make_work() -> dict[str, Work]:
         "alarm, all marginals": lambda: [alarm.query(name, evidence=evidence) for name in alarm.nodes[:10]],
         "alarm, sample": lambda: alarm.sample(20_000),
         "learn_network": lambda: bk.learn_network(table),
+        "learn_network, continuous": lambda: bk.learn_network(pd.DataFrame(lines)),
     }
     for name, model in models.items():
         found[f"{name}, fit, words"] = partial(fit, type(model), words, labels)

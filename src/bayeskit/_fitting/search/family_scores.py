@@ -118,7 +118,7 @@ class KnownScores:
 
     def __init__(self, n: int) -> None:
         self.n_scored = 0
-        self._n = n
+        self._unknown = np.full(n, np.nan)
         self._alone: dict[tuple[int, int], float] = {}
         self._extended: dict[tuple[int, int], Floats] = {}
 
@@ -151,7 +151,7 @@ class KnownScores:
         """Return the scores with one more parent each, over all variables: NaN where they are not known."""
         row = self._extended.get((child, parents))
         if row is None:
-            row = self._extended[child, parents] = np.full(self._n, np.nan)
+            row = self._extended[child, parents] = self._unknown.copy()
         return row
 
     def fill(self, row: Floats, some: Ints, scores: Floats) -> None:

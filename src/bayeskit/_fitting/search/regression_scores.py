@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from itertools import chain
+from functools import lru_cache
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -247,6 +248,11 @@ class Sums:
         return out
 
 
+@lru_cache(maxsize=2**12)
+def _array(some: tuple[int, ...]) -> Ints:
+    return np.array(some, np.int64)
+
+
 class MixedScores:
     r"""Scores of families of discrete and continuous columns, for a search.
 
@@ -319,43 +325,46 @@ class MixedScores:
                 else:
                     found[k] = np.array([score])
                 continue
-            wanted = np.array(more, np.int64)
             row = self._known.row(child, parents)
-            found[k] = row[wanted]
-            unknown = np.isnan(found[k])
-            if unknown.all():
+            some = row[_array(more)]
+            unknown = np.isnan(some)
+            n_unknown = np.count_nonzero(unknown)
+            if not n_unknown:
+                found[k] = some
+            elif n_unknown == len(some):
                 new.append((k, family, row))
-            elif unknown.any():
-                new.append((k, Family(child, parents, tuple(wanted[unknown].tolist())), row))
+            else:
+                new.append((k, Family(child, parents, tuple(_array(more)[unknown].tolist())), row))
         if not new:
             return found
         scores, start = self._regressions([family for _, family, _ in new]), 0
-        for k, (child, parents, more), known in new:
+        for k, family, known in new:
+            child, parents, more = family
             some = scores[start : start + len(more or ())]
             start += len(some)
             if known is None:
                 self._known.keep(child, parents, float(some[0]))
                 found[k] = some
-            else:
-                self._known.fill(known, np.array(more, np.int64), some)
-                found[k] = known[np.array(families[k].more, np.int64)]
+                continue
+            self._known.fill(known, _array(more), some)
+            found[k] = some if family is families[k] else known[_array(families[k].more)]
         return found
 
     def _regressions(self, families: list[Family]) -> Floats:
         """Return the scores of all cases of these families, one after the other; −1 is for no further parent."""
         sums = self._sums_of[0]
-        inside = [members(parents) for _, parents, _ in families]
-        cases = [more or () for _, _, more in families]
-        first = np.cumsum([0, *map(len, inside)])
-        first_more = np.cumsum([0, *map(len, cases)])
-        more = np.fromiter(chain.from_iterable(cases), np.int64, first_more[-1])
+        child, parents, cases = zip(*families, strict=True)
+        inside = [members(some) for some in parents]
+        first = np.array([0, *accumulate(map(len, inside))])
+        first_more = np.array([0, *accumulate(map(len, cases))])
+        more = np.array(list(chain.from_iterable(cases)), np.int64)
         largest = max(map(len, inside))
         out, residual = np.empty(len(more)), np.empty((1, len(more)))
         unsure = score_regressions(
             sums.n,
             sums.scatter,
-            np.array([child for child, _, _ in families], np.int64),
-            np.fromiter(chain.from_iterable(inside), np.int64, first[-1]),
+            np.array(child, np.int64),
+            np.array(list(chain.from_iterable(inside)), np.int64),
             first,
             more,
             first_more,
@@ -369,9 +378,9 @@ class MixedScores:
         )
         if unsure:
             for case in np.flatnonzero(np.isnan(residual[0])).tolist():
-                child, parents, _ = families[int(np.searchsorted(first_more, case, "right")) - 1]
+                f = int(np.searchsorted(first_more, case, "right")) - 1
                 some = [] if more[case] < 0 else [int(more[case])]
-                out[case] = self._scores(child, parents, some)[0]
+                out[case] = self._scores(child[f], parents[f], some)[0]
         return out
 
     def _note_requests(self, families: list[Family]) -> None:

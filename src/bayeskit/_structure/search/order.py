@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +49,14 @@ class Choice(NamedTuple):
     wanted: int
 
 
+class Walk(NamedTuple):
+    """The way to a choice, as far as sets of parents are known: the set reached, and as in :class:`Choice`."""
+
+    at: Parents
+    used: int
+    wanted: int
+
+
 class GrowShrink:
     """Chooses parents for variables, and remembers every set it has visited.
 
@@ -75,37 +84,57 @@ class GrowShrink:
 
     def choose(self, cases: Sequence[tuple[int, int]]) -> Generator[Question, list[Any], list[Choice]]:
         """Return the choice in each case (variable, its predecessors)."""
-        found: list[Any] = [self._choice(v, before) for v, before in cases]
-        waiting = [case for case, one in enumerate(found) if type(one) is Parents]
+        found: list[Any] = []
+        waiting: dict[int, Walk] = {}
+        for case, (v, before) in enumerate(cases):
+            last = self._last[v]
+            if last is None or before & ~last.before & last.wanted or last.before & ~before & last.used:
+                walk = self._walk(v, before, self._roots[v], 0, 0)
+                found.append(walk)
+                if type(walk) is Walk:
+                    waiting[case] = walk
+            else:
+                found.append(last)
         while waiting:
             # Each set once: many cases wait for the same one.
-            yield from self._ask({found[case]: cases[case][0] for case in waiting})
-            for case in waiting:
-                found[case] = self._choice(*cases[case])
-            waiting = [case for case in waiting if type(found[case]) is Parents]
+            yield from self._ask({walk.at: cases[case][0] for case, walk in waiting.items()})
+            for case, walk in list(waiting.items()):
+                walk = found[case] = self._walk(*cases[case], walk.at, walk.used, walk.wanted)
+                if type(walk) is Walk:
+                    waiting[case] = walk
+                else:
+                    del waiting[case]
         return found
 
     def _ask(self, wanted: dict[Parents, int]) -> Generator[Question, list[Any], None]:
         """Score the larger sets next to some, or where they are known, the smaller ones."""
-        questions: list[Family] = []
-        for parents, v in wanted.items():
-            if parents.candidates:
-                questions.append(Family(v, parents.chosen, members(parents.candidates)))
-            else:
-                questions += [Family(v, parents.chosen ^ 1 << u) for u in self._removable(v, parents)]
-        answers = iter((yield questions))
-        for parents, v in wanted.items():
-            if parents.candidates:
-                _grow(parents, next(answers))
-                continue
-            best, removed = parents.score + TIE, -1
-            for u in self._removable(v, parents):
-                score = float(next(answers)[0])
-                if score > best:
-                    best, removed = score + TIE, u
+        growing = [parents for parents in wanted if parents.candidates]
+        questions = [Family(wanted[one], one.chosen, members(one.candidates)) for one in growing]
+        shrinking = [parents for parents in wanted if not parents.candidates]
+        smaller: list[tuple[Parents, int, Parents | None]] = []
+        for parents in shrinking:
+            v = wanted[parents]
+            known = self._known[v]
+            for u in members(parents.chosen & ~self.arcs.required[v]):
+                less = parents.chosen ^ 1 << u
+                smaller.append((parents, less, known.get(less)))
+                if smaller[-1][2] is None:
+                    questions.append(Family(v, less))
+        answers = yield questions
+        if growing:
+            _grow(growing, answers[: len(growing)])
+        scores = iter(answers[len(growing) :])
+        best: dict[Parents, tuple[float, int]] = {}
+        for parents, less, one in smaller:
+            score = float(next(scores)[0]) if one is None else one.score
+            least, _ = best.get(parents) or (parents.score + TIE, 0)
+            if score > least:
+                best[parents] = score + TIE, less
+        for parents in shrinking:
             parents.is_shrunk = True
-            if removed >= 0:
-                parents.smaller = self._parents(v, parents.chosen ^ 1 << removed, best - TIE)
+            if parents in best:
+                score, less = best[parents]
+                parents.smaller = self._parents(wanted[parents], less, score - TIE)
 
     def _parents(self, v: int, chosen: int, score: float) -> Parents:
         found = self._known[v].get(chosen)
@@ -116,50 +145,44 @@ class GrowShrink:
             self._known[v][chosen] = found
         return found
 
-    def _removable(self, v: int, parents: Parents) -> tuple[int, ...]:
-        return members(parents.chosen & ~self.arcs.required[v])
-
-    def _choice(self, v: int, before: int) -> Choice | Parents:
-        """Return the choice as far as the sets are known: otherwise the set next to which some are to be scored."""
-        last = self._last[v]
-        if last is not None and not (
-            before & ~last.before & last.wanted or last.before & ~before & last.used
-        ):
-            return last
-        parents, known = self._roots[v], self._known[v]
-        used = wanted = 0
-        while True:
-            if before & parents.candidates:
-                return parents
-            if before & parents.better:
-                for bit, score in parents.larger:
+    def _walk(self, v: int, before: int, at: Parents, used: int, wanted: int) -> Choice | Walk:
+        """Go on from a set as far as the sets next to it are known: to the choice, or where some are to be scored."""
+        known = self._known[v]
+        while not before & at.candidates:
+            if before & at.better:
+                for bit, score in at.larger:
                     if bit & before:
                         used |= bit
-                        chosen = parents.chosen | bit
-                        parents = known.get(chosen) or self._parents(v, chosen, score)
+                        chosen = at.chosen | bit
+                        at = known.get(chosen) or self._parents(v, chosen, score)
                         break
                     wanted |= bit
                 continue
-            wanted |= parents.better | parents.candidates
-            if not parents.is_shrunk:
-                return parents
-            if parents.smaller is None:
-                found = self._last[v] = Choice(before, parents, used, wanted)
+            wanted |= at.better | at.candidates
+            if not at.is_shrunk:
+                break
+            if at.smaller is None:
+                found = self._last[v] = Choice(before, at, used, wanted)
                 return found
-            parents = parents.smaller
+            at = at.smaller
+        return Walk(at, used, wanted)
 
 
-def _grow(parents: Parents, scores: Any) -> None:
+def _grow(some: Sequence[Parents], answers: Sequence[Any]) -> None:
     """Note which sets with one more parent score better, from the scores of all candidates."""
-    better = np.flatnonzero(scores > parents.score + TIE)
-    if len(better):
-        scores = scores[better]
-        order = np.argsort(-np.round(scores, DIGITS), kind="stable")
-        candidates = members(parents.candidates)
-        bits = [1 << candidates[k] for k in better[order].tolist()]
-        parents.larger = list(zip(bits, scores[order].tolist(), strict=True))
-        parents.better = sum(bits)
-    parents.candidates = 0
+    scores = np.concatenate(answers)
+    ends = list(accumulate(map(len, answers)))
+    rounded = -scores.round(DIGITS)
+    for parents, start, end in zip(some, [0, *ends], ends, strict=False):
+        mine = scores[start:end]
+        better = (mine > parents.score + TIE).nonzero()[0]
+        if len(better):
+            best = better[rounded[start:end][better].argsort(kind="stable")]
+            candidates = members(parents.candidates)
+            bits = [1 << candidates[k] for k in best.tolist()]
+            parents.larger = list(zip(bits, mine[best].tolist(), strict=True))
+            parents.better = sum(bits)
+        parents.candidates = 0
 
 
 Steps = Generator[Question, list[Any], None]
