@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bayeskit._markup import Html, join, paragraphs, tag
+from bayeskit._markup import Html, framed, join, paragraphs, tag
 from bayeskit._messages import WordList, run_on
 from bayeskit._visible import shorter, visible
 
@@ -439,6 +439,15 @@ def as_html(table: DisplayTable, *, whole: bool = False, lang: str = "en", rest:
         shades=tuple(row[: MOST_COLUMNS - short.names] for row in short.shades[:MOST_ROWS]),
     )
     return join([table_html(shown), paragraphs((*_left_out(rows, columns, lang, rest), *short.notes))])
+
+
+def notebook_html(*tables: DisplayTable, lang: str = "en") -> Html:
+    """Return tables as a notebook shows them, in the look of the report.
+
+    >>> notebook_html(DisplayTable("", (), (("a", "1"),)))[-74:]
+    '</style>\\n<table><tbody><tr><th>a</th><td>1</td></tr></tbody></table>\\n</div>'
+    """
+    return framed(*(as_html(table, lang=lang) for table in tables))
 
 
 def table_html(table: DisplayTable, number_class: str = "") -> Html:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._display_table import DisplayTable, table_html
+from bayeskit._display_table import DisplayTable, notebook_html
 from bayeskit._messages import Joined, Message, listed
 from bayeskit._visible import shorter
 from bayeskit._words import Vocabulary
@@ -469,7 +469,7 @@ class Schema:
         rows = tuple(_shown_row(v, v is self.target) for v in (self.target, *self.attributes[:MOST_SHOWN]))
         more = ((f"… {n - MOST_SHOWN:,} more attributes",),) if n > MOST_SHOWN else ()
         title = f"{n:,} attribute{'' if n == 1 else 's'}, {self.n_classes:,} class{'' if self.n_classes == 1 else 'es'}"
-        return table_html(DisplayTable(title, ("", "kind", "states"), (*rows, *more)))
+        return notebook_html(DisplayTable(title, ("", "kind", "states"), (*rows, *more)))
 
 
 def _shown_row(variable: Variable, is_class: bool) -> tuple[str, str, str]:

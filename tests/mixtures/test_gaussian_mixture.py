@@ -405,7 +405,7 @@ def test_frames_keep_names_and_may_change_the_order_of_columns():
 def test_what_a_notebook_shows_is_escaped():
     frame = pd.DataFrame(IRIS, columns=["<script>", "b", "c", "d"])
     made = GaussianMixture(2, random_state=0)
-    assert made._repr_html_().startswith("<pre>GaussianMixture(")
+    assert made._repr_html_().partition("</style>\n")[2].startswith("<pre>GaussianMixture(")
     shown = quiet(made.fit, frame)._repr_html_()
     assert "<script>" not in shown and "&lt;script&gt;" in shown and len(shown) < 3000
     assert made._repr_mimebundle_()["text/html"] == shown

@@ -285,7 +285,9 @@ def test_profiles_in_words():
     found = LatentClass(2, smoothing=0.5).fit(melon.X)
     text = str(found.profiles_)
     assert text.startswith("2 components") and "纹理" in text and "密度" in text and "mean" in text
-    assert found._repr_html_().startswith("<table>") and "纹理" in found._repr_html_()
+    assert (
+        found._repr_html_().partition("</style>\n")[2].startswith("<table>") and "纹理" in found._repr_html_()
+    )
     frame = found.profiles_.frame()
     assert list(frame.columns) == ["attribute", "row", "component 0", "component 1"]
     states = frame[frame["attribute"] == "纹理"]

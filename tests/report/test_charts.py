@@ -155,7 +155,8 @@ def test_every_picture_is_one_whole_svg_for_a_telephone_and_in_its_language(lang
         assert float(root.get("width")) <= 480 and "max-width:100%" in root.get("style")
         assert "Noto Sans CJK SC" in svg and "Microsoft YaHei" in svg
         assert "http" not in svg.replace("http://www.w3.org/2000/svg", ""), "nothing is fetched"
-        assert chart._repr_html_() == svg
+        # In a notebook the same marks, in the colours of the notebook.
+        assert svg.partition("</style>")[2].strip() in chart._repr_html_()
         texts = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
         ours = re.sub("密度|色泽|是", "", texts[0])
         assert bool(re.search("[\u4e00-\u9fff]", ours)) == (lang == "zh"), texts[0]

@@ -26,7 +26,7 @@ from bayeskit._report.comparison_report.comparison import (
 )
 from bayeskit._report.comparison_report.comparison_page import Findings, RowShown, as_page
 from bayeskit._report.comparison_report.sections import ColumnProfile, Relation, confusion_html, outcomes
-from bayeskit._report.comparison_report.standings import bars_plot, bars_svg
+from bayeskit._report.comparison_report.standings import bars_figure, bars_plot
 from bayeskit._report.comparison_report.verdict import ceiling_text, name_of, rule_text, simpler_text
 from bayeskit._report.comparison_report.words_and_style import GLOSSARY, SCRIPT, WORDS
 from bayeskit.charts import Panel, Points
@@ -380,5 +380,5 @@ def test_the_chart_of_the_models_is_described_not_drawn() -> None:
             mark.description.startswith(name_of(standing, found.lang))
             and mark.description in plot.description
         )
-    drawn = bars_svg(found)
+    drawn = bars_figure(found)
     assert all(name in unescape(drawn) for name in names if len(name) < 12)

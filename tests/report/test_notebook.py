@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 import tempfile
 import unicodedata
 import warnings
@@ -30,9 +31,10 @@ from bayeskit import BayesianNetwork, DynamicNetwork, HiddenMarkov, MarkovNetwor
 from bayeskit._data.database_url import DatabaseTable
 from bayeskit._data.file_set import FileSet
 from bayeskit._data.files import FileSource
-from bayeskit._markup import plain
+from bayeskit._markup import PALETTE, framed, plain
 from bayeskit._messages import Joined, Message
 from bayeskit._report.comparison_report.comparison import JudgedRows, Measure, Table
+from bayeskit._report.comparison_report.words_and_style import STYLE as REPORT
 from bayeskit._report.mixture_report import Profile
 from bayeskit._visible import visible
 from bayeskit.comparison import Comparison, ModelStanding
@@ -348,6 +350,34 @@ def texts_of(shown: Any) -> Iterator[str]:
         except (NotSupported, NotFittedError) as refusal:  # a text, too
             yield str(refusal)
     yield from getattr(shown, "_repr_mimebundle_", dict)().values()
+
+
+STYLES = re.compile("<style>(.*?)</style>", re.DOTALL)
+
+
+@pytest.mark.parametrize("case", [*CASES, *NAMELESS, *OTHERS])
+def test_a_notebook_has_the_look_of_the_report_and_keeps_it_to_itself(case: str) -> None:
+    shown = (CASES | NAMELESS | OTHERS)[case][0]()
+    if not hasattr(shown, "_repr_html_"):
+        return
+    html = shown._repr_html_()
+    frame = STYLES.findall(framed())[0]
+    assert html.startswith('<div class="bayeskit">') and html.count(frame) == 1 and html.endswith("</div>")
+    for style in STYLES.findall(html):
+        assert not re.search("@import|url\\(|@font-face|prefers-color-scheme", style)
+        selectors = re.findall(r"([^{}]+)\{[^{}]*\}", style)
+        assert selectors and "{" not in re.sub(r"[^{}]+\{[^{}]*\}", "", style)
+        for selector in selectors:  # those in parentheses are alternatives below our class
+            for each in re.sub(r"\([^()]*\)", "", selector).split(","):
+                assert re.search(r"\.bayeskit(-network)?\b", each), each
+
+
+def test_the_colours_of_notebooks_are_those_of_the_report() -> None:
+    ours = dict(re.findall(r"--([a-z-]+):light-dark\((#\w+,#\w+)\)", framed()))
+    assert ours == {name: ",".join(PALETTE[name]) for name in ours} and {"ink", "card", "line"} <= {*ours}
+    for shade in (0, 1):
+        assert all(f"--{name}:{pair[shade]}" in REPORT for name, pair in PALETTE.items())
+    assert len(framed().encode()) < 2_200
 
 
 @pytest.mark.parametrize("case", [*CASES, *NAMELESS, *OTHERS])

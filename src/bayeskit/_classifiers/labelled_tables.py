@@ -10,6 +10,7 @@ import numpy as np
 
 from bayeskit._conditionals.conditional import DiscreteConditional
 from bayeskit._fitting.model import Model
+from bayeskit._markup import framed
 from bayeskit._messages import Joined, Message, listed
 from bayeskit._schema import Label, Name, Schema
 from bayeskit._statistics.statistics import Statistics
@@ -57,14 +58,14 @@ class LabelledTable:
         return pd.DataFrame(self.probabilities, index=list(self.classes), columns=list(self.states))
 
     def _repr_html_(self) -> str:
-        from bayeskit._display_table import DisplayTable, as_html
+        from bayeskit._display_table import DisplayTable, notebook_html
 
         pairs = zip(self.classes, self.probabilities.tolist(), self.counts.tolist(), strict=True)
         rows = tuple(
             (str(c), *(f"{p:.4g} ({n:g})" for p, n in zip(ps, ns, strict=True))) for c, ps, ns in pairs
         )
         title = f"P({self.name} | class), with counts"
-        return as_html(DisplayTable(title, ("class", *map(str, self.states)), rows, (), ()))
+        return notebook_html(DisplayTable(title, ("class", *map(str, self.states)), rows, (), ()))
 
 
 def labelled_table(model: Model, statistics: Statistics, name: Name) -> LabelledTable:
@@ -180,7 +181,9 @@ class DependentTable:
         names = ("(class)", *self.parents, self.name)
         axes = (self.classes, *self.parent_states, self.states)
         given = ", ".join(map(str, ("class", *self.parents)))
-        return factor_html(Factor(names, axes, self.probabilities), caption=f"P({self.name} | {given})")
+        return framed(
+            factor_html(Factor(names, axes, self.probabilities), caption=f"P({self.name} | {given})")
+        )
 
 
 def dependent_table(

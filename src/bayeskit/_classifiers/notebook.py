@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bayeskit._fitting.model import ModelSpec
-from bayeskit._markup import Html, join, paragraphs, tag
+from bayeskit._markup import Html, framed, join, paragraphs, tag
 from bayeskit._schema import Schema
 from bayeskit._statistics.statistics import statistics_html
 from bayeskit._visible import escape, shorter
@@ -36,9 +36,8 @@ def html_repr(estimator: BaseEstimator) -> str:
     try:
         check_is_fitted(estimator)
     except NotFittedError:
-        return tag("pre", Html(escape(repr(estimator))))
-    card: str = estimator._card()
-    return card
+        return framed(tag("pre", Html(escape(repr(estimator)))))
+    return framed(Html(estimator._card()))
 
 
 def mimebundle(estimator: BaseEstimator, **kwargs: Any) -> dict[str, str]:
@@ -134,7 +133,11 @@ def _held_lines(model: BaseClassifier) -> Iterator[str]:
 
 def _value(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_value(part)}" for key, part in value.items())
+        # What a member of an ensemble holds is its own: only its name is shown.
+        parts = (
+            str(key) if isinstance(part, Mapping) else f"{key} {_value(part)}" for key, part in value.items()
+        )
+        return ", ".join(parts)
     if isinstance(value, (list, tuple)):
         return f"({', '.join(map(_value, value))})"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

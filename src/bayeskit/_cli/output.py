@@ -245,10 +245,9 @@ def write_page(page: Any, title: str, form: Form, output: str | None) -> None:
 
 def html_page(title: str, body: str, lang: str) -> str:
     """Return a self-contained page in the style of explanations and summaries."""
-    from bayeskit._markup import document
-    from bayeskit._report.scene import FONT
+    from bayeskit._markup import document, page_style
 
-    return document(title, body, f"body{{font-family:{FONT};{_STYLE}", lang)
+    return document(title, body, page_style(), lang)
 
 
 def read_prices(given: Sequence[str] | None, names: Collection[str]) -> dict[str, float]:
@@ -281,17 +280,3 @@ def refuse_strays(ask: bool, form: Form, cost: Sequence[str] | None, reject: flo
         raise UsageError("--ask values an answer by --loss alone. Leave --reject out.")
     if ask and form is Form.latex:
         raise UsageError("--ask is written as text, html or json. Choose one of these for --format.")
-
-
-# The palette of the report; its typeface, that of the body, comes before.
-_STYLE = (
-    "font-size:16px;line-height:1.55;margin:2rem auto;max-width:64rem;padding:0 1rem;color:#26323a;background:#fcfcfa}"
-    "table{border-collapse:collapse;display:block;overflow-x:auto;margin:1.4rem 0 .4rem;"
-    "font-variant-numeric:tabular-nums}caption,th,td{text-align:left;padding:.3rem .9rem .3rem 0}"
-    "caption{font-weight:600;font-size:1.1rem;white-space:nowrap}th{font-weight:600}th,td{vertical-align:top;"
-    "border-bottom:1px solid #d5dadd}thead th{border-bottom:1px solid #26323a}"
-    "p{margin:.3rem 0;color:#4b5963;font-size:.9rem}p strong{font-size:1.1rem;color:#26323a}"
-    "body>p:first-child strong{font-size:1.4rem}div{margin:.6rem 0}"
-    "@media(prefers-color-scheme:dark){body{color:#e8ecef;background:#16191c}p{color:#b9c3ca}"
-    "p strong{color:#e8ecef}th,td{border-color:#3a434a}thead th{border-color:#e8ecef}}"
-)

@@ -24,7 +24,7 @@ from bayeskit._decision.loss import (
 )
 from bayeskit._decision.posterior import check_probabilities, read_posterior
 from bayeskit._display_table import DisplayTable, as_html
-from bayeskit._markup import Html
+from bayeskit._markup import Html, framed
 from bayeskit._visible import shorter
 from bayeskit.errors import DataError, SettingError
 from bayeskit.typing import Floats
@@ -78,7 +78,7 @@ class Decision:
         return iter(np.asarray(self))
 
     def _repr_html_(self) -> str:
-        return decision_html(self)
+        return framed(decision_html(self))
 
 
 def conditional_risk(posterior: NumbersLike, loss: LossLike = None) -> Floats:
@@ -238,7 +238,7 @@ class BayesRisk:
         return self.value
 
     def _repr_html_(self) -> str:
-        return risk_html(self)
+        return framed(risk_html(self))
 
 
 def bayes_risk(

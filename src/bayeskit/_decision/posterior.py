@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from bayeskit._data.frames import as_array
 from bayeskit._decision.loss import Names, NumbersLike, match, read_named
+from bayeskit._markup import framed
 from bayeskit.errors import DataError, UnseenClass
 from bayeskit.typing import Floats
 
@@ -61,7 +62,7 @@ class Posterior:
     def _repr_html_(self) -> str:
         from bayeskit._decision.choice import posterior_html
 
-        return posterior_html(self)
+        return framed(posterior_html(self))
 
 
 def bayes_rule(prior: NumbersLike, likelihood: NumbersLike) -> Posterior:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from bayeskit._data.frames import as_array, to_native
 from bayeskit._display_table import DisplayTable, table_html
 from bayeskit._graphs.distributions import frozen
-from bayeskit._markup import Html
+from bayeskit._markup import Html, framed
 from bayeskit._messages import Joined
 from bayeskit._schema import Label, Name, first_twice, state_code
 from bayeskit._visible import visible
@@ -163,7 +163,7 @@ class Factor:
         return factor_frame(self)
 
     def _repr_html_(self) -> str:
-        return factor_html(self)
+        return framed(factor_html(self))
 
     def __repr__(self) -> str:
         if not self.names:

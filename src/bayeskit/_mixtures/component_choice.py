@@ -131,9 +131,9 @@ class ComponentChoice:
         return as_text(self._page())
 
     def _repr_html_(self) -> str:
-        from bayeskit._display_table import as_html
+        from bayeskit._display_table import notebook_html
 
-        return as_html(self._page())
+        return notebook_html(self._page())
 
     def _page(self) -> Any:
         from bayeskit._display_table import DisplayTable
@@ -287,14 +287,16 @@ class Matching(dict[Label, Label]):
         self.accuracy = right / int(table.sum())
 
     def _repr_html_(self) -> str:
-        from bayeskit._display_table import DisplayTable, as_html
+        from bayeskit._display_table import DisplayTable, notebook_html
 
         rows = tuple(
             (str(c), "" if self[c] is None else str(self[c]), *(f"{n:,}" for n in counts))
             for c, counts in zip(self.components, self.table.tolist(), strict=True)
         )
         title = f"Components matched to labels: {self.accuracy:.1%} of the rows agree"
-        return as_html(DisplayTable(title, ("component", "label", *map(str, self.labels)), rows, (), ()))
+        return notebook_html(
+            DisplayTable(title, ("component", "label", *map(str, self.labels)), rows, (), ())
+        )
 
     def translate(self, components: LabelsLike) -> NDArray[Any]:
         """Return the label of each component. A component that was not matched before is an error."""

@@ -16,7 +16,7 @@ from bayeskit._classifiers.notebook import html_repr, mimebundle
 from bayeskit._data.class_labels import as_weights
 from bayeskit._data.columns import is_missing
 from bayeskit._data.frames import to_native
-from bayeskit._display_table import DisplayTable, as_html, as_text
+from bayeskit._display_table import DisplayTable, as_html, as_text, notebook_html
 from bayeskit._fitting.em import EmResult
 from bayeskit._fitting.mixtures.components import COVARIANCE_TYPES, Components, all_equal
 from bayeskit._fitting.mixtures.gaussian_problem import GaussianProblem, log_joint, shares_of
@@ -83,7 +83,7 @@ class ComponentTable:
         return as_text(self._page())
 
     def _repr_html_(self) -> str:
-        return as_html(self._page())
+        return notebook_html(self._page())
 
     def _page(self, lang: str = "en") -> DisplayTable:
         say = partial(text_in, lang)
@@ -269,8 +269,7 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
         return log_joint(values, self._components(), self.n_jobs)
 
     def _card(self) -> str:
-        shown: str = self.describe()._repr_html_()
-        return shown
+        return as_html(self.describe()._page())
 
     def __sklearn_is_fitted__(self) -> bool:
         return "means_" in self.__dict__

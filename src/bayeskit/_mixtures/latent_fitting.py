@@ -24,6 +24,7 @@ from bayeskit._data.encode import encode
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import thread_count
 from bayeskit._data.table import Table, open_dense
+from bayeskit._display_table import as_html
 from bayeskit._fitting.em import EmResult
 from bayeskit._fitting.mixtures.latent_fit import LatentFit, check_shares, random_starts, shares_start
 from bayeskit._fitting.mixtures.latent_model import (
@@ -188,8 +189,7 @@ class LatentAnswers(DensityMixin, BaseEstimator):
         return candidate(self.n_components_, "", _total(scores, weights), self.n_parameters_, total, True)
 
     def _card(self) -> str:
-        shown: str = self.profiles_._repr_html_()
-        return shown
+        return as_html(self.profiles_._page())
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in self.__dict__

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._display_table import MOST_ROWS, DisplayTable, as_html, as_text
+from bayeskit._display_table import MOST_ROWS, DisplayTable, as_html, as_text, notebook_html
 from bayeskit._graphs.factor import Factor
-from bayeskit._markup import Html, join
+from bayeskit._markup import framed
 from bayeskit._messages import Joined, Message
 from bayeskit._networks.strategy_tree import WORDS, StrategyTree, number, strategy_tree
 from bayeskit._schema import Label, Name, state_code
@@ -132,7 +132,7 @@ class Policy:
         return as_text(self.page())
 
     def _repr_html_(self) -> str:
-        return as_html(self.page())
+        return notebook_html(self.page())
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,9 +192,8 @@ class Solution:
         return "\n\n".join([str(self.tree()), *tables] if self._leaves is not None else tables)
 
     def _repr_html_(self) -> str:
-        tables = [Html(policy._repr_html_()) for policy in self.policies.values()]
-        tree = [Html(self.tree()._repr_html_())] if self._leaves is not None else []
-        return join([*tree, *tables])
+        tree = [self.tree().items()] if self._leaves is not None else []
+        return framed(*tree, *(as_html(policy.page()) for policy in self.policies.values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +233,7 @@ class Choice:
         return as_text(self.page())
 
     def _repr_html_(self) -> str:
-        return as_html(self.page())
+        return notebook_html(self.page())
 
 
 @dataclass(frozen=True)
@@ -298,4 +297,4 @@ class InformationValues(Sequence[InformationValue]):
         return as_text(self.page())
 
     def _repr_html_(self) -> str:
-        return as_html(self.page())
+        return notebook_html(self.page())

@@ -95,11 +95,11 @@ class MostProbable(dict[Name, Label]):
         return f"MostProbable({super().__repr__()}, log_probability={self.log_probability:.6g})"
 
     def _repr_html_(self) -> str:
-        from bayeskit._display_table import DisplayTable, as_html
+        from bayeskit._display_table import DisplayTable, notebook_html
 
         rows = tuple((str(name), str(state)) for name, state in self.items())
         last = ("log probability", f"{self.log_probability:.6g}".replace("-", "−"))
-        return as_html(DisplayTable("Most probable states", ("node", "state"), rows, (last,), ()))
+        return notebook_html(DisplayTable("Most probable states", ("node", "state"), rows, (last,), ()))
 
 
 def minimal_conflict(items: Sequence[T], impossible: Callable[[list[T]], bool]) -> list[T]:

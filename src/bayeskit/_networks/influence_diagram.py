@@ -15,6 +15,7 @@ from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import Diagram
 from bayeskit._inference.exact import allowed
 from bayeskit._inference.optimal_policy import MOST_AXES, PolicyTable, Solved, expectation, solve
+from bayeskit._markup import framed
 from bayeskit._messages import Joined, listed
 from bayeskit._networks.analysis.decision_sensitivity import DecisionSensitivities, DecisionSensitivity, Flips
 from bayeskit._networks.analysis.parameters import read_cell
@@ -434,7 +435,7 @@ class InfluenceDiagram:
         return picture
 
     def _repr_html_(self) -> str:
-        return str(self.plot())
+        return framed(self.plot().figure())
 
     def write(self, path: PathLike, format: str | None = None) -> None:
         """Write the diagram to a file.

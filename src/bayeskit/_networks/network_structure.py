@@ -14,7 +14,7 @@ from bayeskit._graphs import dag as relations
 from bayeskit._graphs.dag import Cpdag
 from bayeskit._graphs.network import Network, Node
 from bayeskit._graphs.separation import Path, d_separated, paths_between
-from bayeskit._markup import BREAK, join, tag
+from bayeskit._markup import BREAK, framed, join, tag
 from bayeskit._messages import Joined, Message
 from bayeskit._networks.analysis import compare_networks
 from bayeskit._networks.analysis.compare_networks import WithArcs
@@ -133,7 +133,7 @@ class Independence:
         )
         table = DisplayTable("", ("path", "", "why"), rows, names=0, of_texts=True)
         said = tag("p", tag("b", self.title), " ", self.summary)
-        return join([said, *([table_html(table)] if rows else [])])
+        return framed(said, *([table_html(table)] if rows else []))
 
 
 def _verdict(path: Path, lang: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayeskit._display_table import aligned
-from bayeskit._markup import Html, join, tag
+from bayeskit._markup import Html, framed, join, tag
 from bayeskit._messages import WordList
 from bayeskit._schema import Label, Name
 from bayeskit._visible import visible
@@ -134,8 +134,12 @@ class StrategyTree:
     def __str__(self) -> str:
         return self.text()
 
-    def _repr_html_(self) -> str:
+    def items(self) -> Html:
+        """Return the tree as nested lists."""
         return self._html(self.roots, "en")
+
+    def _repr_html_(self) -> str:
+        return framed(self.items())
 
 
 def levels_of(policies: Sequence[Policy]) -> list[tuple[Name, Policy | None]]:

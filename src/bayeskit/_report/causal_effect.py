@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bayeskit._display_table import DisplayTable, as_html, as_text
+from bayeskit._display_table import DisplayTable, as_text, notebook_html
 from bayeskit._graphs.factor import Factor
 from bayeskit._messages import Joined, WordList
 from bayeskit._schema import Label, Name
@@ -236,7 +236,7 @@ class CausalEffect:
         return self.text()
 
     def _repr_html_(self) -> str:
-        return "".join(as_html(page) for page in self.pages())
+        return notebook_html(*self.pages())
 
 
 def _state(state: Label) -> str:

@@ -94,7 +94,7 @@ class Contributions:
         return to_native({str(name): column for name, column in self.of(label).items()})
 
     def _repr_html_(self) -> str:
-        from bayeskit._display_table import DisplayTable, as_html
+        from bayeskit._display_table import DisplayTable, notebook_html
 
         n = len(self)
         # One row in full; for many rows the mean size, which shows what matters.
@@ -106,7 +106,7 @@ class Contributions:
         )
         last = (("log-odds", *map(_signed, self.log_odds[0].tolist())),) if n == 1 else ()
         title = "Contributions to the log-odds" + ("" if n == 1 else f": mean size over {n:,} rows")
-        return as_html(DisplayTable(title, ("", *map(str, self.classes)), rows, last, ()))
+        return notebook_html(DisplayTable(title, ("", *map(str, self.classes)), rows, last, ()))
 
     def __repr__(self) -> str:
         n, columns, k = self.logs.shape

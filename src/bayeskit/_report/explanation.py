@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from bayeskit._markup import framed
 from bayeskit._report.fractions import short
 from bayeskit._schema import Label, Name
 from bayeskit._visible import json_text
@@ -303,7 +304,7 @@ class Explanation:
         """
         from bayeskit._report.page import explanation_html
 
-        return explanation_html(self, whole=True)
+        return framed(explanation_html(self, whole=True))
 
     def to_latex(self, document: bool = False) -> str:
         r"""Return the explanation as LaTeX, with fractions as ``\frac``.
@@ -331,7 +332,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         from bayeskit._report.page import explanation_html
 
-        return explanation_html(self)
+        return framed(explanation_html(self))
 
 
 def _factors(explanation: Explanation, k: int) -> list[float]:

@@ -84,9 +84,9 @@ class InformationTable:
         return as_text(_page(self))
 
     def _repr_html_(self) -> str:
-        from bayeskit._display_table import as_html
+        from bayeskit._display_table import notebook_html
 
-        return as_html(_page(self))
+        return notebook_html(_page(self))
 
 
 def information(source: object, *, lang: str = "en") -> InformationTable:

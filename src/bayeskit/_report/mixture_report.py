@@ -101,9 +101,9 @@ class ClassProfiles:
         return "\n".join([page.title, "", *text_lines(page)])
 
     def _repr_html_(self) -> str:
-        from bayeskit._display_table import as_html
+        from bayeskit._display_table import notebook_html
 
-        return as_html(self._page())
+        return notebook_html(self._page())
 
     def _page(self, lang: str = "en") -> DisplayTable:
         from bayeskit._display_table import DisplayTable

@@ -99,9 +99,9 @@ class NetworkComparison:
         return "\n\n".join(as_text(page) for page in pages_of(self))
 
     def _repr_html_(self) -> str:
-        from bayeskit._display_table import as_html
+        from bayeskit._display_table import notebook_html
 
-        return "".join(as_html(page) for page in pages_of(self))
+        return notebook_html(*pages_of(self))
 
 
 def compare_graphs(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._display_table import DisplayTable
+from bayeskit._markup import framed
 from bayeskit._messages import WordList
 from bayeskit._report.fractions import decimal_text, exact_text
 from bayeskit._schema import Label, Name
@@ -178,7 +179,7 @@ class NetworkExplanation:
         """Return all tables as escaped HTML, without styles or scripts."""
         from bayeskit._report.page import network_explanation_html
 
-        return network_explanation_html(self, whole=True)
+        return framed(network_explanation_html(self, whole=True))
 
     def to_latex(self, document: bool = False) -> str:
         r"""Return LaTeX with fractions as ``\frac``; with ``document``, a complete document."""
@@ -198,7 +199,7 @@ class NetworkExplanation:
     def _repr_html_(self) -> str:
         from bayeskit._report.page import network_explanation_html
 
-        return network_explanation_html(self)
+        return framed(network_explanation_html(self))
 
 
 def connected(pieces: Sequence[Piece], target: Name) -> tuple[list[Piece], list[Piece]]:

@@ -406,7 +406,7 @@ def chart_html(explanation: Explanation) -> Html | None:
     """Return the waterfall of an explanation; None if there is only one class, or all are impossible."""
     if explanation.runner_up is None or explanation.impossible:
         return None
-    return tag("div", Html(explanation.waterfall().svg()))
+    return explanation.waterfall().picture().figure()
 
 
 def network_explanation_html(explanation: NetworkExplanation, whole: bool = False) -> Html:

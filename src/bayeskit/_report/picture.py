@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from bayeskit._markup import Html, framed, tag
 from bayeskit._messages import Joined
 from bayeskit._report.scene import STYLES, Line, Rectangle, Scene, Style, Words, as_svg
 from bayeskit._visible import visible
@@ -114,6 +115,10 @@ class Picture:
         """The picture as the text of an SVG file."""
         return as_svg(self.scene, self._styles(), shrinks=self._shrinks)
 
+    def figure(self) -> Html:
+        """Return the picture for a page of HTML, where it scrolls if the page is narrow."""
+        return tag("div", Html(as_svg(self.scene, self._styles(), hosted=True)), cls="figure")
+
     def __str__(self) -> str:
         return self.svg
 
@@ -121,6 +126,9 @@ class Picture:
         return (
             f"<Picture: {visible(self.scene.title)}, {self.scene.width:.0f} × {self.scene.height:.0f} pixels>"
         )
+
+    def _repr_html_(self) -> str:
+        return framed(self.figure())
 
     def _repr_svg_(self) -> str:
         return self.svg

@@ -179,9 +179,9 @@ class PosteriorInterval:
         return "\n".join([page.title, "", *text_lines(page), *page.notes])
 
     def _repr_html_(self) -> str:
-        from bayeskit._display_table import as_html
+        from bayeskit._display_table import notebook_html
 
-        return as_html(self._page())
+        return notebook_html(self._page())
 
     def _page(self) -> Any:
         from bayeskit._display_table import DisplayTable
@@ -248,7 +248,7 @@ class Novelty:
         return to_native({n: np.asarray(getattr(self, n)) for n in names if getattr(self, n) is not None})
 
     def _repr_html_(self) -> str:
-        from bayeskit._display_table import MOST_ROWS, DisplayTable, as_html
+        from bayeskit._display_table import MOST_ROWS, DisplayTable, notebook_html
 
         order = np.argsort(self.share, kind="stable")[:MOST_ROWS].tolist()
         conflict = self.conflict if self.conflict is not None else np.full(len(self), np.nan)
@@ -264,7 +264,7 @@ class Novelty:
         more = len(self) - len(order)
         notes = (f"… {more:,} more rows not shown.",) if more else ()
         header = ("row", "share", "log P(x)", "conflict", "unseen")
-        return as_html(DisplayTable(f"The strangest of {len(self):,} rows", header, rows, (), notes))
+        return notebook_html(DisplayTable(f"The strangest of {len(self):,} rows", header, rows, (), notes))
 
     def __repr__(self) -> str:
         strange = int((self.share <= 0.01).sum())

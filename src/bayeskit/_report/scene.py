@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from bayeskit._markup import FONT
 from bayeskit._markup import text as _escaped
 
 # Widths relative to the font size, for a wide font (DejaVu Sans), so that a text is never wider than estimated.
@@ -145,10 +146,11 @@ STYLES = {
 
 
 ROOT = "bayeskit-network"
-FONT = 'system-ui,"Segoe UI",Roboto,"Noto Sans","Noto Sans CJK SC","PingFang SC","Microsoft YaHei",sans-serif'
 
 
-def as_svg(scene: Scene, more: Mapping[str, Style] | None = None, *, shrinks: bool = False) -> str:
+def as_svg(
+    scene: Scene, more: Mapping[str, Style] | None = None, *, shrinks: bool = False, hosted: bool = False
+) -> str:
     """Return a picture as SVG. Every text is escaped, and there are no ids or links.
 
     Parameters
@@ -158,6 +160,9 @@ def as_svg(scene: Scene, more: Mapping[str, Style] | None = None, *, shrinks: bo
         Styles in addition to the default ones.
     shrinks : bool
         Limit the width to that of the page.
+    hosted : bool
+        Whether it stands in HTML, which then says whether colours are those of light or of dark pages. A file of its
+        own follows the system.
 
     Examples
     --------
@@ -170,7 +175,7 @@ def as_svg(scene: Scene, more: Mapping[str, Style] | None = None, *, shrinks: bo
         f'<svg {narrow}xmlns="http://www.w3.org/2000/svg" class="{ROOT}" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}" role="img" aria-label="{xml(scene.title)}">',
         f"<title>{xml(scene.title)}</title><desc>{xml(scene.description)}</desc>",
-        f"<style>{stylesheet(more)}</style>",
+        f"<style>{stylesheet(more, hosted)}</style>",
         f'<rect class="page" width="{width}" height="{height}" rx="10"/>',
         *map(_group, scene.groups),
         "</svg>",
@@ -178,27 +183,34 @@ def as_svg(scene: Scene, more: Mapping[str, Style] | None = None, *, shrinks: bo
     return "\n".join(lines) + "\n"
 
 
-def stylesheet(more: Mapping[str, Style] | None = None) -> str:
+def stylesheet(more: Mapping[str, Style] | None = None, hosted: bool = False) -> str:
     """Return the styles. All are limited to the class of the picture, so that they do not affect the page around it."""
     font = f".{ROOT} text{{font-family:{FONT}}}"
-    return font + rules(STYLES) + (rules(more) if more else "")
+    return font + rules(STYLES, hosted) + (rules(more, hosted) if more else "")
 
 
-def rules(styles: Mapping[str, Style]) -> str:
+def rules(styles: Mapping[str, Style], hosted: bool = False) -> str:
     """Write styles for a light page, and their colours for a dark one.
 
     >>> rules({"dot": Style(fill=("#000", "#fff"))})
     '.bayeskit-network .dot{fill:#000}@media (prefers-color-scheme:dark){.bayeskit-network .dot{fill:#fff}}'
+    >>> rules({"dot": Style(fill=("#000", "#fff"))}, hosted=True)
+    '.bayeskit-network .dot{fill:#000;fill:light-dark(#000,#fff)}'
     """
+    if hosted:
+        return "".join(_rule(name, style, 0, hosted=True) for name, style in styles.items())
     light = "".join(_rule(name, style, 0) for name, style in styles.items())
     dark = "".join(_rule(name, style, 1, colours_only=True) for name, style in styles.items())
     return f"{light}@media (prefers-color-scheme:dark){{{dark}}}"
 
 
-def _rule(name: str, style: Style, shade: int, colours_only: bool = False) -> str:
+def _rule(name: str, style: Style, shade: int, colours_only: bool = False, hosted: bool = False) -> str:
     said = [f"fill:{style.fill[shade] if style.fill else 'none'}"]
     if style.stroke:
         said.append(f"stroke:{style.stroke[shade]}")
+    if hosted:  # browsers that do not know light-dark() keep what comes before it
+        both = (("fill", style.fill), ("stroke", style.stroke))
+        said += [f"{what}:light-dark({','.join(pair)})" for what, pair in both if pair]
     if not colours_only:
         said += [f"stroke-width:{style.width}"] if style.stroke else []
         said += [f"font-size:{style.font_size:g}px"] if style.font_size else []

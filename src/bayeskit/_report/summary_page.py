@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayeskit._display_table import DisplayTable, as_html, as_text, display_width
-from bayeskit._markup import join, tag
+from bayeskit._markup import framed, tag
 from bayeskit._messages import WordList
 from bayeskit._report.words import words_of
 from bayeskit._visible import json_text, shorter
@@ -155,7 +155,7 @@ class Summary:
         return json_text(self.to_dict(), indent)
 
     def to_html(self) -> str:
-        """Return the page as HTML, without styles or scripts."""
+        """Return the page as HTML without scripts, in the look of the report."""
         return self._repr_html_()
 
     def _repr_html_(self) -> str:
@@ -164,7 +164,7 @@ class Summary:
         if self.warnings:
             said = [tag("li", shorter(text, 400)) for text in self.warnings]
             parts += [tag("p", tag("strong", words["warnings"])), tag("ul", *said)]
-        return join([*parts, *(as_html(section, lang=self.lang) for section in self.sections)])
+        return framed(*parts, *(as_html(section, lang=self.lang) for section in self.sections))
 
     def __str__(self) -> str:
         words = WORDS.of(self.lang)

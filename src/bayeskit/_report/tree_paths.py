@@ -15,7 +15,7 @@ import numpy as np
 from bayeskit._conditionals.tree_posteriors import TreePosteriors
 from bayeskit._counting.count_trees import binned, stops_of
 from bayeskit._data.encoded import Chunk
-from bayeskit._display_table import DisplayTable, as_html, as_text
+from bayeskit._display_table import DisplayTable, as_text, notebook_html
 from bayeskit._messages import WordList
 from bayeskit._report.words import words_of
 from bayeskit._schema import Label
@@ -91,7 +91,7 @@ class TreePaths:
         return as_text(self._table())
 
     def _repr_html_(self) -> str:
-        return as_html(self._table(), lang=self.lang)
+        return notebook_html(self._table(), lang=self.lang)
 
     def _table(self) -> DisplayTable:
         words = _WORDS.of(self.lang)

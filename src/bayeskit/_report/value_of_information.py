@@ -150,9 +150,9 @@ class Questions(Sequence[Question]):
         return as_text(self.page())
 
     def _repr_html_(self) -> str:
-        from bayeskit._display_table import as_html
+        from bayeskit._display_table import notebook_html
 
-        return as_html(self.page())
+        return notebook_html(self.page())
 
     def page(self) -> Any:
         """Return the table as a :class:`~bayeskit._report.page.DisplayTable`."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit._display_table import DisplayTable, as_html
+from bayeskit._markup import framed
 from bayeskit._schema import Name, Schema, Variable
 from bayeskit._statistics.cell_moments import CellMoments
 from bayeskit._statistics.families import Families
@@ -222,7 +223,7 @@ class Statistics:
     __rmul__ = __mul__
 
     def _repr_html_(self) -> str:
-        return statistics_html(self)
+        return framed(statistics_html(self))
 
     def pruned(self) -> Statistics:
         """Drop undeclared states and classes that have no weight."""

@@ -16,7 +16,7 @@ from bayeskit._graphs.adjustment import cut_arcs
 from bayeskit._graphs.dag import Dag, descendants
 from bayeskit._graphs.network import Network
 from bayeskit._graphs.separation import Path, PathJudge, d_separated, paths_between
-from bayeskit._markup import paragraphs
+from bayeskit._markup import framed, paragraphs
 from bayeskit._messages import Joined, Message
 from bayeskit._networks.arguments import choice, known_nodes, whole_number
 from bayeskit._networks.network_structure import Independence
@@ -123,7 +123,7 @@ class CausalSet(Collection[Name]):
         return self.text()
 
     def _repr_html_(self) -> str:
-        return paragraphs(self.text().splitlines())
+        return framed(paragraphs(self.text().splitlines()))
 
     @cached_property
     def _parts(self) -> tuple[_Part, ...]:

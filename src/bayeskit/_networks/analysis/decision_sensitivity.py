@@ -9,7 +9,7 @@ from typing import overload
 
 import numpy as np
 
-from bayeskit._display_table import DisplayTable, as_html, as_text
+from bayeskit._display_table import DisplayTable, as_text, notebook_html
 from bayeskit._graphs.distributions import Table
 from bayeskit._graphs.network import Diagram, Node
 from bayeskit._inference.optimal_policy import PolicyTable, Solved, evaluate, expectation, following, solve
@@ -92,7 +92,7 @@ class DecisionSensitivity:
         return as_text(flips_page([self]))
 
     def _repr_html_(self) -> str:
-        return as_html(flips_page([self]))
+        return notebook_html(flips_page([self]))
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,7 +120,7 @@ class DecisionSensitivities(Sequence[DecisionSensitivity]):
         return as_text(flips_page(self.rows))
 
     def _repr_html_(self) -> str:
-        return as_html(flips_page(self.rows))
+        return notebook_html(flips_page(self.rows))
 
 
 def flips_page(rows: Sequence[DecisionSensitivity], lang: str = "en") -> DisplayTable:

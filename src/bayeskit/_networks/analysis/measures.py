@@ -105,9 +105,9 @@ class NodeInformationTable(Sequence[NodeInformation]):
         return as_text(self._page())
 
     def _repr_html_(self) -> str:
-        from bayeskit._display_table import as_html
+        from bayeskit._display_table import notebook_html
 
-        return as_html(self._page())
+        return notebook_html(self._page())
 
     def _page(self) -> Any:
         from bayeskit._display_table import DisplayTable

@@ -13,7 +13,7 @@ from bayeskit._graphs.dag import Dag
 from bayeskit._graphs.distributions import Table, uniform
 from bayeskit._graphs.network import Network, Node
 from bayeskit._graphs.separation import reachable
-from bayeskit._markup import paragraphs
+from bayeskit._markup import framed, paragraphs
 from bayeskit._networks.analysis.network_information import QueryableNetwork
 from bayeskit._networks.arguments import is_number
 from bayeskit._networks.evidence import Not
@@ -147,7 +147,7 @@ class ParameterSensitivity:
         return _conditional(f"{self.node} = {self.state}", self.given)
 
     def _repr_html_(self) -> str:
-        return paragraphs(str(self).splitlines())
+        return framed(paragraphs(str(self).splitlines()))
 
     def __str__(self) -> str:
         known = {**self.evidence, **{name: f"{list(given)}" for name, given in self.soft.items()}}

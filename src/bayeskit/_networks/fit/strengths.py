@@ -145,11 +145,11 @@ class ArcStrengths:
             raise SettingError("There is no column {name!r}.", name=name) from None
 
     def _repr_html_(self) -> str:
-        from bayeskit._display_table import DisplayTable, as_html
+        from bayeskit._display_table import DisplayTable, notebook_html
 
         rows = tuple((f"{a.parent} → {a.child}", f"{a.strength:.2f}", f"{a.direction:.2f}") for a in self)
         title = f"Arcs learned from {self.n_samples:,} samples"
-        return as_html(DisplayTable(title, ("arc", "strength", "this way"), rows, (), ()))
+        return notebook_html(DisplayTable(title, ("arc", "strength", "this way"), rows, (), ()))
 
     def __repr__(self) -> str:
         lines = [f"ArcStrengths over {self.n_samples} samples:"]

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayeskit._markup import framed
 from bayeskit._report.charts.axis import CHART_STYLES
 from bayeskit._report.charts.plot import Plot
 from bayeskit._report.charts.plot_axes import draw_plot, in_lines
@@ -97,7 +98,7 @@ class Chart(ABC):
         return self.picture().svg
 
     def _repr_html_(self) -> str:
-        return self.svg()
+        return framed(self.picture().figure())
 
     def save(self, path: PathLike) -> Path:
         """Write the picture to a file and return its path.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._decision.choice import BayesRisk
+from bayeskit._markup import framed
 from bayeskit._messages import did_you_mean, text_in
 from bayeskit._schema import Label
 from bayeskit._visible import plain
@@ -354,7 +355,7 @@ class Comparison:
 
         notes = Footnotes(self.lang)
         table = standings_html(self, notes)
-        return f"{table}{notes.listed()}"
+        return framed(table, notes.listed())
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything except the posteriors as plain values."""

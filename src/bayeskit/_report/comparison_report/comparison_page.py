@@ -30,7 +30,7 @@ from bayeskit._report.comparison_report.sections import (
     structure_scene,
     thresholds_html,
 )
-from bayeskit._report.comparison_report.standings import bars_svg, standings_html
+from bayeskit._report.comparison_report.standings import bars_figure, standings_html
 from bayeskit._report.comparison_report.verdict import (
     ceiling_text,
     figure,
@@ -44,6 +44,7 @@ from bayeskit._report.comparison_report.words_and_style import SCRIPT, STYLE, WO
 from bayeskit._report.explanation import Explanation
 from bayeskit._report.fractions import share
 from bayeskit._report.information_table import InformationTable
+from bayeskit._report.page import explanation_html
 from bayeskit._report.scene import as_svg
 from bayeskit._schema import Label, Name
 
@@ -125,7 +126,7 @@ def as_page(findings: Findings) -> str:
         _grid(
             tag(
                 "div",
-                tag("section", Html(bars_svg(c))),
+                tag("section", bars_figure(c)),
                 _section(words["confusion"], confusion_html(c)),
                 _section(words["by_class"], by_class_html(c, notes)),
             ),
@@ -200,7 +201,7 @@ def _of_rarest(c: Comparison, words: Mapping[str, str]) -> tuple[Html, ...]:
     truth = [c.classes[i] for i in c.held.truth.tolist()]
     given = (truth, c.held.posterior.clip(0.0, 1.0), c.classes)
     made = [
-        Html(curve(*given, label=c.classes[k], lang=c.lang).svg())
+        curve(*given, label=c.classes[k], lang=c.lang).picture().figure()
         for curve in (precision_recall_curve, roc_curve, lift_curve, cost_curve)
     ]
     title = filled(words["finding"], label=c.classes[k])
@@ -290,7 +291,7 @@ def _compared(findings: Findings, notes: Footnotes) -> Html:
 
 def _reliability(c: Comparison) -> Html:
     truth = [c.classes[k] for k in c.held.truth.tolist()]
-    return Html(reliability(truth, c.held.posterior.clip(0.0, 1.0), c.classes, lang=c.lang).svg())
+    return reliability(truth, c.held.posterior.clip(0.0, 1.0), c.classes, lang=c.lang).picture().figure()
 
 
 def _attributes(findings: Findings, information: InformationTable, notes: Footnotes) -> Html:
@@ -341,7 +342,7 @@ def _structure(findings: Findings, information: InformationTable) -> tuple[Html,
     scene, n = structure_scene(findings.structure, telling, words["structure"])
     less = [filled(words["structure_less"], n=n)] if n < len(findings.structure) else []
     about = tag("p", Html(run_on([what, *less, *unseen], c.lang)), cls="faint")
-    return join([about, tag("div", Html(as_svg(scene)), cls="wide")]), scene.width
+    return join([about, tag("div", Html(as_svg(scene, hosted=True)), cls="wide")]), scene.width
 
 
 def _without_arcs(findings: Findings) -> tuple[str, ...]:
@@ -369,7 +370,9 @@ def _rows(findings: Findings) -> Html:
             "p": share(row.probability, row.rest),
         }
         parts.append(tag("h3", filled(words[row.kind], **said)))
-        parts.append(tag("div", Html(plain(row.explanation.to_html())), cls=f"wide{tall}"))
+        parts.append(
+            tag("div", Html(plain(explanation_html(row.explanation, whole=True))), cls=f"wide{tall}")
+        )
     if not any(row.kind == "worst" for row in findings.rows):
         parts.append(tag("p", words["no_mistake"]))
     return join(parts)

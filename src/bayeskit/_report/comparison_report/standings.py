@@ -143,9 +143,9 @@ def _reach(found: Comparison, has_floor: bool) -> tuple[float, float]:
     return max(0.0, low - margin), high + margin
 
 
-def bars_svg(found: Comparison) -> str:
-    """Return the picture as SVG."""
-    return PlotPicture(bars_plot(found)).svg
+def bars_figure(found: Comparison) -> Html:
+    """Return the chart for a page."""
+    return PlotPicture(bars_plot(found)).figure()
 
 
 def _ends(standing: ModelStanding) -> tuple[float, float]:

@@ -1,10 +1,10 @@
-"""The words of the comparison report, by language; and its look: typeface, palettes, a grid, and sortable tables."""
+"""The words of the comparison report, by language; and its look, beyond that of every page: a grid, sortable tables."""
 
 from __future__ import annotations
 
+from bayeskit._markup import CODE_FONT, FONT, elements, variables
 from bayeskit._messages import WordList
 from bayeskit._report.charts.axis import COLOURS
-from bayeskit._report.scene import FONT
 
 WORDS = WordList(
     {
@@ -138,7 +138,7 @@ WORDS = WordList(
         "structure_uncut_one": "Arcs to and from one numeric column were not examined, because no cut point is "
         "informative about {target}: {names}.",
         "rows": "Three rows explained",
-        "rows_text": "Each is predicted by a {pick} that was not trained on it.",
+        "rows_text": "Each is predicted by {pick}, trained without it.",
         "surest": "Most certain: row {row} is {truth}; predicted {said} with probability {p}",
         "doubtful": "Least certain: row {row} is {truth}; predicted {said} with probability {p}",
         "worst": "Worst error: row {row} is {truth}, to which the model gave {p}; predicted {said}",
@@ -191,18 +191,12 @@ GLOSSARY = WordList(
 )
 
 
-# The look of pages: one typeface, one palette for light and dark, a grid, and tables that can be sorted.
+# The look of the report: that of every page, a grid, and tables that can be sorted.
 #
 # A page is complete without scripts; the one here sorts a table by the column whose heading is pressed.
 
-_LIGHT = (
-    "--ink:#26323a;--faint:#4b5963;--page:#f4f5f3;--card:#fcfcfa;--line:#d5dadd;--accent:#2a66ab;"
-    "--warn:#8a5a00;--warn-card:#fbf1da;--hit:42,102,171;--miss:194,87,26"
-)
-_DARK = (
-    "--ink:#e8ecef;--faint:#b9c3ca;--page:#0f1214;--card:#16191c;--line:#3a434a;--accent:#82b4ee;"
-    "--warn:#e0ab3f;--warn-card:#2b2412;--hit:130,180,238;--miss:240,160,106"
-)
+_LIGHT = f"{variables(0)};--hit:42,102,171;--miss:194,87,26"
+_DARK = f"{variables(1)};--hit:130,180,238;--miss:240,160,106"
 
 
 def _classes(shade: int) -> str:
@@ -223,7 +217,7 @@ p{{margin:.4rem 0;max-width:52rem}}
 .cards,.grid{{display:grid;gap:1rem;margin:1rem 0}}
 .cards{{grid-template-columns:repeat(auto-fit,minmax(min(10rem,100%),1fr))}}
 .grid{{grid-template-columns:repeat(auto-fit,minmax(min(34rem,100%),1fr));align-items:start}}
-.grid>*{{min-width:0}}.grid>svg,.grid section>svg{{width:min(100%,32rem)}}.grid>div>:first-child{{margin-top:0}}
+.grid>*{{min-width:0}}.figure>svg{{height:auto;width:max(440px,min(100%,32rem))}}.grid>div>:first-child{{margin-top:0}}
 .card,section,.verdict{{background:var(--card);border:1px solid var(--line);border-radius:10px;min-width:0}}
 .card{{padding:.8rem 1rem}}
 .card>*{{display:block}}
@@ -240,15 +234,11 @@ ul.warnings li{{padding:.5rem .8rem;margin:.4rem 0;background:var(--warn-card);b
 border-radius:6px}}
 .wide{{overflow-x:auto;margin:.6rem 0}}.tall{{max-height:36rem;border:1px solid var(--line)}}
 .wide p{{color:var(--faint);font-size:.88rem}}
-table{{border-collapse:collapse;font-size:.9rem}}
-caption{{text-align:left;padding:.2rem 0;font-weight:600}}
-th,td{{text-align:left;padding:.28rem .9rem .28rem 0;vertical-align:top;overflow-wrap:normal}}
-th{{font-weight:600}}thead th{{border-bottom:1px solid var(--faint);vertical-align:bottom}}
-tbody tr+tr>*{{border-top:1px solid var(--line)}}tbody tr:hover>*{{background:rgba(var(--hit),.08)}}
-.n{{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}}
+{elements()}
+th,td{{overflow-wrap:normal}}tbody tr:hover>*{{background:rgba(var(--hit),.08)}}
 .name{{white-space:nowrap}}
 .wide th,.wide td{{word-break:keep-all}}
-.wide th:first-child,.wide td:first-child{{min-width:4.5em}}.wide td:nth-child(2){{min-width:6em}}
+.wide th:first-child,.wide td:first-child{{min-width:6.5em}}.wide td:nth-child(2){{min-width:6em}}
 .matrix th,.matrix td{{padding:.4rem .7rem;border:1px solid var(--line);text-align:right}}
 .matrix tbody tr:hover>.hit{{background:rgba(var(--hit),var(--share))}}
 .matrix tbody tr:hover>.miss{{background:rgba(var(--miss),var(--share))}}
@@ -261,22 +251,24 @@ tbody tr+tr>*{{border-top:1px solid var(--line)}}tbody tr:hover>*{{background:rg
 .key{{margin-right:1rem;white-space:nowrap}}
 .key>span{{display:inline-block;width:.7rem;height:.7rem;border-radius:2px;margin-right:.35rem}}
 .c0{{background:var(--c0)}}.c1{{background:var(--c1)}}.c2{{background:var(--c2)}}.c3{{background:var(--c3)}}
-code,pre{{font:.86rem/1.5 ui-monospace,Consolas,"Noto Sans Mono","Noto Sans Mono CJK SC",monospace}}
+code,pre{{font:.86rem/1.5 {CODE_FONT}}}
 td code{{overflow-wrap:anywhere}}
-details{{margin:.5rem 0}}summary{{cursor:pointer;color:var(--accent);font-weight:600}}
+details{{margin:.5rem 0}}
 pre{{margin:.4rem 0;padding:.7rem .9rem;overflow-x:auto;white-space:pre-wrap;border:1px solid var(--line);
 border-radius:6px}}
 svg{{max-width:100%;height:auto;display:block}}.wide svg{{max-width:none}}
-sup{{line-height:0}}sup a,a{{color:var(--accent);text-decoration:none}}
 ol.words{{padding-left:1.4rem;font-size:.92rem;max-width:52rem}}
 th[aria-sort]{{cursor:pointer}}th[aria-sort=ascending]::after{{content:" ▴"}}
 th[aria-sort=descending]::after{{content:" ▾"}}
+@media(max-width:30rem){{body{{padding:1rem .6rem 3rem}}
+section,.card,.verdict{{padding-left:.8rem;padding-right:.8rem}}
+.figure{{margin:0 -.8rem}}}}
 @page{{size:A4;margin:15mm}}
 @media print{{:root{{{_LIGHT};--page:#fff}}body{{padding:0;font-size:10pt;max-width:none;
 -webkit-print-color-adjust:exact;print-color-adjust:exact}}
 .grid{{display:block}}section{{margin:.6rem 0}}
-.wide,pre{{overflow:visible;max-height:none}}
-.wide svg{{max-width:100%}}table{{font-size:8pt}}th,td{{padding-right:.5rem}}
+.wide,.figure,pre{{overflow:visible;max-height:none}}
+.wide svg,.figure>svg{{max-width:100%}}table{{font-size:8pt}}th,td{{padding-right:.5rem}}
 h2,h3,.faint,caption,thead{{break-after:avoid}}tr,svg,.verdict,.card,li{{break-inside:avoid}}
 .name,.n{{white-space:normal}}}}
 """

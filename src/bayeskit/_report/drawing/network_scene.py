@@ -14,7 +14,7 @@ from bayeskit._graphs.dag import Dag
 from bayeskit._graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Softmax
 from bayeskit._graphs.factor import Factor, factor_html
 from bayeskit._graphs.network import Diagram, FactorGraph, Network, Node
-from bayeskit._markup import Html, join, plain, tag
+from bayeskit._markup import Html, framed, join, plain, tag
 from bayeskit._report.drawing.graph_layout import Direction, lay_out
 from bayeskit._report.scene import (
     STYLES,
@@ -365,9 +365,9 @@ def network_html(network: Network, n_parameters: int | None = None) -> Html:
     )
     lines = [tag("p", tag("b", title_of(network)), free)]
     if 0 < len(network.nodes) <= MOST_NODES:
-        picture = as_svg(network_scene(network)).rstrip()
+        picture = as_svg(network_scene(network), hosted=True).rstrip()
         if (room := LONGEST_PAGE - len(picture.encode())) > 0:
-            lines.append(tag("div", Html(picture), attributes='style="overflow:auto"'))
+            lines.append(tag("div", Html(picture), cls="figure"))
         else:
             room = LONGEST_PAGE
             lines.append(tag("p", "The picture is large; plot() draws it."))
@@ -379,11 +379,7 @@ def network_html(network: Network, n_parameters: int | None = None) -> Html:
                 f"Pictures and tables are shown up to {MOST_NODES} nodes; plot(around=…) draws a part.",
             )
         )
-    return _boxed(lines)
-
-
-def _boxed(lines: Sequence[Html]) -> Html:
-    return tag("div", Html("\n"), join(lines, "\n"), Html("\n"), cls="bayeskit")
+    return framed(*lines)
 
 
 def tables_html(network: Network, room: int = LONGEST_PAGE) -> Html:
@@ -505,4 +501,4 @@ def field_html(field: FactorGraph) -> Html:
         lines.append(folded(parts, "factors has it", room))
     else:
         lines.append(tag("p", f"Factors are shown up to {MOST_NODES}; factors has them all."))
-    return _boxed(lines)
+    return framed(*lines)

@@ -10,7 +10,7 @@ from itertools import count, pairwise
 from typing import Any
 
 from bayeskit._display_table import DisplayTable, display_width, table_html, text_lines
-from bayeskit._markup import Html, document, tag
+from bayeskit._markup import Html, document, elements, page_style, tag
 from bayeskit._messages import text_in
 from bayeskit._report.latex_table import ARTICLE, fragment_latex, simple_tabular, size_for
 from bayeskit._report.latex_text import escaped, math_width, text_width
@@ -358,19 +358,17 @@ def _math_width(part: Node) -> float:
     return math_width(latex(part))
 
 
-_STYLE = """
-body{font:16px/1.6 system-ui,"Noto Sans CJK SC",sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;
-color:#1b1f24;background:#fff}
-h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:1.6rem}
-math{math-style:normal}.grid,p{overflow:auto hidden}table{border-collapse:collapse;margin:.8rem 0}
-th,td{padding:.25rem .8rem;text-align:left;font-weight:400;border-bottom:1px solid #d0d7de;white-space:nowrap}
-thead th{border-bottom:2px solid #57606a}
-.working{padding-left:1rem;overflow-wrap:anywhere}.printed{padding-left:1rem;font-style:italic}.right{padding-left:1rem}
-.source{color:#57606a;font-size:.9rem}
-.blank{display:inline-block;min-width:4.5em;border-bottom:1px solid currentColor;font-size:.75em;color:#57606a}
-@media (prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}th,td{border-color:#30363d}
-.source,.blank{color:#9198a1}}
-@media print{body{color:#000;background:#fff;margin:0}.grid,p{overflow:visible}}
+_STYLE = f"""
+{page_style()}
+body{{background:var(--card)}}
+h1{{font-size:1.5rem;line-height:1.3}}h2{{font-size:1.1rem;margin-top:1.6rem}}
+math{{math-style:normal}}.grid,p{{overflow:auto hidden}}
+{elements()}
+table{{margin:.8rem 0;font-size:1em}}th,td{{padding:.3rem 1.2rem .3rem 0;white-space:nowrap}}tbody th{{font-weight:400}}
+.working,.printed,.right{{padding-left:1rem}}.working{{overflow-wrap:anywhere}}.printed{{font-style:italic}}
+.source{{color:var(--faint);font-size:.9rem}}
+.blank{{display:inline-block;min-width:4.5em;border-bottom:1px solid currentColor;font-size:.75em;color:var(--faint)}}
+@media print{{body{{background:#fff}}.grid,p{{overflow:visible}}}}
 """
 
 
