@@ -272,5 +272,5 @@ def test_the_shape_is_refused_by_maps_and_separators_too():
 def test_munin1_is_refused_before_a_tree_is_made(planned):
     network = read_network(NETWORKS / "bif" / "munin1.bif.gz")
     with refuses(TooLarge, "max_memory="):
-        network.posteriors()
+        network.posteriors(max_memory=2**28)
     assert "make_tree" not in planned and len(planned) <= 2

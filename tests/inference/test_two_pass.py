@@ -81,14 +81,28 @@ def test_no_plan_within_too_little_memory():
     assert plan.passes is None and plan.bytes > 1000
 
 
-@pytest.mark.parametrize("times", [1.25, 6])
-def test_all_nodes_of_a_grid_within_hardly_more_memory_than_log_z(times):
-    network = grid(13, 13)
+@pytest.mark.parametrize(("width", "times"), [(13, 1.0), (13, 1.25), (13, 6), (15, 1.0)])
+def test_all_nodes_of_a_grid_within_the_memory_of_log_z(width, times):
+    """A sweep from corner to corner; 15 x 15: one node is in the middle of all sweeps."""
+    network = grid(width, width)
     expected = network.posteriors()
     with pytest.raises(TooLarge) as caught:
         network.log_partition(max_memory=1000)
     limit = times * caught.value.bytes_needed
     found = network.posteriors(max_memory=limit)
+    for name in network.variables:
+        assert found[name] == pytest.approx(expected[name], abs=1e-12)
+
+
+def test_the_refusal_of_all_nodes_tells_the_memory_that_is_enough():
+    """A long grid: messages come from both sides of its middle, whatever the sweep."""
+    network = grid(9, 24)
+    with pytest.raises(TooLarge) as caught:
+        network.log_partition(max_memory=1000)
+    with pytest.raises(TooLarge) as again:
+        network.posteriors(max_memory=caught.value.bytes_needed)
+    found = network.posteriors(max_memory=again.value.bytes_needed)
+    expected = network.posteriors()
     for name in network.variables:
         assert found[name] == pytest.approx(expected[name], abs=1e-12)
 

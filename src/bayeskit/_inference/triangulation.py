@@ -397,21 +397,28 @@ def triangulate(problem: Problem, late: NDArray[np.bool_] | None = None) -> Tria
     return best
 
 
-def breadth_first(adjacency: Bits) -> Ints:
+def sweep_from(problem: Problem, start: int) -> Triangulation:
+    """Eliminate in the order of a sweep over the graph that begins with a variable."""
+    rank = breadth_first(problem.adjacency, start).astype(np.float64)
+    return _by_rule(problem, MIN_DEGREE, BEYOND, STEP * rank, np.ones(len(rank)))
+
+
+def breadth_first(adjacency: Bits, start: int = -1) -> Ints:
     """Return the position of each variable in a sweep over the graph (Cuthill and McKee).
 
-    It begins with a variable of few neighbours, at the far end of its part of the graph, and visits neighbours by
-    their number of neighbours.
+    It begins with ``start``, or with a variable of few neighbours at the far end of its part of the graph, and visits
+    neighbours by their number of neighbours.
     """
     bits = np.unpackbits(adjacency.astype("<u8").view(np.uint8), axis=1, bitorder="little")
     near = [np.flatnonzero(row) for row in bits]
     degree = np.array([len(found) for found in near])
     rank = np.full(len(near), -1, np.int64)
     n_ranked = 0
-    for first in np.argsort(degree, kind="stable").tolist():
+    for first in [start] * (start >= 0) + np.argsort(degree, kind="stable").tolist():
         if rank[first] >= 0:
             continue
-        order = _sweep(_sweep(first, near, degree)[-1], near, degree)
+        end = first if first == start else _sweep(first, near, degree)[-1]
+        order = _sweep(end, near, degree)
         rank[order] = n_ranked + np.arange(len(order))
         n_ranked += len(order)
     return rank

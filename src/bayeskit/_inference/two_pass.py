@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +20,9 @@ from bayeskit._inference.clique_tree import RECORDS, Tree, TreeShape, grouped, g
 from bayeskit._inference.kernels.tree_layout import CELLS, EACH
 from bayeskit._inference.one_way import OneTable, forget_strides, message_strides, send_up, top_table
 from bayeskit._inference.potentials import Evidence, Potentials
-from bayeskit._inference.triangulation import Triangulation
+from bayeskit._inference.triangulation import Problem, Triangulation, sweep_from
 from bayeskit._numba import kernel
+from bayeskit.errors import TooLarge
 from bayeskit.typing import Floats, Ints
 
 _U = np.uintp
@@ -326,56 +328,101 @@ def all_margins(tree: Tree, plan: TwoPass, p: Potentials, evidence: Evidence) ->
     return log_p, out
 
 
-# More cliques than this are not taken as roots: each costs a whole pass.
-MOST_ROOTS = 64
+# More passes than this are not made. So many cliques are tried as roots in each of so many orders.
+MOST_PASSES, MOST_TRIED, MOST_ORDERS = 128, 256, 4
 
 
-def roots_for_all(tree: Tree) -> list[int] | None:
-    """Return cliques that contain all variables between them, the most new ones first; None if they are too many."""
-    cliques = [set(tree.axes_of(c)) for c in range(tree.shape.n_cliques)]
-    left = set().union(*cliques)
-    found: list[int] = []
-    while left:
-        if len(found) == MOST_ROOTS:
-            return None
-        found.append(max(range(len(cliques)), key=lambda c: len(cliques[c] & left)))
-        left -= cliques[found[-1]]
-    return found
+class Root(NamedTuple):
+    """A clique of a tree as its root: it is where ``eliminated`` is eliminated, and ``members`` are its variables."""
+
+    triangulation: Triangulation
+    eliminated: int
+    members: list[int]
+
+
+def roots_for_all(
+    problem: Problem, triangulation: Triangulation, p: Potentials, max_memory: float
+) -> tuple[list[Root], set[int]] | None:
+    """Return roots that contain the variables between them, the most new ones first, and the variables left.
+
+    None if they are too many. In the middle of a sweep over the graph, messages come from both sides, so a pass to
+    there needs one message more than log P. If that does not fit, sweeps that begin with the variables left are
+    tried: on a square grid, a sweep from corner to corner leaves those on the diagonal between the other two.
+    """
+    degree = np.unpackbits(problem.adjacency.view(np.uint8), axis=1).sum(axis=1)
+    left = set(range(len(problem.sizes)))
+    untried, found = set(left), list[Root]()
+    refusal: TooLarge | None = None
+    for _ in range(MOST_ORDERS):
+        with suppress(TooLarge):
+            tree = make_tree(guarded_shape(p, problem, triangulation, max_memory, one_way=True))
+            cliques = {c: set(tree.axes_of(c)) for c in range(tree.shape.n_cliques)}
+            for _ in range(min(MOST_TRIED, len(cliques))):
+                clique = max(cliques, key=lambda c: len(cliques[c] & left))
+                members = cliques.pop(clique)
+                if not members & left:
+                    break
+                if len(found) == MOST_PASSES:
+                    return None
+                inside = tree.axes_of(clique)
+                root = next(v for v in inside if int(tree.shape.owner[tree.shape.when[v]]) == clique)
+                try:
+                    guarded_shape(p, problem, triangulation, max_memory, root=root, one_way=True)
+                except TooLarge as error:
+                    if refusal is None or error.bytes_needed > refusal.bytes_needed:
+                        refusal = error.with_traceback(None)  # its frames hold shapes
+                    continue
+                found.append(Root(triangulation, root, inside))
+                left -= members
+        if not left & untried:
+            break
+        start = min(left & untried, key=lambda v: (degree[v], v))
+        untried.remove(start)
+        triangulation = sweep_from(problem, start)
+    if len(found) + int(problem.sizes[list(left)].sum()) <= MOST_PASSES:
+        return found, left
+    if refusal is not None:
+        raise refusal
+    return None
 
 
 def all_margins_by_roots(
     tree: Tree, triangulation: Triangulation, p: Potentials, evidence: Evidence, max_memory: float
 ) -> tuple[float, Floats] | None:
-    """Return the same as :func:`all_margins` from one pass to each of a few cliques; None if they are too many.
+    """Return the same as :func:`all_margins` from one pass to each of a few roots; None if they are too many.
 
-    A pass needs the memory of log P, or one message more.
+    A variable without a root has a pass for each state: log P of the evidence and that state.
     """
+    problem = tree.shape.problem
     log_p, out = -math.inf, np.empty(tree.n_marginals)
-    roots = roots_for_all(tree)
-    if roots is None:
+    plan = roots_for_all(problem, triangulation, p, max_memory)
+    if plan is None:
         return None
-    for clique in roots:
+    roots, left = plan
+    for root in roots:
         # A function of its own, so that one table is gone before the next is made.
-        log_p = _margins_of(clique, tree, triangulation, p, evidence, max_memory, out)
+        log_p = _margins_of(root, tree, p, evidence, max_memory, out)
         if not log_p > -math.inf:
-            break
+            return log_p, out
+    for v in left:
+        name, logs = int(problem.variables[v]), []
+        for state in np.eye(int(problem.sizes[v])):
+            weights = state * evidence.likelihoods.get(name, 1.0)
+            soft = Evidence(evidence.codes, {**evidence.likelihoods, name: weights})
+            logs.append(top_table(tree, p, [], soft, max_memory)[0] if weights.any() else -math.inf)
+        margin = np.exp(np.array(logs) - max(logs))
+        out[tree.start[v] : tree.start[v + 1]] = margin / margin.sum()
     return log_p, out
 
 
 def _margins_of(
-    clique: int,
-    tree: Tree,
-    triangulation: Triangulation,
-    p: Potentials,
-    evidence: Evidence,
-    max_memory: float,
-    out: Floats,
+    root: Root, tree: Tree, p: Potentials, evidence: Evidence, max_memory: float, out: Floats
 ) -> float:
     """Write the marginals of the variables of a clique, and return log P."""
-    problem, members = tree.shape.problem, tree.axes_of(clique)
-    eliminated = next(v for v in members if int(tree.shape.owner[tree.shape.when[v]]) == clique)
-    way = make_tree(guarded_shape(p, problem, triangulation, max_memory, root=eliminated, one_way=True))
-    names = problem.variables[members].tolist()
+    problem = tree.shape.problem
+    shape = guarded_shape(p, problem, root.triangulation, max_memory, root=root.eliminated, one_way=True)
+    way = make_tree(shape)
+    names = problem.variables[root.members].tolist()
     log_p, table = top_table(way, p, names, evidence, max_memory)
     if log_p > -math.inf:
         top = way.top_of(names)
