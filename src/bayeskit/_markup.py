@@ -198,7 +198,7 @@ _FRAME = ".bayeskit:not(#_)"
 # The colours that it needs.
 _FRAME_COLOURS = ("ink", "faint", "card", "line", "accent")
 # What hosts that are dark say about it: JupyterLab and nbconvert, VS Code, Colab, Sphinx.
-_DARK_HOSTS = ("[data-jp-theme-light=false]", ".vscode-dark", "[theme=dark]", "[data-theme=dark]")
+_DARK_HOSTS = "[data-jp-theme-light=false],.vscode-dark,[theme=dark],[data-theme=dark]"
 
 
 def _frame_style() -> str:
@@ -208,7 +208,7 @@ def _frame_style() -> str:
         f"{_FRAME}{{{both};box-sizing:border-box;width:fit-content;max-width:100%;margin:.3em 0;padding:.6em 1em;"
         f"overflow:auto;border:1px solid var(--line);border-radius:10px;color:var(--ink);background:var(--card);"
         f"font-family:{FONT};line-height:1.5;text-align:left}}"
-        f"{','.join(f'{host} .bayeskit' for host in _DARK_HOSTS)}{{color-scheme:dark}}"
+        f":is({_DARK_HOSTS}) .bayeskit{{color-scheme:dark}}"
         f"{elements(_FRAME + ' ')}"
         f"{_FRAME} :is(table,caption){{display:block;overflow-x:auto}}"
         f"{_FRAME} :is(p,ul,ol){{margin:.4em 0;max-width:60em;font-size:inherit;color:inherit}}"

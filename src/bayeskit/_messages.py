@@ -525,6 +525,17 @@ def run_on(sentences: Iterable[str], lang: str) -> str:
     )
 
 
+def join_in(lang: str, items: Iterable[object], sign: str = ", ") -> str:
+    """Join items with the sign that a language puts between them.
+
+    Examples
+    --------
+    >>> join_in("en", ["a", 1]), join_in("zh", ["色泽", "根蒂"]), join_in("zh", ["是：1", "否：2"], "; ")
+    ('a, 1', '色泽、根蒂', '是：1；否：2')
+    """
+    return text_in(lang, sign).join(map(str, items))
+
+
 class WordList(Mapping[str, str]):
     """The texts of a report or a command by short names: written in English, read in the language of a report.
 
@@ -543,6 +554,14 @@ class WordList(Mapping[str, str]):
     def of(self, lang: str) -> WordList:
         """Return the same texts in another language."""
         return WordList(self._texts, lang)
+
+    def join(self, items: Iterable[object], sign: str = ", ") -> str:
+        """Join items with the sign of this language."""
+        return join_in(self._lang, items, sign)
+
+    def pairs(self, pairs: Iterable[tuple[object, object]]) -> str:
+        """List names with what belongs to each: ``a: 1; b: 2``."""
+        return self.join((self.join(pair, ": ") for pair in pairs), "; ")
 
     def __getitem__(self, name: str) -> str:
         return text_in(self._lang, self._texts[name])

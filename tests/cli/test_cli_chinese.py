@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import shlex
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from bayeskit._cli.error_exits import one_line
 from bayeskit._display_table import display_width
 from bayeskit._messages import COMMAND_LINE, catalogue, speaking
+from bayeskit._report.textbook.pages import PAGES
 from bayeskit.networks import wet_grass
 from cli_run import done, help_texts, refused, run, write_table
 
@@ -282,3 +284,78 @@ def test_the_language_may_be_named_before_the_command_and_as_a_locale(
     assert "先验" in done(*arguments) and "选项：" in done("--help")
     assert "先验" not in done("--lang", "en", *arguments)
     assert os.environ["BAYESKIT_LANG"] == "zh_CN"
+
+
+# What a person reads of a page, its formulas and its code left out: those keep the signs of mathematics.
+UNREAD = re.compile(r"<(style|script|math|code|pre)\b.*?</\1>|<[^>]*>", re.DOTALL)
+FORMULA = re.compile(r"[A-Za-zΣΠ∏_]+\d?\([^()]*(?:\([^()]*\)[^()]*)*\)")
+WORDS = "\u3000-\u303f\u4e00-\u9fff\uff00-\uffef“”"
+# A comma, semicolon or colon of another script between Chinese words, numbers beside them or not; a bracket at one.
+FOREIGN = re.compile(
+    rf"[{WORDS}] ?[,;][ \n]|[,;] ?[{WORDS}]|[{WORDS}]: |(?<=[\u4e00-\u9fff]) ?\((?![^()]*[[,/+−])[^()]+\)"
+)
+
+
+def check_signs(text: str) -> None:
+    for line in FORMULA.sub("f", unescape(UNREAD.sub("\n", text))).splitlines():
+        found = FOREIGN.search(line)
+        assert found is None, line[max(found.start() - 30, 0) : found.end() + 30]
+
+
+def test_chinese_pages_have_chinese_signs(place: Path) -> None:
+    melon = place / "melon.csv"
+    for page in PAGES:
+        for form in ([], ["--html"], ["--hide"]):
+            check_signs(done("textbook", page, "--lang", "zh", *form))
+    for page in ("nb", "laplace", "risk"):
+        own = ("textbook", page, "--table", melon, "--target", "好瓜", "--row", "3")
+        check_signs(done(*own, "--lang", "zh"))
+
+
+@pytest.mark.parametrize("model", ["nb", "kdb", "aode", "trees", "loglinear"])
+def test_chinese_results_have_chinese_signs(model: str, place: Path) -> None:
+    melon, saved = place / "melon.csv", place / f"{model}.signs"
+    fit = done("fit", melon, "--target", "好瓜", "--model", model, "-o", saved, "--lang", "zh")
+    check_signs(fit)
+    for command in (
+        ("explain", saved, melon, "--row", "3"),
+        ("explain", saved, melon, "--row", "3", "--format", "html"),
+        ("explain", saved, "--set", "色泽=青绿", "--set", "纹理=清晰", "--ask"),
+        ("inspect", saved, "--data", melon),
+    ):
+        shown = run(*command, "--lang", "zh")
+        check_signs(shown.stdout + shown.stderr)
+
+
+def test_a_chinese_report_has_chinese_signs(place: Path) -> None:
+    report = place / "signs.html"
+    compare = ("compare", place / "melon.csv", "--target", "好瓜", "--models", "nb,auto", "--folds", "2")
+    shown = run(*compare, "--no-baselines", "--report", report, "--lang", "zh")
+    check_signs(shown.stdout + shown.stderr + report.read_text("utf-8"))
+
+
+def test_chinese_answers_of_networks_have_chinese_signs(place: Path) -> None:
+    melon, saved = place / "melon.csv", place / "signs.json"
+    given = ("--given", "纹理=清晰", "--given", "触感=硬滑")
+    for command in (
+        ("learn", melon, "--discretize", "3", "-o", saved),
+        ("query", saved, "好瓜", *given),
+        ("explain", saved, "好瓜", *given),
+        ("mpe", saved, *given),
+        (
+            "effect",
+            saved,
+            "--cause",
+            "纹理",
+            "--outcome",
+            "好瓜",
+            "--given",
+            "触感=硬滑",
+            "--given",
+            "脐部=凹陷",
+        ),
+        ("independent", saved, "色泽", "触感", "--given", "好瓜", "--given", "纹理"),
+    ):
+        shown = run("network", *command, "--lang", "zh")
+        assert shown.exit_code == 0, shown.stderr
+        check_signs(shown.stdout + shown.stderr)

@@ -116,7 +116,7 @@ def melon3() -> Numbers:
             found |= {f"{about}: {c}": joint[c] for c in ("是", "否")}
             found[f"{about}: P(是 | x)"] = joint["是"] / sum(joint.values())
     crisp = naive_bayes("melon3", {**row, "敲声": "清脆"}, 1, False)
-    return found | {"清脆, α = 1, n: P(是 | x)": crisp["是"] / sum(crisp.values())}
+    return found | {"清脆: α = 1, n: P(是 | x)": crisp["是"] / sum(crisp.values())}
 
 
 def lihang() -> Numbers:

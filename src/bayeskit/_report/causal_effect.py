@@ -189,7 +189,9 @@ class CausalEffect:
             return [DisplayTable(title, header, rows, (), notes, names=n_names, right=n_names)]
         contrasts = tuple(
             (
-                words["against"].format(treatment=_state(c.treatment), reference=_state(c.reference)),
+                words["against"].format(
+                    treatment=_state(c.treatment, words), reference=_state(c.reference, words)
+                ),
                 words["mean"].format(outcome=self.outcome)
                 if c.outcome is None
                 else f"{self.outcome} = {c.outcome}",
@@ -216,11 +218,11 @@ class CausalEffect:
 
     def _notes(self, words: WordList) -> Iterable[str]:
         if self.held:
-            yield words["held"].format(held=_assigned(self.held))
+            yield words["held"].format(held=_assigned(self.held, words))
         if self.evidence:
-            yield words["given"].format(evidence=_assigned(self.evidence))
+            yield words["given"].format(evidence=_assigned(self.evidence, words))
         if self.is_null:
-            yield words["no_effect"].format(outcome=self.outcome, cause=", ".join(map(str, self.cause)))
+            yield words["no_effect"].format(outcome=self.outcome, cause=words.join(self.cause))
         if self.formula:
             yield words["formula"].format(formula=self.formula)
         if not self.n_rows:
@@ -239,19 +241,19 @@ class CausalEffect:
         return notebook_html(*self.pages())
 
 
-def _state(state: Label) -> str:
-    return ", ".join(map(str, state)) if isinstance(state, tuple) else str(state)
+def _state(state: Label, words: WordList) -> str:
+    return words.join(state) if isinstance(state, tuple) else str(state)
 
 
-def _assigned(values: Mapping[Name, Any]) -> str:
-    return ", ".join(f"{name} = {_value(value)}" for name, value in values.items())
+def _assigned(values: Mapping[Name, Any], words: WordList) -> str:
+    return words.join(f"{name} = {_value(value, words)}" for name, value in values.items())
 
 
-def _value(value: Any) -> str:
+def _value(value: Any, words: WordList) -> str:
     """Return a state, or a distribution over states in one line."""
     if not isinstance(value, Mapping):
         return str(value)
-    return ", ".join(f"{state} ({p:.4g})" for state, p in value.items())
+    return words.join(f"{state} ({p:.4g})" for state, p in value.items())
 
 
 def _with_interval(value: float, limits: tuple[float, float] | None, form: str) -> str:

@@ -152,7 +152,7 @@ def _lines(e: Explanation, order: Sequence[int], words: WordList) -> tuple[list[
     factors: list[tuple[str, str, tuple[PageFactor, ...]]] = []
     if e.form != "average":
         prior = words[PRIOR_WORDS[e.prior_source]].format(target=e.target)
-        given = ", ".join(f"{name}={value_text(value, False, words)}" for name, value in e.prior_given)
+        given = words.join(f"{name}={value_text(value, False, words)}" for name, value in e.prior_given)
         factors.append((prior, f"| {given}" if given else "", e.prior))
     lines, blocks = average_rows(e, e.average, order, words) if e.average is not None else ([], Blocks())
     if e.average is not None and e.attributes:
@@ -260,7 +260,7 @@ Row = tuple[str, str, tuple[str, ...], str, float | None]
 
 
 def average_rows(
-    e: Explanation, average: Average, order: Sequence[int], words: Mapping[str, str]
+    e: Explanation, average: Average, order: Sequence[int], words: WordList
 ) -> tuple[list[Row], Blocks]:
     """Return the rows, the super-parent with the largest share first, and what they leave out."""
     shares = average.shares(order[0])
@@ -285,9 +285,7 @@ def average_rows(
     return rows, Blocks(bare, folds)
 
 
-def _factors(
-    e: Explanation, parent: SuperParent, order: Sequence[int], words: Mapping[str, str]
-) -> list[Row]:
+def _factors(e: Explanation, parent: SuperParent, order: Sequence[int], words: WordList) -> list[Row]:
     first = f"  P({e.target}, {parent.name})"
     lines: list[tuple[str, str, tuple[PageFactor, ...]]] = [(first, "", parent.first)]
     telling, neutral = parted(e, parent.attributes)
@@ -314,12 +312,12 @@ def name_text(name: object, separator: str = ", ") -> str:
     return separator.join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
-def value_text(value: object, as_missing: bool, words: Mapping[str, str]) -> str:
+def value_text(value: object, as_missing: bool, words: WordList) -> str:
     """Write a value, or several together, and mark missing values.
 
     Examples
     --------
-    >>> words = {"missing": "missing", "treated": "{value} (as missing)"}
+    >>> words = words_of("en")
     >>> value_text(None, True, words), value_text("mauve", True, words), value_text((0.5, "a"), False, words)
     ('missing', 'mauve (as missing)', '0.5, a')
     """
@@ -329,23 +327,23 @@ def value_text(value: object, as_missing: bool, words: Mapping[str, str]) -> str
         return words["treated"].format(value=value)
     parts = value if isinstance(value, tuple) else (value,)
     shown = (words["missing"] if v is None else number(v) if isinstance(v, float) else str(v) for v in parts)
-    return ", ".join(shown)
+    return words.join(shown)
 
 
-def attribute_text(attribute: Attribute, words: Mapping[str, str]) -> str:
+def attribute_text(attribute: Attribute, words: WordList) -> str:
     """Write the value of an attribute, what was summed over for it, and the parents it is given.
 
     Examples
     --------
     >>> texture = Attribute("纹理", "清晰", "table", (), given=(("脐部", "凹陷"),))
-    >>> attribute_text(texture, {})
+    >>> attribute_text(texture, words_of("zh"))
     '清晰 | 脐部=凹陷'
     """
     text = value_text(attribute.value, attribute.as_missing, words)
     if attribute.given:
         parents = (f"{name}={value_text(value, False, words)}" for name, value in attribute.given)
-        text += f" | {', '.join(parents)}"
-    return f"{text} (Σ {name_text(attribute.summed)})" if attribute.summed else text
+        text += f" | {words.join(parents)}"
+    return f"{text} (Σ {name_text(attribute.summed, words.join(['', '']))})" if attribute.summed else text
 
 
 def cell_text(factor: PageFactor) -> str:

@@ -106,7 +106,7 @@ class TreePaths:
         totals = [] if self.others is None else [(others, "", _shares(self.others))]
         totals.append((words["mean"], "", _shares(self.mean)))
         totals.append((words["power"].format(power=self.power), "", _shares(self.posterior)))
-        title = words["title"].format(classes=", ".join(map(str, self.classes)))
+        title = words["title"].format(classes=words.join(self.classes))
         return DisplayTable(title, ("", "n", words["posterior"]), tuple(rows), tuple(totals))
 
 
@@ -182,5 +182,5 @@ def _test(trees: Trees, t: int, node: int, rows: Any, child: int, lang: str) -> 
     begin = sum(map(len, trees.states[:j]))
     ranks = trees.ranks[t, begin : begin + len(trees.states[j])]
     inside = [visible(state) for state, rank in zip(trees.states[j], ranks, strict=True) if rank <= bound]
-    some = ", ".join(inside[:_MOST_STATES]) + (", …" if len(inside) > _MOST_STATES else "")
+    some = words.join([*inside[:_MOST_STATES], *(["…"] if len(inside) > _MOST_STATES else [])])
     return words["in" if left else "not in"].format(name=name, states=f"{{{some}}}")

@@ -31,6 +31,7 @@ QUESTION_WORDS = WordList(
         "cost": "cost",
         "net": "net",
         "answer": "likeliest answer → then",
+        "likeliest": "{state} ({p}) → {label} {after}",
         "bits": "Bits: the expected reduction of the entropy of the class. Costs are in bits too.",
         "risk": "Risk saved: the lowest risk now, minus the expected lowest risk after the answer.",
         "now": "Now: {beliefs}.",
@@ -163,12 +164,12 @@ class Questions(Sequence[Question]):
             (str(q.name), self._likeliest(q), _signed(q.value), number(q.cost), _signed(q.net))
             for q in self.rows
         )
-        beliefs = ", ".join(
+        beliefs = words.join(
             f"{c} {_signed(p)}" for c, p in zip(self.classes[:8], self.posterior[:8], strict=True)
         )
         notes = [words[self.unit], words["now"].format(beliefs=beliefs)]
         if self.left_out:
-            notes.append(words["left_out"].format(names=", ".join(map(str, self.left_out))))
+            notes.append(words["left_out"].format(names=words.join(self.left_out)))
         header = (
             words["attribute"],
             words["answer"],
@@ -191,7 +192,12 @@ class Questions(Sequence[Question]):
             return ""
         answer = max(question.answers, key=lambda a: a.probability)
         k = int(np.argmax(answer.posterior))
-        return f"{answer.state} ({_signed(answer.probability)}) → {self.classes[k]} {_signed(answer.posterior[k])}"
+        return QUESTION_WORDS.of(self.lang)["likeliest"].format(
+            state=answer.state,
+            p=_signed(answer.probability),
+            label=self.classes[k],
+            after=_signed(answer.posterior[k]),
+        )
 
 
 def _signed(x: float) -> str:

@@ -132,8 +132,8 @@ def flips_page(rows: Sequence[DecisionSensitivity], lang: str = "en") -> Display
         ends = []
         for sign, x, changes in sides:
             shown = [*map(str, changes[:MOST_CHANGES]), *(["…"] if len(changes) > MOST_CHANGES else [])]
-            ends += [f"{sign} {number(x)}: {', '.join(shown)}"] if changes else []
-        return "; ".join(ends) or words["everywhere"]
+            ends += [words.join((f"{sign} {number(x)}", words.join(shown)), ": ")] if changes else []
+        return words.join(ends, "; ") or words["everywhere"]
 
     cells = tuple(
         (

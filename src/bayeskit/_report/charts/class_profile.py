@@ -187,7 +187,7 @@ class ClassProfile(Chart):
         title = words["profile_title"].format(target=self.target)
         shown = self.distributions[: self.most]
         panels = tuple((self._curves if d.numeric else self._bars)(d, classes) for d in shown)
-        listed = "; ".join(f"{plain(d.name)} {d.information:.3f}" for d in shown)
+        listed = words.join((f"{plain(d.name)} {d.information:.3f}" for d in shown), "; ")
         names = tuple(Key(str(self.classes[k]), i) for i, k in enumerate(classes))
         return Plot(title, tuple(notes), listed, panels, names, str(self.target))
 
@@ -206,8 +206,9 @@ class ClassProfile(Chart):
             at = np.arange(float(len(rows))) + width * (i + 0.5) - FILLED / 2
             shares = np.array([share[k] for _, share in rows])
             numbers = tuple(f"{100 * share:.0f}%" for share in shares) if few else ()
-            said = "; ".join(
-                f"{text}: {100 * share:.1f}%" for (text, _), share in zip(rows, shares, strict=True)
+            say = chart_words(self.lang)
+            said = say.pairs(
+                (text, f"{100 * share:.1f}%") for (text, _), share in zip(rows, shares, strict=True)
             )
             label = str(self.classes[k])
             series.append(
@@ -219,7 +220,7 @@ class ClassProfile(Chart):
                     label,
                     horizontal=True,
                     texts=numbers,
-                    description=f"{found.name}, {label}: {said}",
+                    description=say.join((say.join((found.name, label)), said), ": "),
                 )
             )
         height = max((TALL_BAR if few else BAR) * len(classes), 12.0) / FILLED

@@ -179,7 +179,7 @@ class Nomogram(Chart):
         shown = self.rulers[: self.most]
         title = words["nomogram_title"].format(target=self.target, label=self.label)
         scale = Axis(words["points"], 0.0, 100.0, most=11)
-        listed = "; ".join(f"{plain(r.name)}: {written(r.spread / self.unit)}" for r in shown)
+        listed = words.pairs((plain(r.name), written(r.spread / self.unit)) for r in shown)
         lanes = tuple((self._curve if ruler.numeric else self._states)(ruler) for ruler in shown)
         return Plot(title, self._notes(), listed, (Rulers(scale, lanes), self._totals()))
 
@@ -199,7 +199,7 @@ class Nomogram(Chart):
         placed = sorted(zip(self.points(ruler.name).tolist(), map(str, ruler.values), strict=True))
         x = np.array([points for points, _ in placed])
         texts = tuple(enumerate(text for _, text in placed))
-        description = "; ".join(f"{text}: {points:.1f}" for points, text in placed)
+        description = chart_words(self.lang).pairs((text, f"{points:.1f}") for points, text in placed)
         read = self._reading(ruler)
         mark = None if read is None else (self._place(ruler, read), 0.5)
         return Lane(str(ruler.name), x, np.full(len(x), 0.5), texts, False, mark, description)
@@ -214,7 +214,7 @@ class Nomogram(Chart):
             (int(np.argmin(np.abs(values - value))), written(value))
             for value in round_numbers(low, low + span, 4)
         ]
-        description = "; ".join(f"{text}: {points[at]:.1f}" for at, text in numbers)
+        description = chart_words(self.lang).pairs((text, f"{points[at]:.1f}") for at, text in numbers)
         read, mark = self._reading(ruler), None
         if read is not None:
             height = 0.5

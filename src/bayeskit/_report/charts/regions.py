@@ -85,7 +85,7 @@ class Regions(Chart):
         title = words["regions_title"].format(target=self.target, x=self.x.name, y=self.y.name)
         notes = [words["regions_note"]]
         if self.given:
-            listed = ", ".join(f"{name} = {value}" for name, value in self.given)
+            listed = words.join(f"{name} = {value}" for name, value in self.given)
             notes.append(words["regions_given"].format(given=listed))
         notes.append(words["regions_missing"])
         dots = _thinned(self.dots)

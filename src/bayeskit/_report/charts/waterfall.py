@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from bayeskit._messages import WordList
 from bayeskit._report.charts.axis import around
 from bayeskit._report.charts.chart import Chart
 from bayeskit._report.charts.plot import Axis, Bars, Curve, Key, Panel, Plot, states_axis
@@ -79,14 +79,15 @@ class Waterfall(Chart):
         begin = 0.0
         for place, (step, end) in enumerate(zip(self.steps, ends, strict=True)):
             colour = FOR if step.log_odds >= 0.0 else AGAINST
-            series.append(_bar(place, begin, end, colour, step.name, step.log_odds))
+            series.append(_bar(place, begin, end, colour, step, words))
             begin = end
-        series.append(_bar(len(self.steps), 0.0, begin, TOTAL, names[-1], self.log_odds))
+        total = Step(names[-1], self.log_odds)
+        series.append(_bar(len(self.steps), 0.0, begin, TOTAL, total, words))
         label, against = shorter(self.label), shorter(self.against)
         title = words["waterfall_title"].format(a=label)
         before, after = (share(p, 1.0 - p) for p in self.probabilities)
         note = words["waterfall_note"].format(a=label, before=before, after=after)
-        told = "; ".join(f"{step.name}: {odds_text(step.log_odds)}" for step in self.steps)
+        told = words.pairs((step.name, odds_text(step.log_odds)) for step in self.steps)
         panel = Panel(
             Axis(words["waterfall_axis"], low, high),
             states_axis("", names, downwards=True),
@@ -100,12 +101,11 @@ class Waterfall(Chart):
         return Plot(title, (note,), told, (panel,), keys)
 
 
-def _bar(place: int, begin: float, end: float, colour: int, name: str, odds: float) -> Bars:
+def _bar(place: int, begin: float, end: float, colour: int, step: Step, words: WordList) -> Bars:
     at, base, value, width = (np.array([number]) for number in (float(place), begin, end, 0.72))
-    text = odds_text(odds)
-    return Bars(
-        at, value, width, colour, horizontal=True, texts=(text,), description=f"{name}: {text}", base=base
-    )
+    text = odds_text(step.log_odds)
+    description = words.pairs([(step.name, text)])
+    return Bars(at, value, width, colour, horizontal=True, texts=(text,), description=description, base=base)
 
 
 def _nought(n: int) -> Curve:
@@ -168,7 +168,7 @@ def _parts(e: Explanation) -> tuple[Step, list[Step], list[Step]]:
     return first, [Step(_name(n, values[n], False, words), _odds(o)) for n, o in odds.items()], last
 
 
-def _name(name: object, value: object, as_missing: bool, words: Mapping[str, str]) -> str:
+def _name(name: object, value: object, as_missing: bool, words: WordList) -> str:
     """Write an attribute with its value, which may be missing where a page has no value to show."""
     text = shorter(name_text(name, words["separator"]))
     if value is None and not as_missing:

@@ -374,12 +374,12 @@ def _bars(found: Comparison, profile: ColumnProfile, classes: Sequence[int]) -> 
     groups = []
     for j, label in enumerate(profile.labels):
         shown = words["others_short"] if label is None else label
-        said = "; ".join(f"{found.classes[k]}: {profile.shares[k, j]:.1%}" for k in classes)
+        said = words.pairs((found.classes[k], f"{profile.shares[k, j]:.1%}") for k in classes)
         bars = [
             tag("span", cls=f"c{i}", attributes=f'style="height:{100 * profile.shares[k, j] / top:.0f}%"')
             for i, k in enumerate(classes)
         ]
-        groups.append(tag("span", *bars, title=f"{shown}: {said}"))
+        groups.append(tag("span", *bars, title=words.join((shown, said), ": ")))
     return tag("span", *groups, cls="spark")
 
 

@@ -99,7 +99,7 @@ def bars_plot(found: Comparison) -> Plot:
         floor = np.full(2, found.ceiling.value)
         series.append(Curve(floor, np.array([-0.5, len(names) - 0.5]), None, dashed=True))
     for i, (standing, name, description) in enumerate(zip(found.standings, names, figures, strict=True)):
-        series += _marks(standing, i, high, f"{name}: {description}", description)
+        series += _marks(standing, i, high, words.pairs([(name, description)]), description)
     top = high + _ROOM * (high - low)
     # To the right of the marks there is room for texts, but no ticks.
     numbers = Axis("", low, high, "percent" if share else "number", most=5)
@@ -107,7 +107,7 @@ def bars_plot(found: Comparison) -> Plot:
     panel = Panel(x, states_axis("", names, downwards=True), tuple(series), height=LINE * len(names) + 4)
     notes = [words["chart_note"]]
     notes += [words["chart_ceiling"].format(value=f"{found.ceiling.value:.1%}")] if has_floor else []
-    description = "; ".join(f"{name}: {each}" for name, each in zip(names, figures, strict=True))
+    description = words.pairs(zip(names, figures, strict=True))
     return Plot(words["chart_error" if share else "chart_cost"], tuple(notes), description, (panel,))
 
 

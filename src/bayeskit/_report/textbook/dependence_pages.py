@@ -118,7 +118,7 @@ def tan_page(lang: str, lesson: Lesson | None = None) -> Sheet:
             ),
             line(
                 say("Directed away from the first attribute: {arcs}."),
-                arcs=joined(", ", (word(f"{p} → {x}") for x, p in parents.items() if p)),
+                arcs=joined(say(", "), (word(f"{p} → {x}") for x, p in parents.items() if p)),
             ),
         ]
     working += [

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
-from bayeskit._messages import run_on, text_in
+from bayeskit._messages import join_in, run_on, text_in
 from bayeskit._report.textbook.printed_number import (
     Line,
     PrintedNumber,
@@ -262,9 +262,9 @@ def table_of(lesson: Lesson) -> Grid:
     return grid(("", *lesson.columns, lesson.target), *rows)
 
 
-def row_of(lesson: Lesson) -> str:
+def row_of(lesson: Lesson, lang: str) -> str:
     """The row to classify in words."""
-    return ", ".join(f"{name} = {shown(value)}" for name, value in lesson.query.items())
+    return join_in(lang, (f"{name} = {shown(value)}" for name, value in lesson.query.items()))
 
 
 def number(value: Fraction | Decimal, form: str = ".6g") -> PrintedNumber:
@@ -352,7 +352,7 @@ def posterior_sheet(
         name=name,
         lang=lang,
         title=title,
-        question=question or text_in(lang, "Which class has x: {row}?").format(row=row_of(lesson)),
+        question=question or text_in(lang, "Which class has x: {row}?").format(row=row_of(lesson, lang)),
         given=(table_of(lesson),),
         working=(*working, *posterior_lines(joints)),
         answer=answer_line(joints, lang),

@@ -34,7 +34,7 @@ CASES = {
     "α = 0, n": (FIRST, 0, False, ("0.999021", "0.044552", "4.3659e-05")),
     "α = 1, n − 1": (FIRST, 1, True, ("0.996996", "0.025631", "7.7224e-05")),
     "α = 1, n": (FIRST, 1, False, ("0.997750", "0.021801", "4.9158e-05")),
-    "清脆, α = 1, n": (CRISP, 1, False, ("0.990619",)),
+    "清脆: α = 1, n": (CRISP, 1, False, ("0.990619",)),
 }
 
 
@@ -46,7 +46,7 @@ def first_melon_page(lang: str) -> Sheet:
         for about, (melon, alpha, unbiased, _) in CASES.items()
     }
     shares = {about: found["是"] / sum(found.values()) for about, found in joints.items()}
-    first, crisp = "α = 0, n − 1", "清脆, α = 1, n"
+    first, crisp = "α = 0, n − 1", "清脆: α = 1, n"
     return Sheet(
         name="melon3",
         lang=lang,
@@ -63,7 +63,7 @@ def first_melon_page(lang: str) -> Sheet:
             (say("Two normal densities, their variances divided by n − 1:"),),
             *(_densities_of_all(counts, name) for name in NUMBERS),
             (say("All together, and with the other conventions:"),),
-            _conventions(joints, shares),
+            _conventions(joints, shares, say),
             line(
                 say(
                     "清脆: no good melon sounds so. P(清脆 | 是) = {zero} makes the product 0 however good "
@@ -124,9 +124,16 @@ def _densities_of_all(counts: Counts, name: str) -> Grid:
     return grid((name, "μ", "σ", f"p({float(x):.3f})"), *rows)
 
 
-def _conventions(joints: dict[str, dict[str, float]], shares: dict[str, float]) -> Grid:
+def _conventions(
+    joints: dict[str, dict[str, float]], shares: dict[str, float], say: Callable[[str], str]
+) -> Grid:
     rows = [
-        (about, decimal(found["是"], ".6f"), decimal(found["否"], ".4e"), decimal(shares[about], ".6f"))
+        (
+            about.replace(": ", say(": ")),
+            decimal(found["是"], ".6f"),
+            decimal(found["否"], ".4e"),
+            decimal(shares[about], ".6f"),
+        )
         for about, found in joints.items()
     ]
     return grid(("", "是", "否", "P(是 | x)"), *rows)

@@ -129,7 +129,7 @@ def laplace_page(lang: str, lesson: Lesson | None = None) -> Sheet:
         name="laplace",
         lang=lang,
         title=say("Laplace's correction"),
-        question=_question(lesson, say),
+        question=_question(lesson, lang),
         given=(table_of(lesson),),
         working=tuple(working),
         answer=line(
@@ -204,7 +204,7 @@ def risk_page(lang: str, lesson: Lesson | None = None) -> Sheet:
         question=say(
             "Which decision has the smallest conditional risk for x: {row}? First if every mistake costs "
             "1, then if it costs {n} to decide wrongly for the most probable class."
-        ).format(row=row_of(lesson), n=DEAR),
+        ).format(row=row_of(lesson, lang), n=DEAR),
         given=(table_of(lesson),),
         working=tuple(working),
         answer=line(
@@ -451,8 +451,8 @@ def bracketed_number(value: Fraction) -> Line:
     return ("(", found, ")") if "/" in found.text else (found,)
 
 
-def _question(lesson: Lesson, say: Say) -> str:
-    return say("Which class has x: {row}?").format(row=row_of(lesson))
+def _question(lesson: Lesson, lang: str) -> str:
+    return text_in(lang, "Which class has x: {row}?").format(row=row_of(lesson, lang))
 
 
 def _factors(lesson: Lesson, alpha: int, say: Say) -> Grid:
