@@ -131,10 +131,14 @@ def main() -> None:
             report.claim(f"{ending}: million rows a CPU second", rate, "M")
             ratio = report.cpu(ending, theirs) / report.cpu(ending, ours)
             report.claim(f"{ending}: speed ÷ SQL by hand", ratio, "×", at_least=0.85)
-            once, ten = (memory(path, folder / f"few.{ending}", times) for times in (1, 10))
+            # The lower of two processes: of a process that runs once, the peak varies by 5 MB.
+            once, ten = (
+                min(memory(path, folder / f"few.{ending}", times) for _ in range(2)) for times in (1, 10)
+            )
             report.claim(f"{ending}: MB above imports, once", once[0], "MB", at_most=200)
             report.claim(f"{ending}: MB above imports, listed ten times", ten[0], "MB", at_most=200)
             report.claim(f"{ending}: RSS, ten times ÷ once", ten[1] / once[1], "×", at_most=1.1)
+            report.claim(f"{ending}: RSS above imports, ten times ÷ once", ten[0] / once[0], "×", at_most=1.1)
             path.unlink()
         coded = texts(n)
         # As texts, without the note that they were in codes.

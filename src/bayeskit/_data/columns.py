@@ -59,6 +59,11 @@ def joined_columns(columns: Sequence[CodedColumn]) -> CodedColumn:
     """
     if len(columns) == 1:
         return columns[0]
+    if all(column.labels == columns[0].labels for column in columns):
+        return columns[0]._replace(
+            codes=np.concatenate([column.codes for column in columns]),
+            complete=all(column.complete for column in columns),
+        )
     index: dict[Label, int] = {}
     codes = []
     for column in columns:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._data.columns import CodedColumn, narrow, without_labels
+from bayeskit._data.columns import CodedColumn, joined_columns, narrow, without_labels
 from bayeskit._data.encodings import GZIP_MAGIC, blocks, decoded, is_utf8, resolve, utf8_copy
 from bayeskit._data.file_options import MissingMarks
 from bayeskit._data.frames import factorize_arrow
@@ -527,15 +527,41 @@ class Parquet:
         self, file: pyarrow.parquet.ParquetFile, fields: Sequence[Field], size: int, use_threads: bool
     ) -> Iterator[list[Column]]:
         names = [field.name for field in fields if field.everywhere is None]
+
+        def converted() -> Iterator[list[Column]]:
+            # A quarter at a time: Arrow's allocator keeps what it gets back of larger buffers for a while.
+            batches = file.iter_batches(-(-size // 4), columns=names, use_threads=use_threads)
+            held: list[pyarrow.RecordBatch] = []
+            rows = 0
+            for batch in batches:
+                held.append(batch)
+                rows += batch.num_rows
+                del batch  # not held while its columns are counted and the next ones are read
+                if rows >= size:
+                    columns, held, rows = self._columns(fields, held), [], 0
+                    yield columns
+                    del columns
+            if held:
+                yield self._columns(fields, held)
+
         with file:
-            batches = file.iter_batches(size, columns=names, use_threads=use_threads)
-            for batch in _read_ahead(batches) if use_threads else batches:
-                yield [
-                    arrow_column(field, batch.column(field.name), self.missing)
-                    if field.everywhere is None
-                    else _repeated(field, batch.num_rows)
-                    for field in fields
-                ]
+            yield from _read_ahead(converted()) if use_threads else converted()
+
+    def _columns(self, fields: Sequence[Field], batches: Sequence[pyarrow.RecordBatch]) -> list[Column]:
+        """Return the columns of some batches, one below the other."""
+        columns: list[Column] = []
+        for field in fields:
+            if field.everywhere is not None:
+                columns.append(_repeated(field, sum(batch.num_rows for batch in batches)))
+                continue
+            parts = [batch.column(field.name) for batch in batches]
+            if field.kind == "str":
+                coded = [without_labels(factorize_arrow(part), self.missing) for part in parts]
+                columns.append(narrow(joined_columns(coded)))
+            else:
+                cells = [part.to_numpy(zero_copy_only=False) for part in parts]
+                columns.append(np.concatenate(cells, dtype=field.dtype, casting="unsafe"))
+        return columns
 
     def mend(self) -> bool:
         """A Parquet file that cannot be read is not retried."""

@@ -202,7 +202,9 @@ def rebatched(parts: Iterable[Arrays], size: int) -> Iterator[Arrays]:
         whole = count - count % size
         for start in range(0, whole, size):
             yield [_cut(column, start, start + size) for column in joined]
-        held, count = [[_cut(column, whole, count) for column in joined]], count - whole
+        # An empty rest would hold the arrays that it was cut from.
+        held = [[_cut(column, whole, count) for column in joined]] if count > whole else []
+        count -= whole
     if count:
         yield [_joined(column) for column in zip(*held, strict=True)]
 
