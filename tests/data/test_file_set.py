@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import bayeskit
 from bayeskit import TAN, CountForest, Discretizer, NaiveBayes, comparison, learn_network
+from bayeskit._data.files import FileSource
 from bayeskit.errors import ColumnError, DataError, SourceNote
 from cli_run import run
 from refusals import refuses, warns_of
@@ -332,3 +333,24 @@ def test_the_command_takes_a_pattern(tmp_path: Path) -> None:
     missed = run("fit", str(tmp_path / "x-*.csv"), "--target", "class", "--output", str(tmp_path / "n.bayes"))
     assert missed.exit_code != 0
     assert "x-*.csv" in missed.output
+
+
+def test_one_database_reads_all_files_in_all_passes(tmp_path, monkeypatch):
+    import duckdb
+
+    opened, connect = [], duckdb.connect
+    monkeypatch.setattr(duckdb, "connect", lambda *a, **k: opened.append(connect(*a, **k)) or opened[-1])
+    for name in "ab":
+        rows = "".join(f"{k % 7},w{k % 3},{'yx'[k % 2]}\n" for k in range(60))
+        (tmp_path / f"{name}.csv").write_text(f"number,word,class\n{rows}")
+    TAN().fit(str(tmp_path / "*.csv"), target="class")
+    assert len(opened) == 1
+
+
+def test_a_pass_after_an_error_opens_the_database_anew(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("x,class\n1,a\nb,c\n")
+    source = FileSource(path)
+    with refuses(DataError):
+        list(source.reread(["x"], {"x": "float64"}).batches())
+    assert [batch["x"].tolist() for batch in source.batches()] == [["1", "b"]]

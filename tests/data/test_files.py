@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit._data.files import FileSource
+from bayeskit._data.files import Engine, FileSource
 from bayeskit.errors import ColumnError, DataError, EncodingError, SettingError, SourceNote
 from refusals import refuses, warns_of
 
@@ -202,6 +202,33 @@ def test_parquet_kinds(tmp_path, path_of_reading):
         "holes": [None, 7.0],
         "empty 'q'": [None, None],
     }
+
+
+def test_a_wide_text_file_with_few_rows_is_surveyed_in_one_read(tmp_path, monkeypatch):
+    """To plan a query of a text file takes as long as it has columns: 2,000 of them in 32 queries took 1 s."""
+    asked = []
+
+    class Listening:
+        def __init__(self, connection):
+            self.connection = connection
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            self.connection.close()
+
+        def execute(self, query):
+            asked.append(query)
+            return self.connection.execute(query)
+
+    open_one = Engine.connection
+    monkeypatch.setattr(Engine, "connection", lambda engine: Listening(open_one(engine)))
+    names = [f"c{j}" for j in range(300)]
+    rows = [",".join(("2.5", "x", "", "7")[(i + j) % 4] for j in range(300)) for i in range(20)]
+    source = FileSource(put(tmp_path, "\n".join([",".join(names), *rows, ""])))
+    assert source.rows == 20
+    assert sum("read_csv" in query for query in asked) == 1
 
 
 def test_both_ways_of_fetching_agree_over_many_pieces(tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ import numpy as np
 from bayeskit._data.converted import is_address, path_in
 from bayeskit._data.database_url import names_database
 from bayeskit._data.file_options import MissingMarks
-from bayeskit._data.files import FileSource, file_stamp
+from bayeskit._data.files import Engine, FileSource, file_stamp
 from bayeskit._data.frames import FilesLike, is_table_name
 from bayeskit._data.survey import Field
 from bayeskit._data.table import ColumnBatch
@@ -125,10 +125,11 @@ class FileSet:
     ) -> None:
         opened: dict[str, FileSource] = {}
         names = [os.fspath(path) for path in paths]
+        engine = Engine(settings.get("threads"), settings.get("max_memory"))
         for path in names:
             if path not in opened:
                 said = (folders or {}).get(path)
-                opened[path] = FileSource(path, folders=said, may_be_empty=True, **settings)
+                opened[path] = FileSource(path, folders=said, may_be_empty=True, engine=engine, **settings)
         first, *others = opened.values()
         for other in others:
             _check_columns(first, other)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from bayeskit._data.file_options import MissingMarks
 from bayeskit._data.formats import Column, Parquet, Text, Unsure, folder_field
 from bayeskit._data.relation import Arrays, pieces, rebatched
 from bayeskit._data.survey import (
+    FIRST_SURVEYED,
+    CellCounts,
     Field,
     count_cells,
     count_first,
@@ -36,7 +39,7 @@ from bayeskit._messages import Joined, Message, Term
 from bayeskit.errors import ColumnError, DataError, SettingError
 
 if TYPE_CHECKING:
-    pass
+    from duckdb import DuckDBPyConnection
 
 # Smaller text files are surveyed whole: it takes a moment, and nothing has to be read again.
 _LARGE = 4 << 20
@@ -64,6 +67,52 @@ def _words_in(column: Column) -> tuple[Collection[str], int]:
     return set(known), len(known)
 
 
+class Engine:
+    """DuckDB for the passes over files: opened at the first of them, and closed when no source holds it any more.
+
+    To open it takes 10 ms, as long as all else for a small file.
+
+    Parameters
+    ----------
+    threads : int, optional
+        How many threads read; by default, one for each core.
+    max_memory : int, optional
+        The limit of its memory in bytes.
+    """
+
+    def __init__(self, threads: int | None = None, max_memory: int | None = None) -> None:
+        self.threads, self.max_memory = threads, max_memory
+        self._opening = Lock()
+        # By process: after a fork the child has none of its threads, and may not even close it.
+        self._opened: dict[int, DuckDBPyConnection] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Engine, (self.threads, self.max_memory)
+
+    def connection(self) -> DuckDBPyConnection:
+        """Return a new connection, for one pass; several threads may have one each."""
+        import duckdb
+
+        with self._opening:
+            if os.getpid() not in self._opened:
+                # No extension is downloaded, no name in a query refers to a Python variable, and no file is held.
+                config: dict[str, Any] = {
+                    "autoinstall_known_extensions": False,
+                    "python_enable_replacements": False,
+                    "enable_external_file_cache": False,
+                }
+                if self.threads is not None:
+                    config["threads"] = self.threads
+                if self.max_memory is not None:
+                    config["memory_limit"] = f"{max(self.max_memory, _LEAST_MEMORY) >> 10}KiB"
+                self._opened[os.getpid()] = duckdb.connect(config=config)
+            return self._opened[os.getpid()].cursor()
+
+    def reset(self) -> None:
+        """Open DuckDB anew for the next pass: after some errors it refuses every query."""
+        self._opened.pop(os.getpid(), None)
+
+
 class FileSource:
     """The rows of one file, in batches of named NumPy arrays.
 
@@ -72,7 +121,7 @@ class FileSource:
     commas, thousands separators, percent and currency signs are understood if all cells have them, with a
     note. An integer column with missing cells is ``float64`` with NaN, in every batch. Text is an object
     array with None for missing, and so are booleans with missing cells. Memory does not depend on the number
-    of rows. Every pass has its own connection, so that several threads can read one source.
+    of rows. Every pass has its own connection to one DuckDB, so that several threads can read one source.
 
     Parameters
     ----------
@@ -106,6 +155,8 @@ class FileSource:
         column of that name.
     may_be_empty : bool, default False
         Whether a file with the names of columns alone is one without rows, as one of several may be, or an error.
+    engine : Engine, optional
+        What several files are read with; by default, each has its own.
 
     Attributes
     ----------
@@ -151,6 +202,7 @@ class FileSource:
         max_memory: int | None = None,
         folders: Mapping[str, str | None] | None = None,
         may_be_empty: bool = False,
+        engine: Engine | None = None,
     ) -> None:
         if rows_per_batch < 1:
             raise SettingError(
@@ -163,6 +215,7 @@ class FileSource:
         self._spool = copy
         self.rows_per_batch = rows_per_batch
         self._most_columns, self._threads, self._max_memory = most_columns, threads, max_memory
+        self._engine = Engine(threads, max_memory) if engine is None else engine
         self.marks = marks = missing if isinstance(missing, MissingMarks) else MissingMarks(())
         texts = marks.table_wide if marks is missing else _texts(missing)
         self._format: Text | Parquet
@@ -419,11 +472,13 @@ class FileSource:
                     )
                 fields = self._format.marked(fields)
                 tests: list[list[str]] = [[] for _ in fields]
+                counts: list[CellCounts] = []
+                rows = FIRST_SURVEYED
                 if self._format.tests:
                     # Most text columns are recognised at once, and need no test over the whole file.
-                    seen, counts = count_first(connection, table, fields, self._format.tests)
+                    rows, counts = count_first(connection, table, fields, self._format.tests)
                     expected = [
-                        self._format.expected(field, seen, count)
+                        self._format.expected(field, rows, count)
                         for field, count in zip(fields, counts, strict=True)
                         if self._quick
                     ]
@@ -432,7 +487,8 @@ class FileSource:
                         return known, None
                     self._quick = False
                     tests = [tests_left(count) for count in counts]
-                rows, counts = count_cells(connection, table, fields, tests)
+                if rows >= FIRST_SURVEYED:
+                    rows, counts = count_cells(connection, table, fields, tests)
                 found = seen_marks(connection, table, fields, counts)
                 typed = [
                     self._format.typed_by(field, rows, count, found.get(field.name, ()))
@@ -455,22 +511,18 @@ class FileSource:
         """A separate connection, and the file as a FROM clause."""
         import duckdb
 
-        # No extension is downloaded, and no name in a query refers to a Python variable.
-        config: dict[str, Any] = {"autoinstall_known_extensions": False, "python_enable_replacements": False}
-        if self._threads is not None:
-            config["threads"] = self._threads
-        if self._max_memory is not None:
-            config["memory_limit"] = f"{max(self._max_memory, _LEAST_MEMORY) >> 10}KiB"
-        with self._format.table() as table, duckdb.connect(config=config) as connection:
+        with self._format.table() as table, self._engine.connection() as connection:
             try:
                 connection.execute("SET enable_progress_bar = false")
                 yield connection, table
             except (duckdb.InterruptException, RuntimeError) as error:
                 # DuckDB handles Ctrl-C itself, and turns it into its own error.
+                self._engine.reset()
                 if "interrupt" in str(error).lower():
                     raise KeyboardInterrupt from error
                 raise
             except (duckdb.Error, OSError) as error:  # pyarrow passes DuckDB's errors on as OSError
+                self._engine.reset()
                 if self._quick:
                     raise Unsure from error
                 raise DataError(self._explained(str(error))) from error

@@ -124,6 +124,8 @@ FEWEST_CELLS, MOSTLY_NUMBERS, PARTLY_NUMBERS = 10, 0.9, 0.5
 NUMBER_TESTS = ("float64", *SPELLINGS)
 # The time to plan a query in DuckDB grows with the square of its size.
 _COLUMNS_AT_ONCE = 128
+# So many first rows tell which tests are worth to be made on all rows; of so many columns they are held in memory.
+FIRST_SURVEYED, _COLUMNS_HELD = 2048, 1024
 
 
 def quoted(text: str) -> str:
@@ -224,26 +226,35 @@ def count_cells(
 def count_first(
     connection: DuckDBPyConnection, table: str, fields: list[Field], tests: Sequence[str]
 ) -> tuple[int, list[CellCounts]]:
-    """Return the number of the first rows, and what is counted in each column of them; all have the same tests."""
+    """Return the number of the first rows, and what is counted in each column of them; all have the same tests.
+
+    If they are fewer than `FIRST_SURVEYED`, they are all rows.
+    """
     rows = 0
     counts: list[CellCounts] = []
-    for first in range(0, len(fields), _COLUMNS_AT_ONCE):
-        some = fields[first : first + _COLUMNS_AT_ONCE]
-        # A table of cells without marks: a query with all tests of all marks would take minutes to plan.
-        cells = ", ".join(f"{field.cell} AS f{i}" for i, field in enumerate(some))
+    for first in range(0, len(fields), _COLUMNS_HELD):
+        held = fields[first : first + _COLUMNS_HELD]
+        # Read once: to plan a query of a text file takes as long as it has columns, however few of them are asked for.
+        columns = ", ".join(dict.fromkeys(field.column for field in held if field.everywhere is None)) or "1"
         connection.execute(
-            f"CREATE OR REPLACE TEMP TABLE first_rows AS SELECT {cells} FROM {table} LIMIT 2048"
+            f"CREATE OR REPLACE TEMP TABLE first_rows AS SELECT {columns} FROM {table} LIMIT {FIRST_SURVEYED}"
         )
-        [(rows,)] = connection.execute("SELECT count(*) FROM first_rows").fetchall()
-        # All cells below each other: each test is planned once, not once for each column.
-        passed = "".join(f", count(CASE WHEN {LOOKS[kind].format('cell')} THEN 1 END)" for kind in tests)
-        found = connection.execute(
-            f"SELECT f, count(*){passed} FROM (UNPIVOT first_rows ON COLUMNS(*) INTO NAME f VALUE cell) GROUP BY f"
-        ).fetchall()
-        of = {name: numbers for name, *numbers in found}  # a column without a cell is not there
-        for i in range(len(some)):
-            filled, *numbers = of.get(f"f{i}", [0] * (1 + len(tests)))
-            counts.append(CellCounts(filled, filled, dict(zip(tests, numbers, strict=True))))
+        for start in range(0, len(held), _COLUMNS_AT_ONCE):
+            some = held[start : start + _COLUMNS_AT_ONCE]
+            written = ", ".join(f"count({field.column})" for field in some)
+            [(rows, *each)] = connection.execute(f"SELECT count(*), {written} FROM first_rows").fetchall()
+            # A table of cells without marks: a query with all tests of all marks would take minutes to plan.
+            cells = ", ".join(f"{field.cell} AS f{i}" for i, field in enumerate(some))
+            connection.execute(f"CREATE OR REPLACE TEMP TABLE first_cells AS SELECT {cells} FROM first_rows")
+            # All cells below each other: each test is planned once, not once for each column.
+            passed = "".join(f", count(CASE WHEN {LOOKS[kind].format('cell')} THEN 1 END)" for kind in tests)
+            found = connection.execute(
+                f"SELECT f, count(*){passed} FROM (UNPIVOT first_cells ON COLUMNS(*) INTO NAME f VALUE cell) GROUP BY f"
+            ).fetchall()
+            of = {name: numbers for name, *numbers in found}  # a column without a cell is not there
+            for i, n in enumerate(each):
+                filled, *numbers = of.get(f"f{i}", [0] * (1 + len(tests)))
+                counts.append(CellCounts(n, filled, dict(zip(tests, numbers, strict=True))))
     return rows, counts
 
 
