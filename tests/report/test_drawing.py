@@ -231,10 +231,10 @@ def test_the_neighbourhood_of_a_node_is_drawn():
 
 
 def test_a_picture_that_nobody_can_look_at_is_refused_with_a_neighbourhood():
-    """One parent of 400 children is 40,000 pixels wide."""
-    names = [f"child {k}" for k in range(400)]
+    """One parent of 480 children is 17,500 pixels wide, though they stand in many layers."""
+    names = [f"child {'of-many-' * 5}{k}" for k in range(480)]
     network = BayesianNetwork({"top": [], **{name: ["top"] for name in names}}, states=["no", "yes"])
-    with refuses(SettingError, "child 0", 1, 2):
+    with refuses(SettingError, names[0], 1, 2):
         network.plot()
     with refuses(SettingError, "radius", 1):
         network.plot(around="top", radius=1)

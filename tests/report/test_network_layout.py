@@ -209,6 +209,19 @@ def test_a_graph_of_more_bends_than_are_drawn():
     assert all(len(route) >= 4 for route in layout.routes)
 
 
+def test_many_nodes_side_by_side_take_turns_in_several_layers():
+    """One parent of 150 children was 17,000 pixels wide."""
+    n = 151
+    dag = Dag.of({k: [0] for k in range(1, n)}, range(n))
+    for direction in ("down", "right"):
+        layout = lay_out(dag, [(90, 40)] * n, direction)
+        assert max(layout.width, layout.height) < 5000
+        corners = [(box.x, box.y) for box in layout.boxes]
+        for (x, y), (u, v) in combinations(corners, 2):
+            assert abs(x - u) >= 90 or abs(y - v) >= 40
+    assert lay_out(Dag.of({k: [0] for k in range(1, 15)}, range(15)), [(90, 40)] * 15).height < 250
+
+
 def test_four_hundred_nodes_take_little_work():
     """As large as the network of the pigs: 441 nodes, 592 arcs."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bayeskit._graphs.dag import Dag
-from bayeskit._report.drawing.layers import Layers, in_layers, places, uncrossed
+from bayeskit._report.drawing.layers import Layers, in_layers, places, staggered, uncrossed
 
 Point = tuple[float, float]
 
@@ -20,6 +20,12 @@ NODE_GAP = 24.0
 BEND = 6.0
 LAYER_GAP = 48.0
 LARGEST_LAYER_GAP = 130.0
+# In a part of a graph that is wider than this, and twice as wide as high, nodes side by side take turns in several
+# layers. Bends are then nearer to each other: a negative width takes off the gap. There are many more of them, and
+# more sweeps against crossings make the picture no narrower.
+WIDEST = 2000.0
+CLOSE_BEND = -8.0
+FEW_SWEEPS = 4
 # The fraction of a box's width over which the ends of its arcs are spread, and the largest distance between them.
 SPREAD = 0.7
 PORT = 16.0
@@ -40,9 +46,29 @@ def component_layout(
 ) -> ComponentLayout:
     """Lay out boxes of these sizes; arcs name the boxes by ``nodes``."""
     number = {node: k for k, node in enumerate(nodes)}
-    layers = in_layers(len(nodes), [(number[parent], number[child]) for parent, child in arcs])
+    between = [(number[parent], number[child]) for parent, child in arcs]
+    layers = in_layers(len(nodes), between)
     rows = uncrossed(layers)
-    widths = [float(width) for width, _ in sizes] + [BEND] * (len(layers.above) - len(nodes))
+    found = _placed(layers, rows, sizes, BEND)
+    if found.width > max(WIDEST, 2 * found.height):
+        widths = [width + NODE_GAP for width in _widths(layers, sizes, BEND)]
+        room = max(WIDEST / 2, 0.4 * (found.width * found.height) ** 0.5)
+        layers = in_layers(len(nodes), between, staggered(layers, rows, widths, room))
+        other = _placed(layers, uncrossed(layers, FEW_SWEEPS), sizes, CLOSE_BEND)
+        if max(other.width, other.height) < found.width:
+            return other
+    return found
+
+
+def _widths(layers: Layers, sizes: Sequence[tuple[float, float]], bend: float) -> list[float]:
+    return [float(width) for width, _ in sizes] + [bend] * (len(layers.above) - layers.n_nodes)
+
+
+def _placed(
+    layers: Layers, rows: list[list[int]], sizes: Sequence[tuple[float, float]], bend: float
+) -> ComponentLayout:
+    """Place boxes and routes in layers whose order is known."""
+    widths = _widths(layers, sizes, bend)
     x = places(layers, rows, widths, NODE_GAP)
     left = min((place - width / 2 for place, width in zip(x, widths, strict=True)), default=0.0)
     x = [place - left for place in x]
@@ -63,7 +89,7 @@ def component_layout(
     return ComponentLayout(
         max((place + width / 2 for place, width in zip(x, widths, strict=True)), default=0.0),
         bottoms[-1] if bottoms else 0.0,
-        [(x[node] - widths[node] / 2, top_of(node)) for node in range(len(nodes))],
+        [(x[node] - widths[node] / 2, top_of(node)) for node in range(layers.n_nodes)],
         routes,
     )
 

@@ -14,6 +14,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil
 
 MOST_ROUNDS = 30
 
@@ -156,8 +157,8 @@ class Layers:
         return vertex >= self.n_nodes
 
 
-def in_layers(n_nodes: int, arcs: Sequence[Arc]) -> Layers:
-    """Put the nodes 0 … n−1 in layers, and route long arcs through bends.
+def in_layers(n_nodes: int, arcs: Sequence[Arc], layer: Sequence[int] | None = None) -> Layers:
+    """Put the nodes 0 … n−1 in layers, by default those of :func:`layer_of`, and route long arcs through bends.
 
     Examples
     --------
@@ -165,7 +166,7 @@ def in_layers(n_nodes: int, arcs: Sequence[Arc]) -> Layers:
     >>> layers.rows, layers.routes[2]
     ([[0], [1, 3], [2]], [0, 3, 2])
     """
-    layer = layer_of(n_nodes, arcs)
+    layer = layer_of(n_nodes, arcs) if layer is None else layer
     rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
     for node in range(n_nodes):
         rows[layer[node]].append(node)
@@ -189,6 +190,27 @@ def in_layers(n_nodes: int, arcs: Sequence[Arc]) -> Layers:
                 below[upper].append(lower)
                 above[lower].append(upper)
     return Layers(n_nodes, rows, above, below, routes)
+
+
+def staggered(layers: Layers, rows: list[list[int]], widths: Sequence[float], room: float) -> list[int]:
+    """Return the layer of each node, where neighbours of a layer wider than ``room`` take turns in several.
+
+    Arcs to the lower ones run between the nodes of the upper ones.
+
+    Examples
+    --------
+    >>> layers = in_layers(5, [(0, 1), (0, 2), (0, 3), (0, 4)])
+    >>> staggered(layers, layers.rows, [10.0] * 5, 20.0)
+    [0, 1, 2, 1, 2]
+    """
+    found, first = [0] * layers.n_nodes, 0
+    for row in rows:
+        nodes = [vertex for vertex in row if not layers.is_bend(vertex)]
+        turns = min(ceil(sum(widths[vertex] for vertex in row) / room), len(nodes))
+        for k, node in enumerate(nodes):
+            found[node] = first + k % turns
+        first += turns
+    return found
 
 
 Floats = list[float]
@@ -308,7 +330,7 @@ MOST_SWEEPS = 24
 MOST_ARCS_TO_SWAP = 4_000
 
 
-def uncrossed(layers: Layers) -> list[list[int]]:
+def uncrossed(layers: Layers, most_sweeps: int = MOST_SWEEPS) -> list[list[int]]:
     """Return the rows of the layers in an order with few crossings.
 
     Examples
@@ -324,7 +346,7 @@ def uncrossed(layers: Layers) -> list[list[int]]:
     rows = [list(row) for row in best]
     swaps = sum(map(len, layers.below)) <= MOST_ARCS_TO_SWAP
     idle = 0
-    for sweep in range(MOST_SWEEPS):
+    for sweep in range(most_sweeps):
         if fewest == 0 or idle == PATIENCE:
             break
         _sweep(rows, layers, down=sweep % 2 == 0)
