@@ -12,7 +12,7 @@ names, clinic = Names(say, CLINIC), asia()
 say(
     "The chest clinic of Lauritzen and Spiegelhalter (1988). Tuberculosis (tub), lung cancer (lung) and bronchitis\n"
     "(bronc) cause shortness of breath (dysp); the first two look alike on an X-ray.",
-    "Lauritzen 与 Spiegelhalter（1988）的胸科门诊。肺结核、肺癌和支气管炎都会使人呼吸困难；"
+    "Lauritzen 与 Spiegelhalter（1988）的胸科诊所。肺结核、肺癌和支气管炎都会使人呼吸困难；"
     "\n前两种病在 X 光片上看不出分别。",
 )
 
@@ -64,7 +64,7 @@ except ImpossibleEvidence as error:
 
 say.end(
     stacked(
-        say.text("The chest clinic: an X-ray, and a journey", "胸科门诊：一张 X 光片，一次旅行"),
+        say.text("The chest clinic: an X-ray, and a journey", "胸科诊所：一张 X 光片，一次旅行"),
         [
             say.text(
                 "Tuberculosis gains what lung cancer loses.",

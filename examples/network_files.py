@@ -17,7 +17,7 @@ folder = Path(tempfile.mkdtemp())
 # 1. There and back. What is read and written again is the same file, byte for byte.
 say(
     "1. A clinic in English and melons in Chinese, written and read back\n",
-    "1. 英文的胸科门诊网络、中文的西瓜网络：写成文件，再读回来\n",
+    "1. 英文的胸科诊所网络、中文的西瓜网络：写成文件，再读回来\n",
 )
 kept = {True: say.text("equal", "完全相同"), False: say.text("without names", "不存名称")}
 table = [("", "asia", "", "melon", "")]

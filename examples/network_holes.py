@@ -46,7 +46,7 @@ patients = clinic.sample(5_000, random_state=1)
 seen = {name: list(patients[name]) for name in clinic.nodes if name != "either"}
 say(
     "\n2. Five thousand patients of the chest clinic; the node 'either' (one of two diseases) has no column\n",
-    "\n2. 胸科门诊的五千名病人；“结核或肺癌”没有对应的列\n",
+    "\n2. 胸科诊所的五千名病人；“结核或肺癌”没有对应的列\n",
 )
 for seed in range(3):
     network = untaught(clinic).fit(seen, method="em", random_state=seed, max_iter=1_000)

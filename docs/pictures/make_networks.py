@@ -16,7 +16,7 @@ LANGUAGES = {"en": "", "zh": ".zh-CN"}
 TITLES = {
     "wet_grass": {"en": "Wet grass: before anything is observed", "zh": "湿草地：没有观测时"},
     "wet_grass_seen": {"en": "Wet grass: both lawns are wet", "zh": "湿草地：两家草地都湿"},
-    "asia": {"en": "The chest clinic: the X-ray is abnormal", "zh": "胸科门诊：X 光异常"},
+    "asia": {"en": "The chest clinic: the X-ray is abnormal", "zh": "胸科诊所：X 光异常"},
     "seven": {
         "en": "Seven variables, 25 parameters instead of 127",
         "zh": "七个变量，25 个参数，而不是 127 个",

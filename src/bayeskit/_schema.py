@@ -88,8 +88,8 @@ def column_name(name: object) -> Name:
     except Exception:  # an integer with thousands of digits, or any other object
         shown = f"by a {type(name).__name__}"
     raise ColumnError(
-        "A column is named {shown}, which a saved model could not find again. Rename it; names of another kind "
-        "become text with frame.columns = frame.columns.map(str).",
+        "A column is named {shown}, which a saved model cannot restore. Rename it; frame.columns = "
+        "frame.columns.map(str) turns all names into text.",
         shown=shown,
     )
 
@@ -285,15 +285,15 @@ class Variable:
         largest, least = max((*codes, self.size - 1), default=-1), min(codes, default=0)
         if least < 0:
             raise DataError(
-                "Negative values in data passed to CategoricalNB (input X): {name!r} holds {least}. Codes "
+                "Negative values in data passed to CategoricalNB (input X): {name!r} contains {least}. Codes "
                 "start at 0; use NaN for missing, or NaiveBayes for labels of any kind.",
                 name=self.name,
                 least=least,
             )
         if largest >= LARGEST_CODE:
             raise DataError(
-                "{name!r} holds the code {largest}, which would make a table of as many states. Use "
-                'NaiveBayes(categorical_features="all"), which counts only the states that are there.',
+                "{name!r} contains the code {largest}, which would need a table with as many states. Use "
+                'NaiveBayes(categorical_features="all"), which counts only the states that occur.',
                 name=self.name,
                 largest=largest,
             )
@@ -332,8 +332,8 @@ class Variable:
             strange = [state for state in opened.states if state not in sealed.codes]
             if strange:
                 raise UnseenState(
-                    "{name!r} has no state {strange!r}: on one side its states were declared as "
-                    "{states}. Declare it there too.",
+                    "{name!r} has no state {strange!r}: on one side its states were declared as {states}. Declare "
+                    "this state there too.",
                     name=self.name,
                     strange=strange[0],
                     states=sealed.listing(),

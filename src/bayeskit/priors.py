@@ -143,8 +143,8 @@ class Dirichlet:
             strange = next((state for state in a if state not in variable.codes), None)
             if strange is not None:
                 raise SettingError(
-                    "The prior of {name!r} names a state {strange!r} it does not have "
-                    "(it has {states}). Declare it with states=.",
+                    "The prior of {name!r} contains the state {strange!r}, which it does not have (it has "
+                    "{states}). Declare it with states=.",
                     name=variable.name,
                     strange=strange,
                     states=variable.listing(),
@@ -218,7 +218,7 @@ class MAP:
             object.__setattr__(self, "prior", Dirichlet(self.prior))
         if not isinstance(self.prior, Dirichlet):
             raise SettingError(
-                "MAP takes a Dirichlet prior, not {prior!r}: MAP(Dirichlet(2)).", prior=self.prior
+                "MAP needs a Dirichlet prior, not {prior!r}: MAP(Dirichlet(2)).", prior=self.prior
             )
 
     def cells(self, variable: Variable, n_parents: int) -> Floats:
@@ -292,12 +292,14 @@ class BackOff:
         given = self.constants
         given = tuple(given) if isinstance(given, (Sequence, np.ndarray)) else (given,)
         if not given:
-            raise SettingError("BackOff was given no constants; give one for each level, or none at all.")
+            raise SettingError(
+                "BackOff has an empty list of constants; give one for each level, or none at all."
+            )
         for value in given:
             check_number(value, "A constant of BackOff")
             if value == 0:
                 raise SettingError(
-                    "A constant of BackOff is 0; it must be above 0, or every unseen cell is 0."
+                    "A constant of BackOff is 0; it must be above 0, because otherwise every unseen cell is 0."
                 )
         object.__setattr__(self, "constants", tuple(float(value) for value in given))
 

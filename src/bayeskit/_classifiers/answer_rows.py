@@ -396,7 +396,7 @@ def sample_rows(
     attribute with parents, or if the attribute is not in the model.
     """
     if n < 0:
-        raise SettingError("n_samples is {n_samples!r}; it cannot be negative.", n_samples=n)
+        raise SettingError("n_samples is {n_samples!r}; give a number of at least 0.", n_samples=n)
     if model.schema.block is not None:
         classes = draw_classes(model, n, rng, given_class)
         rows = DrawnRows(classes, np.zeros((n, 0), dtype=np.intp), np.zeros((n, 0)))

@@ -140,7 +140,7 @@ class AODE(SemiNaive):
         if self.weights is not None:
             one_of("weights", self.weights, ("mutual-information",))
         if self.subsumption is True:
-            raise SettingError("subsumption is True; give the least count it needs, such as 100, or False.")
+            raise SettingError("subsumption is True; give the minimum count, such as 100, or False.")
         if self.subsumption is not False:
             check_count("subsumption", self.subsumption)
 
@@ -291,7 +291,7 @@ class AnDE(SemiNaive):
         found = as_smoothing(self.smoothing, self._base_prior)
         if self.n != 1 and any(backs_off(prior) for prior in (found.default, *found.by_name.values())):
             raise SettingError(
-                "AnDE(n={n}) does not back off: smoothing is {smoothing!r}. Use MEstimate, Laplace, "
+                "AnDE(n={n}) does not back off, and smoothing is {smoothing!r}. Use MEstimate, Laplace, "
                 "Lidstone, Dirichlet, MAP, BDeu or MLE, or AnDE(n=1), which does.",
                 n=self.n,
                 smoothing=self.smoothing,

@@ -176,9 +176,8 @@ def _check_size(target: Variable, families: list[list[_Slots]]) -> None:
         largest = families[cells.index(max(cells))]
         *above, child = (slots.variable.name for slots in largest)
         raise UsageError(
-            "The tables of the network would have {cells:,} cells, more than {most_cells:,}; the largest is that "
-            "of {child!r} given {names} ({cells2:,}). Take fewer parents, "
-            "or fewer states or intervals.",
+            "The tables of the network would have {cells:,} cells, more than {most_cells:,}; the largest is "
+            "that of {child!r} given {names} ({cells2:,}). Use fewer parents, or fewer states or intervals.",
             cells=sum(cells),
             most_cells=MOST_CELLS,
             child=child,
@@ -209,8 +208,8 @@ def _gaussian(name: Name, mean: Floats, deviation: Floats) -> LinearGaussian:
         variance = deviation * deviation
     if not (np.isfinite(variance) & (variance > 0.0) & np.isfinite(mean)).all():
         raise UsageError(
-            "The variance of {name!r} is beyond the range of floating-point numbers, in which a network holds it. "
-            "Give its values in another unit.",
+            "The variance of {name!r} is beyond the range of floating-point numbers. Give its values in "
+            "another unit.",
             name=name,
         )
     return LinearGaussian(mean, np.empty((*mean.shape, 0)), variance)

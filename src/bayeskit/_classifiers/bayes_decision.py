@@ -168,8 +168,8 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if (strange := np.flatnonzero(truth < 0)).size:
             if self.loss is not None:
                 raise UnseenClass(
-                    "y, row {strange}: {label!r} is none of the classes {place}. "
-                    "The loss has no cost for it. Leave such rows out, or fit on data that have the class.",
+                    "y, row {strange}: {label!r} is none of the classes {place}. The loss has no cost for it. Leave "
+                    "such rows out, or fit to data that contain this class.",
                     strange=strange[0],
                     label=as_labels(y, len(truth))[int(strange[0])],
                     place=classes,

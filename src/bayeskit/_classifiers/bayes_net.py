@@ -201,7 +201,7 @@ class BayesNetClassifier(GraphClassifier):
         above = self.structure_[self.target_]
         if name == self.target_ and above:
             raise UsageError(
-                "The class {name!r} has the parents {above!r}, and no table over itself alone. See "
+                "The class {name!r} has the parents {above!r}, so it has no table of its own alone. See "
                 "network_.cpt({name!r}).",
                 name=name,
                 above=list(above),

@@ -372,7 +372,7 @@ def _as_frame(
         frame = table.frame.with_columns(*new)
     except UnicodeEncodeError as error:
         raise ColumnError(
-            "The column {object!r} has a name with half a character in it, which {backend} cannot write. "
+            "The name of the column {object!r} contains half a character, which {backend} cannot write. "
             "Rename it.",
             object=error.object,
             backend=backend,

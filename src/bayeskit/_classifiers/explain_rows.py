@@ -140,7 +140,7 @@ def refuse_scores(model: Model, who: str, what: str) -> None:
         )
     if model.schema.block is not None:
         raise UsageError(
-            "{what} looks at attributes one by one, and {who} has learned a block of words.",
+            "{what} considers attributes one by one, and {who} has learned a block of words.",
             what=what,
             who=who,
         )
@@ -358,9 +358,9 @@ def drawable_model(statistics: Statistics, spec: ModelSpec, who: str) -> Drawabl
         posteriors = tuple(conditional.posterior(rule) for conditional in conditionals)
     except NotSupported as error:
         raise NotSupported(
-            "predict_interval draws the tables behind P(c | x), and {error}. NaiveBayes (tables, and densities of a "
-            "few parameters), GaussianNB, BernoulliNB, MultinomialNB, CategoricalNB, SPODE, TAN, KDB, SelectiveKDB and "
-            "BayesNetClassifier have intervals.",
+            "predict_interval draws the tables behind P(c | x), but {error}. NaiveBayes (tables, and "
+            "densities with a few parameters), GaussianNB, BernoulliNB, MultinomialNB, CategoricalNB, "
+            "SPODE, TAN, KDB, SelectiveKDB and BayesNetClassifier have intervals.",
             error=error,
         ) from None
     weights = np.ones(schema.n_classes) if factors is None else factors

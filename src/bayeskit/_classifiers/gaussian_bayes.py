@@ -211,7 +211,8 @@ class GaussianBayes(CountClassifier):
         if self.covariance == "diagonal":
             if self.shrinkage is not None:
                 raise SettingError(
-                    'shrinkage pulls towards the diagonal; it means nothing with covariance="diagonal".'
+                    "shrinkage shrinks covariances towards the diagonal, so it has no effect with "
+                    'covariance="diagonal".'
                 )
             self._refuse_for_matrices()
         if self.covariance == "shared" and rows[1] != 0:

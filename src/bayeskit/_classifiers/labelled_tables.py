@@ -106,7 +106,8 @@ def table_with_parents(model: Model, statistics: Statistics, name: Name) -> Labe
     j = _place(model.schema, name)
     if tables is None:
         raise UsageError(
-            "{name!r} has no one table here: the model averages over many. NaiveBayes, SPODE, TAN and KDB have one.",
+            "{name!r} has no single table here: the model averages over several. NaiveBayes, SPODE, TAN and "
+            "KDB have one.",
             name=name,
         )
     return dependent_table(tables, model.schema, statistics, j)
@@ -193,7 +194,7 @@ def dependent_table(
     variables, k = schema.categorical, schema.n_classes
     if j not in tables.members():
         raise ColumnError(
-            "{name!r} has no table: it was not taken into the model. See structure_.", name=variables[j].name
+            "{name!r} has no table: the model does not use it. See structure_.", name=variables[j].name
         )
     parents = tables.parents_of(j)
     shape = [variables[i].size for i in (*parents, j)]

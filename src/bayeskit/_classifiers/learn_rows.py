@@ -160,8 +160,8 @@ def lazy(
     self._check_settings()
     if self.semi_supervised:
         raise UsageError(
-            "A lazy model counts only what a question needs, and unlabelled rows are gone over many times. Use "
-            "fit, or semi_supervised=False."
+            "A lazy model counts only what a prediction needs, but learning from unlabelled rows needs many "
+            "passes. Use fit, or semi_supervised=False."
         )
     given: Any = source
     if names_database(source):

@@ -64,15 +64,13 @@ def pack_settings(estimator: CountClassifier) -> dict[str, Any]:
     name = type(estimator).__name__
     if name in _KNOWN and (name not in CLASSIFIERS or type(estimator) is not _class_of(name)):
         raise UsageError(
-            "A {name} of {module} cannot be saved: the file would be read as a {name} of "
-            "bayeskit. Give your class a name of its own.",
+            "A {name} of {module} cannot be saved, because the file would be read as a {name} of bayeskit. "
+            "Give your class another name.",
             name=name,
             module=type(estimator).__module__,
         )
     if estimator._lazy is not None:
-        raise UsageError(
-            "A lazy model has counted nothing that could be saved. Fit it to its source, then save it."
-        )
+        raise UsageError("A lazy model has no counts to save. Fit it to its source, then save it.")
     estimator._check_settings()
     parameters = estimator.get_params(deep=False)
     return {"estimator": name, "parameters": {key: to_plain(value, key) for key, value in parameters.items()}}
@@ -141,13 +139,13 @@ def own_classes(classes: Iterable[type]) -> dict[Any, type[CountClassifier]]:
     for one in classes if isinstance(classes, Iterable) else (classes,):
         if not (isinstance(one, type) and issubclass(one, CountClassifier)):
             raise SettingError(
-                "classes holds {one!r}, which is no class of a classifier that counts. Pass subclasses of NaiveBayes, "
-                "TAN and their kind.",
+                "classes contains {one!r}, which is not a classifier based on counts. Pass subclasses of "
+                "NaiveBayes, TAN and similar classes.",
                 one=one,
             )
         if one.__name__ in _KNOWN or one.__name__ in found:
             raise SettingError(
-                "classes holds a second {one}, and a file names it by that alone. Give it a name of its own.",
+                "classes contains two classes named {one}, and a file only stores the name. Rename one of them.",
                 one=one.__name__,
             )
         found[one.__name__] = one
@@ -161,7 +159,7 @@ def unpack_model(
     missing = [field for field in _FIELDS if field not in content]
     if missing:
         raise ModelFormatError(
-            Message("it does not tell its {names}. Save the model again.", names=Joined(missing))
+            Message("it does not contain its {names}. Save the model again.", names=Joined(missing))
         )
     estimator = unpack_settings(content, own)
     statistics = unpack_statistics(content["statistics"], arrays)
@@ -181,8 +179,8 @@ def unpack_model(
     if plan_for(schema, fitted.spec) != statistics.plan:
         raise ModelFormatError(
             Message(
-                "its statistics are not those that a {content} with its parameters counts. "
-                "Save the model again, with this version.",
+                "its statistics are not those that a {content} with its parameters counts. Save the model "
+                "again, with this version.",
                 content=content["estimator"],
             )
         )
@@ -269,7 +267,7 @@ def _unpack_aside(packed: Any) -> ColumnsAside:
         return ColumnsAside(frozenset(named), others is True, weights)
     except (TypeError, ValueError) as error:
         raise ModelFormatError(
-            Message("it does not tell its {names}. Save the model again.", names="aside")
+            Message("it does not contain its {names}. Save the model again.", names="aside")
         ) from error
 
 
@@ -302,7 +300,7 @@ def _refuse_changed(estimator: CountClassifier, fitted: FittedState) -> None:
     changed = [key for key in now if to_plain(now[key], key) != to_plain(before[key], key)]
     if changed:
         raise UsageError(
-            "Parameters were changed after fitting ({names}), so the model on "
-            "file would not be this one. Set them back, or fit again, then save.",
+            "Parameters were changed after fitting ({names}), so the file would not describe this model. "
+            "Set them back or fit again, then save.",
             names=Joined(changed),
         )

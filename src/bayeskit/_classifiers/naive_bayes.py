@@ -58,8 +58,8 @@ def check_bernoulli(schema: Schema, families: Mapping[Name, str]) -> None:
         if families.get(name) == "bernoulli" and size > 2:
             states = ", ".join(map(repr, variable.states[:5])) + (", …" if size > 5 else "")
             raise ColumnError(
-                "families[{name!r}] is 'bernoulli', of two states, and the column has {size}: {states}. Choose "
-                "'table', or leave the family out.",
+                "families[{name!r}] is 'bernoulli', which needs two states, and the column has {size}: "
+                "{states}. Choose 'table', or leave the family out.",
                 name=name,
                 size=size,
                 states=states,
@@ -232,7 +232,8 @@ class NaiveBayes(CountClassifier):
     def lazy(self, source: RowSource, target: str | LabelsLike, **options: Any) -> Self:
         if self.families == "auto":
             raise UsageError(
-                'families="auto" chooses from rows at fit; a lazy model counts nothing before it is asked.'
+                'families="auto" chooses from rows during fit, but a lazy model counts nothing before the first '
+                "prediction."
             )
         return super().lazy(source, target, **options)
 

@@ -132,7 +132,9 @@ class TAN(GraphClassifier):
         if self.criterion is not None:
             one_of("criterion", self.criterion, ("aic", "bic"))
         if self.structure is not None and (self.root is not None or self.criterion is not None):
-            raise SettingError("root and criterion are for learning a tree; with structure= it is given.")
+            raise SettingError(
+                "root and criterion are for learning a tree, but structure= already gives one."
+            )
 
 
 class SPODE(GraphClassifier):

@@ -88,7 +88,7 @@ def class_profile_of(
     statistics = model.statistics_
     if statistics.schema.block is not None:
         raise UsageError(
-            "{kind} reads all columns as one text; a profile of every word is no picture.",
+            "{kind} reads all columns as one text, so its profile would have a panel for every word.",
             kind=type(model).__name__,
         )
     alone = _naive_model(statistics, spec)
@@ -179,7 +179,8 @@ def _side(schema: Schema, span: Callable[[Name, int], Any], name: Name, grid: in
     if variable.cuts is not None:
         if not variable.cuts:
             raise UsageError(
-                "{name!r} was cut into one interval: it tells nothing of the class. Choose another.",
+                "{name!r} was cut into a single interval, so it carries no information about the class. Choose "
+                "another.",
                 name=name,
             )
         margin = 0.5 * (variable.cuts[-1] - variable.cuts[0]) or max(abs(variable.cuts[0]), 1.0) * 0.5
@@ -188,7 +189,7 @@ def _side(schema: Schema, span: Callable[[Name, int], Any], name: Name, grid: in
     if variable.kind == "numeric":
         return Side(name, True, tuple(span(name, grid).tolist()))
     if not variable.size:
-        raise UsageError("{name!r} has no states: it was missing in every row learned.", name=name)
+        raise UsageError("{name!r} has no states: it was missing in every training row.", name=name)
     return Side(name, False, variable.states)
 
 
@@ -224,7 +225,7 @@ def _dots(
     found = [None] * table.n_rows if labels is None else np.asarray(labels).tolist()
     if len(found) != table.n_rows or any(label not in classes for label in found):
         raise DataError(
-            "labels= gives the class of each of the {n_rows} rows, one of {names}.",
+            "labels= must give the class of each of the {n_rows} rows, one of {names}.",
             n_rows=table.n_rows,
             names=Joined(map(repr, classes[:8])),
         )

@@ -132,7 +132,8 @@ class SemiNaive(CountClassifier):
         default = MEstimate(1.0) if backs_off(smoothing.default) else smoothing.default
         if backs_off(smoothing.by_name.get(schema.target.name)):
             raise SettingError(
-                "smoothing makes the class {name!r} back off, and it has no parents. Give it MEstimate(1).",
+                "With this smoothing the class {name!r} would back off, but it has no parents. Give it "
+                "MEstimate(1).",
                 name=schema.target.name,
             )
         return ModelSpec(
@@ -263,8 +264,8 @@ def given_dag(structure: Mapping[Any, Any], schema: Schema, most: int | None) ->
     for node, parents in zip(dag.nodes, dag.parents, strict=True):
         if most is not None and len(parents) > most:
             raise SettingError(
-                "structure gives {node!r} the parents {parents!r}; at most {most} "
-                "{_is} allowed here. KDB takes more.",
+                "structure gives {node!r} the parents {parents!r}; at most {most} {_is} allowed here. KDB "
+                "allows more.",
                 node=node,
                 parents=parents,
                 most=most,
@@ -272,8 +273,8 @@ def given_dag(structure: Mapping[Any, Any], schema: Schema, most: int | None) ->
             )
         if node not in discrete and len(parents) > 1:
             raise SettingError(
-                "structure gives {node!r}, which is numeric, the parents {parents!r}; a Gaussian has one discrete "
-                'parent beside the class. Use numeric="mdl", or leave arcs out.',
+                "structure gives {node!r}, which is numeric, the parents {parents!r}; a Gaussian attribute may "
+                'have one discrete parent besides the class. Use numeric="mdl", or leave arcs out.',
                 node=node,
                 parents=parents,
             )

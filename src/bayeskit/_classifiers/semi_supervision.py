@@ -43,8 +43,8 @@ def check_unlabelled(model: CountClassifier) -> None:
         settings = ["unlabelled_weight"] * (model.unlabelled_weight != 1.0)
         for name in settings + ["missing_label"] * (model.missing_label is not None):
             raise SettingError(
-                "{name}={value!r} is about rows without a label, which take no part. Pass "
-                "semi_supervised=True too, or leave {name} out.",
+                "{name}={value!r} concerns rows without a label, which are not used. Pass semi_supervised=True "
+                "too, or leave {name} out.",
                 name=name,
                 value=getattr(model, name),
             )
@@ -127,8 +127,8 @@ def all_labelled(model: CountClassifier, source: Source) -> Source:
         missing = int(rule.rows(batch.y, batch.table.n_rows).sum())
         if missing:
             raise UsageError(
-                "{missing} row{_have} no label. partial_fit adds labelled rows "
-                "only; unlabelled ones are gone over many times: give them to fit, with the labelled rows.",
+                "{missing} row{_have} no label. partial_fit adds labelled rows only: learning from unlabelled "
+                "ones needs many passes. Pass them to fit, together with the labelled rows.",
                 missing=missing,
                 _have="s have" if missing > 1 else " has",
             )

@@ -135,7 +135,8 @@ class WeightedNB(SemiNaive):
     ) -> tuple[Any, Any]:
         """Not supported: a weighted product is not a distribution of rows."""
         raise UsageError(
-            "WeightedNB scores classes without a distribution of rows, so none can be drawn. Use NaiveBayes."
+            "WeightedNB scores classes and has no distribution of rows, so none can be sampled. Use "
+            "NaiveBayes."
         )
 
     def _row_choices(self) -> list[RowChoice]:

@@ -168,7 +168,7 @@ def read_models(models: ModelsLike | None) -> ModelRequest | None:
             name = each.__name__ if isinstance(each, type) else type(each).__name__
             if name in own:
                 raise SettingError(
-                    "models= holds two estimators of the class {name}. Name them: models={{'a': ..., 'b': ...}}.",
+                    "models= contains two estimators of the class {name}. Name them: models={{'a': ..., 'b': ...}}.",
                     name=name,
                 )
             own[name] = each
@@ -188,7 +188,7 @@ def _check_own(name: object, estimator: object) -> None:
     """Raise an error for models that cannot be compared, before anything is fitted."""
     if not isinstance(name, str) or name in OURS or name in BASELINES:
         raise SettingError(
-            "models= names an estimator {name!r}. Give it a name of its own: a text that is none of {names}.",
+            "models= names an estimator {name!r}. Give it another name: text that is none of {names}.",
             name=name,
             names=Joined((*OURS, *BASELINES)),
         )
@@ -199,14 +199,14 @@ def _check_own(name: object, estimator: object) -> None:
     if not hasattr(estimator, "fit") or not hasattr(estimator, "predict_proba"):
         lacking = "predict_proba" if hasattr(estimator, "fit") else "fit"
         raise SettingError(
-            "{name} has no {lacking}, and models are compared by their probabilities. Wrap it in scikit-learn's "
-            "CalibratedClassifierCV, or write one.",
+            "{name} has no {lacking}, and models are compared by their probabilities. Wrap it in "
+            "scikit-learn's CalibratedClassifierCV, or write that method.",
             name=name,
             lacking=lacking,
         )
     if _is_fitted(estimator):
         raise SettingError(
-            "{name} has been fitted already, and each fold needs one that has learned nothing. Pass "
+            "{name} is already fitted, and each fold needs an unfitted estimator. Pass "
             "sklearn.base.clone({name}).",
             name=name,
         )

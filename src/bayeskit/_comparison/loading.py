@@ -266,7 +266,7 @@ def open_rows(
         return data, target
     if target is not None and not isinstance(target, Hashable):
         raise DataTypeError(
-            "target names a column, and is a {kind} here. Pass the classes themselves as y=.",
+            "target must be the name of a column, and is a {kind} here. Pass the classes themselves as y=.",
             kind=type(target).__name__,
         )
     if names_files(data):
@@ -285,7 +285,7 @@ def open_rows(
     table = open_table(data)
     if table.block is not None:
         raise DataTypeError(
-            "A sparse matrix holds a block of counts, and a comparison looks at columns. Use X.toarray()."
+            "A sparse matrix is one block of counts, and a comparison needs columns. Use X.toarray()."
         )
     name = _free_name(table.names, name_of_labels(y, data)) if target is None else target
     return MemorySource(table, name, y), name
@@ -465,7 +465,8 @@ def _check_classes(y: NDArray[Any], target: Name, shown: str | Message) -> None:
     except TypeError:
         kinds = Joined(sorted({type(label).__name__ for label in y.tolist()}))
         raise DataError(
-            "Column {target!r} of {shown} holds classes of several types ({kinds}). Make all of them text, or numbers.",
+            "Column {target!r} of {shown} contains classes of several types ({kinds}). Make all of them "
+            "text, or numbers.",
             target=target,
             shown=shown,
             kinds=kinds,

@@ -91,7 +91,8 @@ class Watcher:
             told = Joined(map(repr, rare[:8]))
             warnings.warn(
                 SuspectResult(
-                    "{told}: fewer rows than folds, so some folds learn nothing about it. Use fewer folds=.",
+                    "{told}: fewer rows than folds, so in some folds it does not occur in training. Use fewer "
+                    "folds=.",
                     told=told,
                 ),
                 stacklevel=3,

@@ -133,7 +133,7 @@ def _check_answer(name: str, model: object, answer: object, classes: NDArray[Any
     known = getattr(model, "classes_", None)
     if known is None or not set(np.asarray(known).tolist()) <= set(classes.tolist()):
         raise SettingError(
-            "{name} has no classes_ among those of the target once it is fitted. Let its fit set "
+            "After fitting, {name} has no classes_ that match those of the target. Let its fit set "
             "self.classes_ = np.unique(y), the order of the columns of predict_proba.",
             name=name,
         )

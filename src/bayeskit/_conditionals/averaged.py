@@ -227,7 +227,7 @@ class SuperParentAverage(Conditional):
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
         raise NotSupported(
-            "{who} averages over models that share their counts, so no one posterior of tables stands behind it",
+            "{who} averages over models that share their counts, so it has no single posterior of tables",
             who=rule.who,
         )
 

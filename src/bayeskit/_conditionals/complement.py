@@ -177,7 +177,7 @@ class Complement(Conditional):
             refuse_unusable(chunk.block, signed=True, first_row=chunk.first_row)
             row = chunk.first_row + int((~np.isfinite(scores).all(axis=1)).argmax())
             raise DataError(
-                "{place} holds numbers that are too large to be left out: its score is beyond "
+                "{place} contains numbers that are too large to be left out: its score exceeds the range of "
                 "doubles. Divide the columns by a constant.",
                 place=RowNumber(row, begins=True),
             )
@@ -187,8 +187,8 @@ class Complement(Conditional):
 
     def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         raise UsageError(
-            "Complement naive Bayes scores texts but is no distribution of them, so none can be drawn. "
-            'Use the "multinomial" family to draw texts.'
+            "Complement naive Bayes scores texts and has no distribution of them, so none can be sampled. "
+            'Use the "multinomial" family to sample texts.'
         )
 
     def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:

@@ -254,8 +254,8 @@ class Conditional(ABC):
     def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
         """Sample the attributes of rows whose classes and parent attributes are already drawn."""
         raise NotSupported(
-            "No rows can be drawn from a model of {kind}: it has no distribution that is drawn "
-            "one attribute after the other. NaiveBayes, SPODE, TAN, KDB and AODE have one.",
+            "No rows can be sampled from a model of {kind}: it has no distribution that can be sampled one "
+            "attribute at a time. NaiveBayes, SPODE, TAN, KDB and AODE have one.",
             kind=type(self).__name__,
         )
 
@@ -274,7 +274,7 @@ class Conditional(ABC):
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
         """Return the posterior of the parameters, for credible intervals."""
         raise NotSupported(
-            "{who} is no product of tables and densities with a posterior of their own", who=rule.who
+            "{who} is not a product of tables and densities that have posteriors", who=rule.who
         )
 
     def add_nodes(self, nodes: Nodes) -> None:

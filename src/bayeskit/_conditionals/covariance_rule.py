@@ -73,7 +73,7 @@ class CovarianceRule:
             object.__setattr__(self, "shrinkage", float(s))
             return
         raise SettingError(
-            'shrinkage={shrinkage!r} means nothing: it is None, "ledoit-wolf" or from 0 to 1.', shrinkage=s
+            'shrinkage is {shrinkage!r}; give None, "ledoit-wolf" or a number from 0 to 1.', shrinkage=s
         )
 
     def shrinks_by_data(self, rows: Numbers, d: int) -> Any:
@@ -206,7 +206,7 @@ def regular(covariance: Floats) -> tuple[Floats, Floats]:
             return lifted, factor
         lift = lift * 10.0 if lift else FLOOR
     raise DataError(
-        "A covariance has no inverse: it holds {flat:g}, in units of the "
-        "pooled deviations. Divide the columns by constants, so that their squares are numbers.",
+        "A covariance matrix has no inverse: it contains {flat:g}, in units of the pooled deviations. "
+        "Divide the columns by constants, so that their squares are numbers.",
         flat=covariance.flat[np.abs(covariance).argmax()],
     )

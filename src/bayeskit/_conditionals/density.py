@@ -267,9 +267,7 @@ class Density(Component):
         rows.values[:, self.columns] = self.sample(rows.classes, rng)
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
-        raise NotSupported(
-            "nothing is known of how sure the parameters of the family {family!r} are", family=self.family
-        )
+        raise NotSupported("the family {family!r} has no posterior of its parameters", family=self.family)
 
     def add_nodes(self, nodes: Nodes) -> None:
         way_out = 'Use families={...: "table"}, or numeric="gaussian".'

@@ -295,9 +295,9 @@ def _completed(
     n = int(np.prod([len(s) for s in states], dtype=np.float64))
     if n > MOST_COMPLETIONS:
         raise UsageError(
-            "{place} lacks {n} attributes that others depend on, which have {n2:,} joint states; "
-            "predict_interval sums over at most {most_completions:,}. Fill some in, or use NaiveBayes, which leaves "
-            "missing values out.",
+            "{place} lacks {n} attributes that others depend on, with {n2:,} joint states; predict_interval "
+            "sums over at most {most_completions:,}. Fill some in, or use NaiveBayes, which leaves missing "
+            "values out.",
             place=RowNumber(row, begins=True),
             n=len(places),
             n2=n,

@@ -284,7 +284,8 @@ class FamilyTries(DiscreteConditional):
         except CycleError as error:
             circle = [int(trie.child[f]) for f in error.args[1]]
             raise DataError(
-                "The attributes number {circle} are each other's parents in a circle. Leave out one of the parents.",
+                "Attributes {circle} (by number) are each other's parents in a cycle. Leave out one of the "
+                "parents.",
                 circle=circle,
             ) from None
         return Order(np.array(forwards[::-1], np.int64), family_of)
@@ -355,7 +356,7 @@ def estimate_families(
     if len(doubled):
         name = schema.categorical[int(doubled[0])].name
         raise DataError(
-            "{name!r} is the child of two families. Give it one, with the parents of both.", name=name
+            "{name!r} is the child of two families. Give it one family with the parents of both.", name=name
         )
     rule = make_rule(
         trie, schema, smoothing, margin=families.margin, constants=constants, unseen=unseen == "smooth"

@@ -192,7 +192,7 @@ class KernelDensity(Density):
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
         raise NotSupported(
-            'a kernel density is no distribution with a few parameters (choose families={...: "gaussian"})'
+            'a kernel density is not a distribution with a few parameters (choose families={...: "gaussian"})'
         )
 
     def add_nodes(self, nodes: Nodes) -> None:
@@ -289,7 +289,7 @@ def estimate_kernel(
     factor = 1.0 if bandwidth == "silverman" else bandwidth
     if not (isinstance(factor, (int, float)) and 0.0 < factor < math.inf):
         raise SettingError(
-            "bandwidth={bandwidth!r} is neither 'silverman' nor a positive number.", bandwidth=bandwidth
+            "bandwidth is {bandwidth!r}; give 'silverman' or a positive number.", bandwidth=bandwidth
         )
     d, n_classes = len(grids), grids.n_classes
     mean, sd = np.full(d, np.nan), np.zeros(d)

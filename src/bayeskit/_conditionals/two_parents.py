@@ -392,8 +392,8 @@ def estimate_two_parents(
         prior = smoothing.of(variable)
         if backs_off(prior):
             raise SettingError(
-                "AnDE(n=2) does not back off: smoothing is {prior!r} for {name!r}. Use MEstimate, "
-                "Laplace, Lidstone, Dirichlet, MAP, BDeu or MLE, or AnDE(n=1), which does.",
+                "AnDE(n=2) does not back off, and smoothing is {prior!r} for {name!r}. Use MEstimate, Laplace, "
+                "Lidstone, Dirichlet, MAP, BDeu or MLE, or AnDE(n=1), which does.",
                 prior=prior,
                 name=variable.name,
             )

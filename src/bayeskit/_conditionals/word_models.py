@@ -414,8 +414,8 @@ def estimate_bernoulli_block(totals: Totals, alpha: ArrayLike = 1.0, binarize: f
     if (without < -1e-9 * rows).any():
         c = int(np.argwhere(without < -1e-9 * rows)[0, 1])
         raise DataError(
-            "The totals of class number {c} exceed its {row:g} rows, so they are not of zeros and ones. "
-            "Count them with binarize=0.",
+            "The totals of class {c} (by number) exceed its {row:g} rows, so they are not counts of zeros "
+            "and ones. Count them with binarize=0.",
             c=c,
             row=rows[c],
         )

@@ -217,7 +217,7 @@ class Tally:
     def fade(self, factor: float) -> None:
         """Multiply every weight by a factor between 0 and 1, so that older rows count for less."""
         if not (isinstance(factor, (int, float, np.number)) and 0.0 < factor <= 1.0):
-            raise SettingError("fade takes a factor above 0 and at most 1, not {factor!r}.", factor=factor)
+            raise SettingError("fade needs a factor above 0 and at most 1, not {factor!r}.", factor=factor)
         self.statistics = self.statistics.scale(float(factor))
 
     def merge(self, statistics: Statistics) -> None:

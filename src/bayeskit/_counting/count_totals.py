@@ -175,7 +175,7 @@ def count_totals(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> 
     binarize = chunk.block_above
     if block is None or target is None:
         raise UsageError(
-            "The block {name!r} can be counted only in rows that have both it and a class.", name=name
+            "The block {name!r} can be counted only in rows that have both the block and a class.", name=name
         )
     if block.shape[1] != width:
         raise ColumnError(
@@ -246,8 +246,8 @@ def binarizable(block: Block, threshold: float) -> Any:
     """Return a block in which each stored entry can be compared with a threshold on its own."""
     if is_sparse(block) and threshold < 0:
         raise DataError(
-            "A sparse block cannot be cut at {threshold}: the zeros it does not store would all count "
-            "as one. Cut at 0 or above, or pass a dense array.",
+            "A sparse block cannot be binarized at {threshold}: all zeros that it does not store would "
+            "count as one. Use 0 or above, or pass a dense array.",
             threshold=threshold,
         )
     return summed(block)

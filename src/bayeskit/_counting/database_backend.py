@@ -246,7 +246,7 @@ class _Table:
             if least < 0:
                 raise WeightError("The weight {name!r} is negative: {least:g}.", name=name, least=least)
             if largest == 0:
-                raise WeightError("All row weights are zero, so nothing is there to learn from.")
+                raise WeightError("All row weights are zero, so there is nothing to learn from.")
         for j, column in enumerate(numeric):
             texts = checks.get(_TEXTS - j, (0,))[0]
             if texts:
@@ -270,7 +270,7 @@ class _Table:
         fraction = next((label for label in classes if isinstance(label, float)), None)
         if fraction is not None:
             raise DataError(
-                "Unknown label type: continuous. {name!r} holds {fraction}; a classifier needs class labels.",
+                "Unknown label type: continuous. {name!r} contains {fraction}; a classifier needs class labels.",
                 name=self.target.name,
                 fraction=fraction,
             )

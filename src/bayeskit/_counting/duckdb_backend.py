@@ -234,8 +234,8 @@ class _Rows:
             )
         if source.weights is not None and not isinstance(source.weights, str):
             raise DataTypeError(
-                "The row weights of a DuckDB relation are one of its columns, not a {kind}. "
-                'Name it: sample_weight="...".',
+                "The row weights of a DuckDB relation must be one of its columns, not a {kind}. Name it: "
+                'sample_weight="...".',
                 kind=type(source.weights).__name__,
             )
         if source.target is None and classes.size != 1:
@@ -292,7 +292,7 @@ class _Rows:
         for name in floats:
             if found[f"infinite {place[name]}"]:
                 raise ColumnError(
-                    "Column {name!r} holds infinity in {found} rows. Replace it or make it missing (NULL).",
+                    "Column {name!r} contains infinity in {found} rows. Replace it or make it missing (NULL).",
                     name=name,
                     found=found[f"infinite {place[name]}"],
                 )
@@ -305,8 +305,8 @@ class _Rows:
             )
         if found.get("unlabelled"):
             raise DataError(
-                "The class {name!r} is NULL in {found} rows. Every row "
-                "to be learned needs its class: leave rows without one out (relation.filter).",
+                "The class {name!r} is NULL in {found} rows, and every training row needs a class. Leave such "
+                "rows out (relation.filter).",
                 name=self.relation.names[self.target or 0],
                 found=found["unlabelled"],
             )
@@ -321,20 +321,20 @@ class _Rows:
             )
         if found["negative"]:
             raise WeightError(
-                "The weight {name!r} is negative in {found} rows; use forget to take rows away.",
+                "The weight {name!r} is negative in {found} rows; use forget to remove rows.",
                 name=name,
                 found=found["negative"],
             )
         if found["fractional"]:
             # DuckDB adds doubles in no fixed order, so the last digits would vary between counts.
             raise WeightError(
-                "The weight {name!r} is a fraction in {found} rows, and DuckDB counts whole weights "
-                "only. Multiply the weights to make them whole, or pass the rows themselves: relation.df().",
+                "The weight {name!r} is a fraction in {found} rows, and DuckDB counts integer weights only. "
+                "Multiply the weights to make them integers, or pass the rows themselves: relation.df().",
                 name=name,
                 found=found["fractional"],
             )
         if not found["total"]:
-            raise WeightError("All row weights are zero, so nothing is there to learn from.")
+            raise WeightError("All row weights are zero, so there is nothing to learn from.")
         if found["total"] >= _EXACT:
             raise WeightError(
                 "The weights {name!r} add up to {found:g}, and 2**53 can be counted exactly.",
@@ -422,7 +422,7 @@ def _with_classes(target: Variable, labels: Sequence[Label]) -> Variable:
     fraction = next((label for label in labels if isinstance(label, float)), None)
     if fraction is not None:
         raise DataError(
-            "Unknown label type: continuous. {name!r} holds {fraction}; a classifier needs class labels.",
+            "Unknown label type: continuous. {name!r} contains {fraction}; a classifier needs class labels.",
             name=target.name,
             fraction=fraction,
         )
@@ -442,8 +442,9 @@ def _refuse_values(terms: Sequence[Term], schema: Schema) -> None:
     names = list(dict.fromkeys(name for term in strange for name in term.values))
     shown = "all columns together" if schema.block is not None else ", ".join(map(repr, names[:5]))
     raise CannotCount(
-        "DuckDB counts categories and adds up numbers and their squares, each alone; of {shown} more is wanted. Use "
-        'numeric="gaussian" without a covariance, or pass the rows themselves: relation.df().',
+        "DuckDB counts categories, and sums numbers and their squares one column at a time; {shown} "
+        'needs more. Use numeric="gaussian" without a covariance, or pass the rows themselves: '
+        "relation.df().",
         shown=shown,
     )
 
@@ -459,8 +460,8 @@ def _code(variable: Variable, value: Any) -> int:
         return variable.codes[label]
     except KeyError:
         raise DataError(
-            "{name!r} holds {label!r}, which is none of its states ({states}). The relation has "
-            "changed since its states were found: count it again.",
+            "{name!r} contains {label!r}, which is none of its states ({states}). The relation has changed "
+            "since its states were read: count it again.",
             name=variable.name,
             label=label,
             states=variable.listing(),

@@ -366,5 +366,5 @@ class Partitions(Backend):
                 shape=(0, len(names)),
             )
         if outcome.value is None:
-            raise WeightError("All row weights are zero, so nothing is there to learn from.")
+            raise WeightError("All row weights are zero, so there is nothing to learn from.")
         return outcome.value

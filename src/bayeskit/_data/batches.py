@@ -40,8 +40,8 @@ class Batches:
     def __init__(self, make: Callable[[], Iterable[Any]], n_rows: int | None = None) -> None:
         if not callable(make):
             raise DataTypeError(
-                "Batches takes a callable that opens the source anew, not a {kind}. "
-                "Pass Batches(lambda: open_my_batches()).",
+                "Batches needs a callable that opens the source anew, not a {kind}. Pass Batches(lambda: "
+                "open_my_batches()).",
                 kind=type(make).__name__,
             )
         self.make = make

@@ -81,7 +81,7 @@ def _plain_array(y: Any) -> NDArray[Any]:
     try:
         array = np.asarray(y)
     except ValueError:
-        raise DataError("y is a list of lists of different lengths. Pass one label a row.") from None
+        raise DataError("y is a list of lists of different lengths. Pass one label for each row.") from None
     if array.ndim == 0:
         raise DataTypeError("y should be a 1d array, got a single {kind} instead.", kind=type(y).__name__)
     kinds = {type(v) for v in y} if array.dtype.kind in "US" else set()
@@ -277,7 +277,7 @@ def batch_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float6
     if least < 0:
         row = int((array < 0).argmax())
         raise WeightError(
-            "The weight of row {row} is {array}. Weights cannot be negative; use forget to take rows away.",
+            "The weight of row {row} is {array}. Weights cannot be negative; use forget to remove rows.",
             row=row,
             array=array[row],
         )
@@ -293,10 +293,10 @@ def weight_of(weights: NDArray[np.float64]) -> float:
 def check_total(total: float) -> None:
     """Raise an error if the total weight is zero, or too large or too small to be squared."""
     if total == 0.0:
-        raise WeightError("All row weights are zero, so nothing is there to learn from.")
+        raise WeightError("All row weights are zero, so there is nothing to learn from.")
     if not LEAST_WEIGHT <= total <= LARGEST_WEIGHT:
         raise WeightError(
-            "The row weights add up to {total:g}, too far from one to be squared safely. "
-            "Multiply them all by a constant.",
+            "The row weights add up to {total:g}, so far from 1 that their squares overflow. Multiply them "
+            "all by a constant.",
             total=total,
         )

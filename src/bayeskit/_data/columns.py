@@ -197,7 +197,7 @@ def _factorize_objects(array: NDArray[Any], name: Name) -> CodedColumn:
             codes[i] = index.setdefault(value, len(index))
         except TypeError:
             raise ColumnError(
-                "Column {name!r} holds {value!r} (a {kind}) in {place}, which cannot be a category.",
+                "Column {name!r} contains {value!r} (a {kind}) in {place}, which cannot be a category.",
                 name=name,
                 value=value,
                 kind=type(value).__name__,
@@ -338,13 +338,14 @@ def numbers_of_array(array: NDArray[Any], name: Name) -> NDArray[Any]:
         ) from None
     except TypeError as error:
         raise DataTypeError(
-            "Column {name!r} holds something that is no number: {error}.", name=name, error=error
+            "Column {name!r} contains something that is not a number: {error}.", name=name, error=error
         ) from None
     except ValueError as error:
         said = str(error).rstrip(".")
         raise ColumnError(
-            "Column {name!r} is to be numeric, but {said}. Leave it out, or use what takes categories: NaiveBayes or "
-            "LatentClass without a numeric family for it, a discrete node in a network.",
+            "Column {name!r} should be numeric, but {said}. Leave it out, or use a model that accepts "
+            "categories: NaiveBayes or LatentClass without a numeric family for it, a discrete node in a "
+            "network.",
             name=name,
             said=said,
         ) from None

@@ -128,8 +128,8 @@ class DatabaseColumn:
         if _DATES.match(self.type):
             raise ColumnError(date_message(self.name))
         raise ColumnError(
-            "Column {name!r} has type {native_type}, which is neither number nor category. Leave it out "
-            "with exclude=[{name!r}], or cast what matters of it to VARCHAR.",
+            "Column {name!r} has type {native_type}, which is neither a number nor a category. Leave it out "
+            "with exclude=[{name!r}], or cast the relevant part to VARCHAR.",
             name=self.name,
             native_type=self.type,
         )

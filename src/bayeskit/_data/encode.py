@@ -143,7 +143,7 @@ def match_columns(
             width=width,
         )
     if table.block is not None and schema.block is None:
-        raise ColumnError("A sparse matrix was passed to a model that was learned from a dense table.")
+        raise ColumnError("A sparse matrix was passed to a model that was fitted to a dense table.")
     return table
 
 

@@ -473,8 +473,8 @@ def as_frame(columns: Mapping[Name, NDArray[Any]]) -> Any:
         except ImportError:
             continue
     raise UsageError(
-        "An estimator of your own takes a data frame, and there is none of pandas, Polars and PyArrow. Install one: "
-        "pip install pandas; or pass the rows as an array."
+        "Your own estimators receive a data frame, and none of pandas, Polars and PyArrow is installed. "
+        "Install one: pip install pandas; or pass the rows as an array."
     )
 
 
@@ -555,7 +555,7 @@ def to_native(columns: Mapping[str, NDArray[Any]], index: str | None = None) -> 
         return (nw.maybe_set_index(frame, index) if library == "pandas" else frame.drop(index)).to_native()
     way_out = Message("Install one (pip install pandas), or use the columns, which are NumPy arrays.")
     raise UsageError(
-        "No data frame library is installed ({names} were tried). {way_out}",
+        "No data frame library is installed (tried: {names}). {way_out}",
         names=Joined(LIBRARIES),
         way_out=way_out,
     )

@@ -110,7 +110,7 @@ class Reading:
             # Kinds and cuts come from several settings.
             what = f"states names {strange!r}, which" if strange in self.states else repr(strange)
             raise ColumnError(
-                "{what} is no column. The columns are {names}.",
+                "{what} is not a column. The columns are {names}.",
                 what=what,
                 names=Joined(map(repr, table.names[:12])),
             )

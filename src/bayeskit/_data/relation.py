@@ -64,8 +64,8 @@ class Relation:
         if kind.startswith(_DATES):
             raise ColumnError(date_message(name))
         raise ColumnError(
-            "Column {name!r} has type {native_type}, which is neither number nor category. Leave it out "
-            "with exclude=[{name!r}], or cast what matters of it to VARCHAR.",
+            "Column {name!r} has type {native_type}, which is neither a number nor a category. Leave it out "
+            "with exclude=[{name!r}], or cast the relevant part to VARCHAR.",
             name=name,
             native_type=self._native_type(j),
         )
@@ -96,7 +96,7 @@ class Relation:
         """Return a column as SQL whose values are doubles, finite or infinite; NULL is missing."""
         if self.kind(j) != "numeric" and self._type(j) != "boolean":
             raise ColumnError(
-                "Column {name!r} is to be numeric, and its type is {native_type}. Cast it to DOUBLE.",
+                "Column {name!r} should be numeric, but its type is {native_type}. Cast it to DOUBLE.",
                 name=self.names[j],
                 native_type=self._native_type(j),
             )

@@ -63,7 +63,7 @@ def gather(
         table = rows.table
         if table.block is not None:
             raise ColumnError(
-                "A sparse matrix holds a block of counts, not columns. Pass its columns as a dense table."
+                "A sparse matrix is one block of counts, without separate columns. Pass a dense table."
             )
         if first is None:
             first = found = reading.schema_of(table, target)
@@ -125,8 +125,8 @@ class _Column:
             kind = "numbers"
         if self._kind not in (None, kind):
             raise ColumnError(
-                "{name!r} holds {words} in one batch and {words2} in another. Declare "
-                "states={{{name!r}: [...]}}, or states={{{name!r}: float}} for a continuous column.",
+                "{name!r} contains {words} in one batch and {words2} in another. Declare states={{{name!r}: "
+                "[...]}}, or states={{{name!r}: float}} for a continuous column.",
                 name=self.name,
                 words=_WORDS[str(self._kind)],
                 words2=_WORDS[kind],

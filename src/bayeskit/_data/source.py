@@ -311,7 +311,7 @@ class Source:
         elif isinstance(self.data, (Batches, Iterator)):
             if self.y is not None:
                 raise DataTypeError(
-                    "With batches each batch carries its own y: pass (X, y) pairs and leave y out."
+                    "With batches, each batch contains its own y: pass (X, y) pairs and leave y out."
                 )
             empty, some = None, False
             for batch in self.data:
@@ -422,7 +422,8 @@ class Source:
         """Separate the class and the weights of a batch from its attributes."""
         if isinstance(batch, tuple) and not self.has_class:
             raise DataTypeError(
-                "A batch was a tuple. Without a class a batch is one table; name a column of weights by sample_weight=."
+                "A batch was a tuple. Without a class, a batch is one table; name a column of weights with "
+                "sample_weight=."
             )
         if isinstance(batch, tuple) and len(batch) in (2, 3):
             return self._split(self.opener(batch[0]), batch[1], batch[2] if len(batch) == 3 else None)
@@ -469,7 +470,7 @@ class Source:
         kept = tuple(n for n in keep if n not in left_out and n in names)
         if not kept:
             if not self.has_class:
-                raise ColumnError("No column is left: there are no columns to read beside the weights.")
+                raise ColumnError("No column is left: there are no columns to read besides the weights.")
             raise ColumnError("No attribute is left besides the target. Check columns= and exclude=.")
         return kept
 
@@ -506,7 +507,7 @@ def place_of(names: tuple[Name, ...], name: Name, role: str) -> int:
 def _weights_in(table: Table, name: Name) -> Any:
     j = place_of(table.names, name, "sample_weight")
     if table.first_text(j) is not None:
-        raise WeightError("sample_weight names {name!r}, which does not hold numbers.", name=name)
+        raise WeightError("sample_weight names {name!r}, which does not contain numbers.", name=name)
     return table.numbers(j)
 
 

@@ -367,7 +367,7 @@ def _check_dimensions(ndim: int) -> None:
             ndim=ndim,
         )
     if ndim > 2:
-        raise DataError("Found array with dim {ndim}. Rows and columns make 2.", ndim=ndim)
+        raise DataError("Found array with dim {ndim}, but a table has 2: rows and columns.", ndim=ndim)
 
 
 def _open_array(array: NDArray[Any]) -> Table:
@@ -461,7 +461,7 @@ def _one_column(name: Name, column: Any) -> Any:
     strange = isinstance(column, (str, bytes)) or not hasattr(column, "__iter__")
     if strange or getattr(column, "ndim", 1) != 1:
         raise DataTypeError(
-            "Column {name!r} is {column!r}. A mapping of columns holds one list or array for each name.",
+            "Column {name!r} is {column!r}. A mapping of columns needs one list or array for each name.",
             name=name,
             column=column,
         )

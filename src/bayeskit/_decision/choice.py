@@ -274,11 +274,12 @@ def bayes_risk(
     """
     if (posterior is None) == (joint is None):
         raise SettingError(
-            "bayes_risk: give either posteriors or a joint distribution (joint=), one of the two."
+            "bayes_risk: give either posteriors or a joint distribution (joint=), not both or neither."
         )
     if not 0 < level < 1:
         raise SettingError(
-            "level: {level!r} is no confidence. Give a number between 0 and 1, such as 0.95.", level=level
+            "level: {level!r} is not a confidence level. Give a number between 0 and 1, such as 0.95.",
+            level=level,
         )
     if joint is not None:
         cells, names = read_named(joint, "joint")
@@ -294,7 +295,7 @@ def bayes_risk(
         return BayesRisk(value, (value, value), _ceiling(table, value), level, None)
     rows, names, _ = read_posterior(posterior)
     if not len(rows):
-        raise DataError("posterior: has no rows, so there is nothing to average. Give at least one.")
+        raise DataError("posterior: has no rows, so there is nothing to average. Give at least one row.")
     table = read_loss(loss, rows.shape[1], names)
     least = table.risks(rows).min(axis=1)
     value = float(least.mean())

@@ -33,7 +33,7 @@ def read_named(thing: object, what: str) -> tuple[NDArray[Any], Names | None]:
         lengths = {np.shape(column) for column in columns.values()}
         if len(lengths) > 1:
             raise DataError(
-                "{what}: its entries differ in shape ({lengths}). Give each class as many values.",
+                "{what}: its entries differ in shape ({lengths}). Give the same number of values for each class.",
                 what=what,
                 lengths=lengths,
             )
@@ -80,7 +80,7 @@ def distinct(names: Iterable[Hashable], what: str) -> Names:
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)
         raise ColumnError(
-            "{what}: the name {twice!r} occurs more than once. Give every entry its own name.",
+            "{what}: the name {twice!r} occurs more than once. Give every entry a different name.",
             what=what,
             twice=twice,
         )
@@ -204,8 +204,8 @@ def read_loss(loss: LossLike, width: int, classes: Sequence[Hashable] | NDArray[
     values, actions, columns = _parse(loss)
     if values.ndim != 2 or values.shape[1] != width or not values.shape[0]:
         raise DataError(
-            "loss: has shape {shape}, the posterior {width} classes. Give (actions, {width}): "
-            "loss[i, j] is the cost of action i when class j is the truth.",
+            "loss: has shape {shape}, the posterior {width} classes. Give (actions, {width}): loss[i, j] is "
+            "the cost of action i if the true class is j.",
             shape=values.shape,
             width=width,
         )
@@ -279,7 +279,7 @@ def _parse(loss: LossLike) -> tuple[Floats, Names | None, Names | None]:
 def _parse_mapping(loss: Mapping[Hashable, Any]) -> tuple[Floats, Names, Names]:
     if not loss or not all(isinstance(costs, Mapping) for costs in loss.values()):
         raise DataTypeError(
-            'loss: a mapping must hold a mapping for each action, as {"keep": {"spam": 1, "ham": 0}, ...}.'
+            'loss: a mapping needs a mapping for each action, such as {"keep": {"spam": 1, "ham": 0}, ...}.'
         )
     classes = tuple(next(iter(loss.values())))
     rows = []

@@ -43,7 +43,7 @@ class Posterior:
         if self.names is None or key not in self.names:
             known = "no names" if self.names is None else ", ".join(map(str, self.names))
             raise UnseenClass(
-                "posterior: no class {key!r} (it has {known}). Index by position or by such a name.",
+                "posterior: there is no class {key!r} (there are {known}). Use a position or one of these names.",
                 key=key,
                 known=known,
             )
@@ -109,8 +109,8 @@ def bayes_rule(prior: NumbersLike, likelihood: NumbersLike) -> Posterior:
     total = joint.sum(axis=1, keepdims=True)
     if (impossible := np.flatnonzero(total[:, 0] == 0)).size:
         raise DataError(
-            "likelihood{row}: the evidence is 0, no class of positive prior "
-            "can produce it, so there is no posterior. Smooth the likelihood, or leave the row out.",
+            "likelihood{row}: the evidence is 0, because no class with a positive prior can produce it. So "
+            "there is no posterior. Smooth the likelihood, or leave the row out.",
             row=_row(impossible[0], not single),
         )
     posterior, evidence = joint / total, (p * f).sum(axis=1)
@@ -160,8 +160,8 @@ def check_nonnegative(values: Floats, what: str, rows: bool) -> None:
     if bad.any():
         i, j = np.argwhere(bad)[0]
         raise DataError(
-            "{what}{row}, class {j}: {value} is no probability. "
-            "Give finite numbers that are not negative; leave out rows that are not known.",
+            "{what}{row}, class {j}: {value} is not a probability. Give finite numbers that are not "
+            "negative; leave out unknown rows.",
             what=what,
             row=_row(i, rows),
             j=j,

@@ -432,7 +432,8 @@ def _as_codes(codes: ArrayLike, n_classes: int, n_rows: int) -> NDArray[Any]:
     array = np.asarray(codes)
     if array.shape != (n_rows,) or array.dtype.kind not in "iu":
         raise DataError(
-            "There are {n_rows} values and codes of {dtype} of shape {shape}. Pass one whole number a row.",
+            "There are {n_rows} values, and codes of {dtype} with shape {shape}. Pass one integer for each "
+            "row.",
             n_rows=n_rows,
             dtype=array.dtype,
             shape=array.shape,
@@ -440,7 +441,7 @@ def _as_codes(codes: ArrayLike, n_classes: int, n_rows: int) -> NDArray[Any]:
     if n_rows and not (int(array.min()) >= 0 and int(array.max()) < n_classes):
         wrong = int(array.min()) if int(array.min()) < 0 else int(array.max())
         raise UnseenClass(
-            "codes holds {wrong}, but {n_classes} classes are numbered from 0.",
+            "codes contains {wrong}, but the {n_classes} classes are numbered from 0.",
             wrong=wrong,
             n_classes=n_classes,
         )

@@ -259,8 +259,8 @@ def run_em(
 
 def _not_finite(what: str, value: float) -> DataError:
     return DataError(
-        "{what} has the value {value}: some numbers are too large, or lie too far apart. Change the units of the "
-        "columns, begin elsewhere, or use a prior.",
+        "{what} has the value {value}: some numbers are too large, or too far apart. Change the units "
+        "of the columns, use another start, or use a prior.",
         what=what,
         value=value,
     )

@@ -375,9 +375,9 @@ class GraphPosterior:
 def _refuse_many(holes: Holes, chunk: Chunk, rows: NDArray[np.intp]) -> None:
     if holes.n_states > MOST_LEFT_OUT:
         raise UsageError(
-            "{place} lacks {n} attributes that others depend "
-            "on, which have {n_states:,} joint states; predict_interval sums over at most {most_left_out:,}. "
-            "Fill some in, or use NaiveBayes, which leaves missing values out.",
+            "{place} lacks {n} attributes that others depend on, with {n_states:,} joint states; "
+            "predict_interval sums over at most {most_left_out:,}. Fill some in, or use NaiveBayes, which "
+            "leaves missing values out.",
             place=RowNumber(chunk.first_row + int(rows[0]), begins=True),
             n=len(holes.discrete),
             n_states=holes.n_states,

@@ -249,8 +249,8 @@ def check_graph(dag: Dag, schema: Schema) -> None:
         numeric = [p for p in parents if p in schema.numeric_index]
         if numeric and name not in schema.numeric_index:
             raise SettingError(
-                "{name!r} is discrete and {numeric!r}, its parent, is continuous. Exact answers need the arc the "
-                "other way round, or the parent cut into intervals.",
+                "{name!r} is discrete and has the continuous parent {numeric!r}. Exact answers need the arc in "
+                "the other direction, or the parent cut into intervals.",
                 name=name,
                 numeric=numeric[0],
             )

@@ -49,7 +49,7 @@ def parent_names(node: object, given: object, known: Container[Any]) -> tuple[Na
     if isinstance(given, str) or (isinstance(given, Hashable) and is_label(given) and given in known):
         return (node_name(given),)
     if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
-        raise SettingError("{given!r} is no list of parents of {node!r}.", given=given, node=node)
+        raise SettingError("{given!r} is not a list of parents of {node!r}.", given=given, node=node)
     # A set has no order, but the axes of a table need one.
     ordered = sorted_labels(given) if isinstance(given, (set, frozenset)) else given
     return tuple(map(node_name, ordered))
@@ -113,8 +113,8 @@ class Dag:
         known = set(self.nodes)
         if len(self.parents) != len(self.nodes) or len(known) != len(self.nodes):
             raise SettingError(
-                "A graph of the nodes {listing} has {n} lists of parents: it needs one "
-                "for each node, and no node twice.",
+                "A graph of the nodes {listing} has {n} lists of parents; it needs one for each node, and no "
+                "node twice.",
                 listing=_listing(self.nodes),
                 n=len(self.parents),
             )
@@ -122,7 +122,7 @@ class Dag:
             for parent in parents:
                 if parent not in known:
                     raise SettingError(
-                        "{parent!r}, a parent of {node!r}, is no node. There are {listing}.",
+                        "{node!r} has the parent {parent!r}, which is not a node. There are {listing}.",
                         parent=parent,
                         node=node,
                         listing=_listing(self.nodes),
@@ -147,7 +147,7 @@ class Dag:
         for node in parents:
             if node not in known:
                 raise SettingError(
-                    "structure names {node!r}, which is no node. There are {listing}.",
+                    "structure names {node!r}, which is not a node. There are {listing}.",
                     node=node,
                     listing=_listing(nodes),
                 )

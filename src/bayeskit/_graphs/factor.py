@@ -57,7 +57,7 @@ class Factor:
                 shape2=self.values.shape,
             )
         if len(set(self.names)) < len(self.names):
-            raise SettingError("A factor has {name!r} twice.", name=first_twice(self.names))
+            raise SettingError("A factor contains {name!r} twice.", name=first_twice(self.names))
 
     def __getitem__(self, states: Label) -> float:
         """Return the number of one cell: a state for each variable, in the order of ``names``."""
@@ -65,7 +65,7 @@ class Factor:
             states = (states,)
         if not isinstance(states, tuple) or len(states) != len(self.names):
             raise SettingError(
-                "{states!r} is no cell of a factor over {names}: give a state for each.",
+                "{states!r} is not a cell of a factor over {names}: give a state for each.",
                 states=states,
                 names=Joined(map(repr, self.names)),
             )
@@ -92,7 +92,8 @@ class Factor:
         names = tuple(names)
         if sorted(map(repr, names)) != sorted(map(repr, self.names)):
             raise SettingError(
-                "The factor is over {names}; order those.", names=Joined(map(repr, self.names))
+                "The factor is over {names}; give these in the wanted order.",
+                names=Joined(map(repr, self.names)),
             )
         axes = [self.axis(name) for name in names]
         return Factor(names, (self.states[a] for a in axes), self.values.transpose(axes))

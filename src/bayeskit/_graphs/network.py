@@ -176,11 +176,11 @@ class FactorGraph:
         for factor in self.factors:
             for name, states in zip(factor.names, factor.states, strict=True):
                 if name not in self.position:
-                    raise SettingError("A factor is over {name!r}, which is no variable here.", name=name)
-                if states != self.variables[self.position[name]].states:
                     raise SettingError(
-                        "A factor gives {name!r} other states than the network does.", name=name
+                        "A factor is over {name!r}, which is not a variable of this network.", name=name
                     )
+                if states != self.variables[self.position[name]].states:
+                    raise SettingError("A factor gives {name!r} other states than the network.", name=name)
 
     @cached_property
     def position(self) -> dict[Name, int]:

@@ -235,17 +235,15 @@ def _check(node: Node, k: int, codes: Ints, values: Floats | None) -> None:
         column = codes[:, k]
         wrong = (column < 0) | (column >= node.variable.size)
     elif values is None:
-        raise DataError(
-            "{name!r} is continuous: its values are needed to say how probable a row is.", name=node.name
-        )
+        raise DataError("{name!r} is continuous: the probability of a row needs its values.", name=node.name)
     else:
         column = values[:, k]
         wrong = ~np.isfinite(column)
     if wrong.any():
         row = int(wrong.argmax())
         raise DataError(
-            "{name!r} is {column} in {place}, which is missing or no value of it. "
-            "Give complete rows, or ask for the probability of the cells that are known as evidence.",
+            "{name!r} is {column} in {place}, which is missing or not one of its values. Give complete "
+            "rows, or compute the probability of the known cells as evidence.",
             name=node.name,
             column=column[row],
             place=RowNumber(row),

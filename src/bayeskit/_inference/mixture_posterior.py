@@ -45,8 +45,8 @@ class GaussianMixturePosterior:
         k, tail = len(self.weights), self.means.shape[1:]
         if self.means.shape[:1] != (k,) or len(tail) > 1 or self.variances.shape != (k, *tail, *tail):
             raise SettingError(
-                "{k} weights, means of the shape {shape} and variances of the shape "
-                "{shape2} are no mixture: give (k,), (k,), (k,), or (k,), (k, d), (k, d, d).",
+                "{k} weights, means of shape {shape} and variances of shape {shape2} do not make a mixture: "
+                "give (k,), (k,), (k,), or (k,), (k, d), (k, d, d).",
                 k=k,
                 shape=self.means.shape,
                 shape2=self.variances.shape,
@@ -88,8 +88,8 @@ class GaussianMixturePosterior:
         """Return the marginal of some variables, by position. For one variable, it is a mixture over numbers."""
         if self.means.ndim == 1 or not places or not all(0 <= p < self.n_variables for p in places):
             raise SettingError(
-                "Places {places} of a mixture over {n_variables} variables: give some of "
-                "0 … {n_variables2}, and only where there are several.",
+                "Places {places} of a mixture over {n_variables} variables: give some of 0 … {n_variables2}. A "
+                "mixture over one variable has no places.",
                 places=places,
                 n_variables=self.n_variables,
                 n_variables2=self.n_variables - 1,
@@ -143,7 +143,7 @@ class GaussianMixturePosterior:
     def _joint_pdf(self, x: Floats) -> Any:
         if x.shape[-1:] != (self.n_variables,):
             raise SettingError(
-                "A point has {n_variables} numbers here; the shape given is {shape}.",
+                "A point has {n_variables} numbers here; the given shape is {shape}.",
                 n_variables=self.n_variables,
                 shape=x.shape,
             )
@@ -153,7 +153,7 @@ class GaussianMixturePosterior:
                 root = np.linalg.cholesky(covariance)
             except np.linalg.LinAlgError:
                 raise UsageError(
-                    "There is no joint density: some of these variables determine others. Ask for marginal(place)."
+                    "There is no joint density: some of these variables determine others. Use marginal(place)."
                 ) from None
             off = np.linalg.solve(root, (x - mean).reshape(-1, len(mean)).T)
             height = np.log(np.diagonal(root)).sum() + 0.5 * len(mean) * np.log(2.0 * np.pi)
@@ -184,7 +184,7 @@ class GaussianMixturePosterior:
         self._require_one("quantile")
         q = _points(q)
         if not np.all((q > 0.0) & (q < 1.0)):
-            raise SettingError("Quantiles are asked between 0 and 1, both excluded; {q} was given.", q=q)
+            raise SettingError("quantile needs a number between 0 and 1, both excluded, not {q}.", q=q)
         # The mixture's quantile lies between those of its components: bisect.
         live = self.weights > 0.0
         of_each = self.means[live] + ndtri(q)[..., None] * np.sqrt(self.variances[live])
@@ -214,7 +214,7 @@ class GaussianMixturePosterior:
     def _require_one(self, what: str) -> None:
         if self.means.ndim != 1:
             raise UsageError(
-                "{what} is of one variable; this mixture is over several. Ask marginal(place).{what}.",
+                "{what} is for one variable; this mixture is over several. Use marginal(place).{what}.",
                 what=what,
             )
 

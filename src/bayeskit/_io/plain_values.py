@@ -95,11 +95,11 @@ def from_plain(plain: object, depth: int = 0) -> Any:
     if isinstance(plain, list):
         return [from_plain(item, depth + 1) for item in plain]
     if not isinstance(plain, dict) or len(plain) != 1:
-        raise ModelFormatError(Message("{plain} is no typed value.", plain=_short(plain)))
+        raise ModelFormatError(Message("{plain} is not a typed value.", plain=_short(plain)))
     ((tag, payload),) = plain.items()
     if tag not in _READERS:
         raise ModelFormatError(
-            Message("it holds a value of type {tag!r}, which this version does not know.", tag=tag)
+            Message("it contains a value of type {tag!r}, which this version does not know.", tag=tag)
         )
     try:
         return _READERS[tag](payload, depth)
@@ -108,7 +108,7 @@ def from_plain(plain: object, depth: int = 0) -> Any:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFormatError(
             Message(
-                "{plain} is no {tag} ({kind}: {error}).",
+                "{plain} is not a {tag} ({kind}: {error}).",
                 plain=_short(plain),
                 tag=tag,
                 kind=type(error).__name__,
@@ -129,7 +129,7 @@ _SIMPLE: dict[type[Any], tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 def _tuple(payload: object, depth: int) -> tuple[Any, ...]:
     if not isinstance(payload, list):
-        raise ModelFormatError(Message("{payload} is no list.", payload=_short(payload)))
+        raise ModelFormatError(Message("{payload} is not a list.", payload=_short(payload)))
     return tuple(from_plain(item, depth + 1) for item in payload)
 
 
@@ -146,7 +146,7 @@ def _prior(payload: Sequence[Any], depth: int) -> Any:
         raise ModelFormatError(Message("there is no prior {name!r}.", name=name))
     prior = _PRIORS[name](**{field: from_plain(value, depth + 1) for field, value in given.items()})
     if isinstance(prior, MAP) and not isinstance(prior.prior, Dirichlet):
-        raise ModelFormatError(Message("{prior!r} is the mode of no Dirichlet prior.", prior=prior))
+        raise ModelFormatError(Message("{prior!r} is not the mode of a Dirichlet prior.", prior=prior))
     return prior
 
 
@@ -182,7 +182,7 @@ def _array(payload: Sequence[Any], depth: int) -> NDArray[Any]:
     # A text or bytes dtype of length 0 has no bytes to read back.
     array = np.frombuffer(data, dtype).reshape(shape).copy() if dtype.itemsize else np.zeros(shape, dtype)
     if dtype.kind == "U" and np.frombuffer(data, f"{dtype.byteorder}u4").max(initial=0) > sys.maxunicode:
-        raise ModelFormatError("a text in it holds what is no character.")
+        raise ModelFormatError("a text in it contains something that is not a character.")
     return array
 
 
@@ -236,8 +236,8 @@ def _short(value: object) -> str:
 
 def _cannot(name: str, value: object, why: str | Message) -> SettingError:
     return SettingError(
-        "{name} is {value}, which cannot be saved: it {why}. Use numbers, text, dates, lists, "
-        "tuples, dicts, NumPy arrays and the priors of bayeskit.priors, all of which can.",
+        "{name} is {value}, which cannot be saved: it {why}. Use numbers, text, dates, lists, tuples, "
+        "dicts, NumPy arrays and the priors of bayeskit.priors.",
         name=name,
         value=_short(value),
         why=as_message(why),

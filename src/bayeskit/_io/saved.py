@@ -79,7 +79,7 @@ def as_path(path: PathLike) -> Path:
     except TypeError:
         text = ""
     if not text or "\0" in text:
-        raise DataTypeError("{path!r} is no path. Give a string or a pathlib.Path.", path=path)
+        raise DataTypeError("{path!r} is not a path. Give a string or a pathlib.Path.", path=path)
     return Path(text)
 
 

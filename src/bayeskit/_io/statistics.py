@@ -82,7 +82,7 @@ def pack_statistics(statistics: Statistics) -> tuple[dict[str, Any], dict[str, N
     flaw = _flaw_of_arrays(schema, plan, arrays)
     if flaw:
         raise DataError(
-            "These statistics cannot be saved: {flaw}. Statistics counted from rows have no such flaw.",
+            "These statistics cannot be saved: {flaw}. Statistics counted from rows never have this flaw.",
             flaw=flaw,
         )
     return content, arrays
@@ -92,7 +92,7 @@ def unpack_statistics(content: dict[str, Any], arrays: Arrays) -> Statistics:
     """Return the statistics, after checking that values and arrays are consistent."""
     for key in ("attributes", "target", "plan"):
         if key not in content:
-            raise ModelFormatError(Message("it does not tell its {key}. Save it again.", key=key))
+            raise ModelFormatError(Message("it does not contain its {key}. Save it again.", key=key))
     most = min(max((len(a) for a in arrays.values() if a.ndim), default=0), _MOST_STATES)
     attributes = tuple(unpack_variable(plain, most) for plain in content["attributes"])
     target = unpack_variable(content["target"], most)
@@ -103,12 +103,12 @@ def unpack_statistics(content: dict[str, Any], arrays: Arrays) -> Statistics:
     schema = Schema(attributes, target)
     plan = Plan(tuple(_unpack_pattern(plain, schema) for plain in content["plan"]))
     if len({p.kind for p in plan.patterns}) < len(plan.patterns):
-        raise ModelFormatError("its plan names a pattern twice.")
+        raise ModelFormatError("its plan contains a pattern twice.")
     flaw = _flaw_of_arrays(schema, plan, arrays)
     if flaw:
         raise ModelFormatError(
             Message(
-                "{flaw}. It was not written by bayeskit, or by a version with a fault: save it again.",
+                "{flaw}. It was not written by bayeskit, or by a version with a bug: save it again.",
                 flaw=flaw,
             )
         )
@@ -157,7 +157,7 @@ def unpack_variable(plain: dict[str, Any], most: int) -> Variable:
         if type(getattr(variable, field)) is not type(default):
             raise ModelFormatError(
                 Message(
-                    "{name!r} has {value!r} for {field}.",
+                    "{name!r} has the value {value!r} for {field}.",
                     name=name,
                     value=getattr(variable, field),
                     field=field,
@@ -195,7 +195,7 @@ def unpack_variable(plain: dict[str, Any], most: int) -> Variable:
     if variable.dense and variable.states != tuple(range(variable.size)):
         raise ModelFormatError(
             Message(
-                "{name!r} is coded by {states}; codes are 0, 1, 2, …", name=name, states=variable.listing()
+                "{name!r} has the codes {states}; codes are 0, 1, 2, …", name=name, states=variable.listing()
             )
         )
     if cuts is not None and len(cuts) + 1 != variable.size:
@@ -270,13 +270,13 @@ def _unpack_pattern(plain: Any, schema: Schema) -> Pattern:
     kind, names = plain
     if kind not in PARTS:
         raise ModelFormatError(
-            Message("its plan asks for {kind!r}, which this version does not know.", kind=kind)
+            Message("its plan contains {kind!r}, which this version does not know.", kind=kind)
         )
     attributes = tuple(from_plain(name) for name in names)
     if not PARTS[kind].is_pattern(schema, attributes):
         raise ModelFormatError(
             Message(
-                "its plan asks for {kind} of {attributes!r}; the schema has {columns!r}.",
+                "its plan contains {kind} of {attributes!r}; the schema has {columns!r}.",
                 kind=kind,
                 attributes=list(attributes),
                 columns=list(PARTS[kind].columns_of(schema)),

@@ -110,18 +110,22 @@ def check_held(held: object, schema: Schema, needed: Collection[str] = ()) -> No
     """Raise an error for what a model cannot have chosen from rows: ``needed`` must exist, nothing unknown may."""
     if not isinstance(held, dict) or not all(isinstance(key, str) for key in held):
         raise ModelFormatError(
-            Message("what it holds is {held}, not choices by name. Save it again.", held=_short(held))
+            Message(
+                "its held choices are {held}, not a mapping from names. Save it again.", held=_short(held)
+            )
         )
     strange = [key for key in held if key not in _CHECKS]
     missing = [key for key in needed if key not in held]
     if strange or missing:
         said = (
-            Message("holds {strange!r}", strange=strange[0])
+            Message("contains {strange!r}", strange=strange[0])
             if strange
             else Message("lacks {missing!r}", missing=missing[0])
         )
         raise ModelFormatError(
-            Message("it {said}: no model of this version does. Save it again, with this version.", said=said)
+            Message(
+                "it {said}, unlike any model of this version. Save it again, with this version.", said=said
+            )
         )
     for key, value in held.items():
         if not _CHECKS[key](value, schema):

@@ -234,7 +234,7 @@ def choose(
         if left == 0.0 and tried:
             warnings.warn(
                 SuspectResult(
-                    "The time_limit of {time_limit} seconds is over: {n} of {n_wanted} models were tried.",
+                    "The time_limit of {time_limit} seconds was reached: {n} of {n_wanted} models were tried.",
                     time_limit=time_limit,
                     n=len(tried),
                     n_wanted=len(wanted),
@@ -306,7 +306,7 @@ class Matching(dict[Label, Label]):
             if component not in self:
                 shown = Joined(map(repr, self.components[:12]))
                 raise DataError(
-                    "Row {row} is of component {component!r}; those matched are {shown}.",
+                    "Row {row} belongs to component {component!r}; only {shown} are matched.",
                     row=row,
                     component=component,
                     shown=shown,

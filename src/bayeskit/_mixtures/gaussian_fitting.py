@@ -449,9 +449,9 @@ class GaussianFitting(GaussianAnswers):
         last = self._components()
         if last.means.shape != (k, width) or last.covariance_type != kind:
             raise SettingError(
-                "warm_start=True goes on from {length} components over {length2} columns, "
-                "{covariance_type!r} covariances, and now {k} over {width} with {kind!r} are asked for. "
-                "Set warm_start=False.",
+                "warm_start=True continues from {length} components over {length2} columns with "
+                "{covariance_type!r} covariances, but now {k} over {width} with {kind!r} are requested. Set "
+                "warm_start=False.",
                 length=last.means.shape[0],
                 length2=last.means.shape[1],
                 covariance_type=last.covariance_type,
@@ -465,8 +465,8 @@ class GaussianFitting(GaussianAnswers):
         fixed = [name for name in INITS if getattr(self, name) is not None]
         for name in fixed + ["warm_start"] * self.warm_start:
             raise SettingError(
-                "{name} fixes the components, and n_components={n_components!r} with "
-                "covariance_type={covariance_type!r} asks to choose. Leave one of them out.",
+                "{name} fixes the components, but n_components={n_components!r} with "
+                "covariance_type={covariance_type!r} requests a choice. Leave one of them out.",
                 name=name,
                 n_components=self.n_components,
                 covariance_type=self.covariance_type,

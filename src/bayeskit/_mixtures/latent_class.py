@@ -189,8 +189,8 @@ class LatentClass(LatentFitting):
     def forget(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> NoReturn:
         """Not supported: the parameters have changed since a row was added, so its contribution is unknown."""
         raise UsageError(
-            "A model of hidden classes cannot forget rows: each was shared out among the components under parameters "
-            "that have changed since, so what it added is not known. Fit again without them."
+            "A model of hidden classes cannot forget rows: each was divided among the components under "
+            "parameters that have changed since, so its contribution is unknown. Fit again without them."
         )
 
     def save(self, path: PathLike) -> None:

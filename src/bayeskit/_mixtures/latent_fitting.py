@@ -235,7 +235,7 @@ class LatentFitting(LatentAnswers):
         self._prior()
         if real("variance_floor", self.variance_floor, 1e-9) > 1.0:
             raise SettingError(
-                "variance_floor is {variance_floor!r}; give a share, from 1e-9 to 1.",
+                "variance_floor is {variance_floor!r}; give a fraction from 1e-9 to 1.",
                 variance_floor=self.variance_floor,
             )
         if self.missing not in ("ignore", "state"):
@@ -335,8 +335,8 @@ class LatentFitting(LatentAnswers):
         else:
             if start is not None:
                 raise SettingError(
-                    "start fixes the components, and n_components={n_components!r} asks to choose. "
-                    "Leave one of them out.",
+                    "start fixes the components, but n_components={n_components!r} requests a choice. Leave one of "
+                    "them out.",
                     n_components=self.n_components,
                 )
             (problem, result, reached), choice["choice_"] = choose(
@@ -391,9 +391,9 @@ def _warn_of_components(problem: LatentProblem, model: Model, statistics: Statis
         more = Message(", and {n} more", n=len(said) - 4) if len(said) > 4 else ""
         warnings.warn(
             SuspectResult(
-                "Some components are degenerate: {names}{more}. Where there is no spread the variance "
-                "stands on its floor, and the likelihood says little. Raise variance_floor (1e-3, say), ask for fewer "
-                "components, or try other starts (n_init, random_state).",
+                "Some components are degenerate: {names}{more}. Without spread, the variance is at its floor, "
+                "and the likelihood means little. Raise variance_floor (such as 1e-3), use fewer components, or "
+                "try other starts (n_init, random_state).",
                 names=Joined(said[:4], "; "),
                 more=more,
             ),

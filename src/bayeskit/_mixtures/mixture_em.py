@@ -261,7 +261,7 @@ def warn_of_ridge(
     warnings.warn(
         SuspectResult(
             "reg_covar={reg_covar:g} is added to every variance, and that of {label!r} in component {k} was "
-            "{least:.3g} before: the component looks wider than it is. Pass {fitting}, or scale the columns.",
+            "only {least:.3g}: the component looks wider than it is. Pass {fitting}, or scale the columns.",
             reg_covar=reg_covar,
             label=labels[column],
             k=k,
@@ -276,8 +276,8 @@ def warn_of_equals(start: str, stacklevel: int = 3) -> None:
     """Warn that all components are equal; ``start`` is the setting for another start."""
     warnings.warn(
         SuspectResult(
-            "All components are the same, up to their weights: from components that are equal EM never leaves, or "
-            "the rows have only one kind. Begin elsewhere ({start}=None, other random_state), or ask for one "
+            "All components are the same, up to their weights: EM never leaves equal components, or the "
+            "rows have only one kind. Use another start ({start}=None, other random_state), or one "
             "component.",
             start=start,
         ),

@@ -89,7 +89,9 @@ def unpacked(
     missing = [name for name in needed if name not in content] + [n for n in arrays if n not in saved.arrays]
     missing += [name for name in facts if name not in content.get("facts", ())]
     if missing:
-        raise ModelFormatError(Message("it does not tell its {names}. Save it again.", names=Joined(missing)))
+        raise ModelFormatError(
+            Message("it does not contain its {names}. Save it again.", names=Joined(missing))
+        )
     made: Any = kind
     known = made._get_param_names()
     unknown = [key for key in content["parameters"] if key not in known]
@@ -108,14 +110,14 @@ def unpacked(
         fact = from_plain(content["facts"][name])
         if not _FACTS[name](fact):
             raise ModelFormatError(
-                Message("its {name} is {fact!r}, which cannot be. Save it again.", name=name, fact=fact)
+                Message("its {name} is {fact!r}, which is impossible. Save it again.", name=name, fact=fact)
             )
         setattr(mixture, name, fact)
     for name in _TRACKS:
         track = saved.arrays[name]
         if track.ndim != 1 or track.dtype != np.float64 or np.isnan(track).any():
             raise ModelFormatError(
-                Message("its array {name} holds no values of EM steps. Save it again.", name=name)
+                Message("its array {name} does not contain values of EM steps. Save it again.", name=name)
             )
     tried = from_plain(content["choice"])
     if tried is not None:
@@ -129,13 +131,11 @@ def _choice(criterion: str, candidates: Iterable[Iterable[Any]]) -> ComponentCho
     found = ComponentChoice(tuple(Candidate(*each) for each in candidates), criterion)
     for one in found.candidates:
         if not all(isinstance(getattr(one, f.name), _KINDS[str(f.type)]) for f in fields(one)):
-            raise ModelFormatError(
-                Message("it tells of a model that was tried as {one!r}. Save it again.", one=one)
-            )
+            raise ModelFormatError(Message("it describes a tried model as {one!r}. Save it again.", one=one))
     if criterion not in ("bic", "aic") or not found.candidates:
         raise ModelFormatError(
             Message(
-                "its choice is by {criterion!r} among {n}. Save it again.",
+                "its choice is by {criterion!r} among {n} models. Save it again.",
                 criterion=criterion,
                 n=len(found.candidates),
             )
@@ -203,9 +203,7 @@ def _check_components(components: Components, columns: NumericColumns) -> None:
         and all(type(c) is int and 0 <= c < k for c in components.collapsed)
     )
     if not sound:
-        raise ModelFormatError(
-            "its weights, means, covariances and columns do not go together. Save it again."
-        )
+        raise ModelFormatError("its weights, means, covariances and columns are inconsistent. Save it again.")
 
 
 _LATENT_FACTS = ("converged_", "n_iter_", "fell_", "lower_bound_", "lower_bounds_")
@@ -220,8 +218,8 @@ def save_latent(mixture: LatentClass, path: PathLike) -> None:
     mixture._checked()
     if (mixture._spec(), float(mixture.variance_floor)) != (state.spec, state.floor):
         raise UsageError(
-            "families, missing, smoothing or variance_floor were changed after fitting, so the model on file would not "
-            "be this one. Set them back, or fit again, then save."
+            "families, missing, smoothing or variance_floor were changed after fitting, so the file would "
+            "not describe this model. Set them back or fit again, then save."
         )
     sums, arrays = pack_statistics(state.statistics)
     content |= {"statistics": sums, "names": to_plain(state.names, "the column names")}
@@ -244,7 +242,7 @@ def rebuilt_latent(saved: SavedContent) -> LatentClass:
     if not statistics.total >= LEAST_WEIGHT:
         raise ModelFormatError(
             Message(
-                "its rows weigh {total:g} together. {way_out}",
+                "the weights of its rows add up to {total:g}. {way_out}",
                 total=statistics.total,
                 way_out=Message(_WAY_OUT),
             )
@@ -287,7 +285,7 @@ def _with_arrays(like: Model, arrays: Arrays, floor: float) -> Model:
     ]
     if odd:
         raise ModelFormatError(
-            Message("its {odd} does not go with its sums. {way_out}", odd=odd[0], way_out=Message(_WAY_OUT))
+            Message("its {odd} does not match its sums. {way_out}", odd=odd[0], way_out=Message(_WAY_OUT))
         )
     found = []
     for i, component in enumerate(components_of(like)):
@@ -304,12 +302,12 @@ def _check_model(model: Model, statistics: Statistics) -> None:
         if not ((array >= least) & (array < np.inf)).all():
             raise ModelFormatError(
                 Message(
-                    "its {name} holds numbers that cannot be. {way_out}", name=name, way_out=Message(_WAY_OUT)
+                    "its {name} contains impossible numbers. {way_out}", name=name, way_out=Message(_WAY_OUT)
                 )
             )
     if not all(component.is_sound() for component in components_of(model)):
         raise ModelFormatError(
-            Message("a deviation or a rate in it is below zero. {way_out}", way_out=Message(_WAY_OUT))
+            Message("a deviation or a rate in it is negative. {way_out}", way_out=Message(_WAY_OUT))
         )
     pooled = statistics
     if "moments" in statistics.parts:

@@ -51,7 +51,9 @@ class NumericColumns:
         if self.width < 2:
             raise SettingError("A picture needs two columns, and this mixture has one.")
         if isinstance(chosen, (str, bytes)) or not hasattr(chosen, "__len__") or len(chosen) != 2:
-            raise SettingError("columns is {columns!r}; give two of them, by name or place.", columns=columns)
+            raise SettingError(
+                "columns is {columns!r}; give two of them, by name or position.", columns=columns
+            )
         places = []
         for column in chosen:
             by_place = isinstance(column, (int, np.integer)) and column not in self.labels
@@ -103,8 +105,8 @@ def _refuse_text(table: Table, who: str) -> None:
         found = table.first_text(j)
         if found is not None:
             raise ColumnError(
-                "Column {name!r} holds {found!r} in {place}, and {who} needs numbers. "
-                "Leave the column out, or use LatentClass, which takes categories.",
+                "Column {name!r} contains {found!r} in {place}, and {who} needs numbers. Leave the column out, "
+                "or use LatentClass, which accepts categories.",
                 name=name,
                 found=found[1],
                 place=RowNumber(found[0]),
@@ -118,7 +120,6 @@ def refuse_empty(values: Floats, columns: NumericColumns) -> None:
     if empty.any():
         name = columns.labels[int(empty.argmax())]
         raise ColumnError(
-            "Column {name!r} holds no value: every cell of it is missing, in the rows that have a weight. "
-            "Leave it out.",
+            "Column {name!r} is missing in every row that has a weight. Leave it out.",
             name=name,
         )

@@ -322,14 +322,14 @@ def _check_method(
         )
     if not adapter.directed and engine.needs_parents:
         raise SettingError(
-            "method={method!r} draws each node after its parents, and a Markov network has no parents. Use "
-            'method="gibbs" or "loopy".',
+            "method={method!r} samples each node after its parents, and a Markov network has no parents. "
+            'Use method="gibbs" or "loopy".',
             method=method,
         )
     if not engine.takes_numbers and not np.isnan(known).all():
         name = adapter.variables[adapter.continuous[int(np.flatnonzero(~np.isnan(known))[0])]].name
         raise SettingError(
-            "{name!r} is continuous and observed; method={method!r} takes observed states only. Use "
+            "{name!r} is continuous and observed; method={method!r} accepts observed states only. Use "
             'method="likelihood weighting", or query, which is exact.',
             name=name,
             method=method,
@@ -447,8 +447,8 @@ def _gibbs(question: Question) -> Estimate:
     if shares.r_hat > _R_HAT:
         warnings.warn(
             SuspectResult(
-                "The chains disagree (R-hat {r_hat:.3g}): they have not run long enough to be believed. Raise "
-                "n_samples and burn_in.",
+                "The chains disagree (R-hat {r_hat:.3g}): they are too short to be reliable. Raise n_samples "
+                "and burn_in.",
                 r_hat=shares.r_hat,
             ),
             stacklevel=3,
@@ -469,14 +469,14 @@ def _loopy(question: Question) -> Estimate:
     if values is None:
         names = Joined(repr(question.adapter.variables[p].name) for p in question.places)
         raise UsageError(
-            "No one table holds {names}, so loopy belief propagation has no joint answer for them. Ask for one at a "
-            'time, or use method="likelihood weighting" or "gibbs".',
+            "No single table contains {names}, so loopy belief propagation has no joint answer for them. "
+            'Query them one at a time, or use method="likelihood weighting" or "gibbs".',
             names=names,
         )
     if not beliefs.converged:
         warnings.warn(
             SuspectResult(
-                "The messages did not settle in {n_iterations} iterations. Try damping=0.5, raise max_iter, "
+                "The messages did not converge in {n_iterations} iterations. Try damping=0.5, raise max_iter, "
                 "or use another method.",
                 n_iterations=beliefs.n_iterations,
             ),

@@ -123,7 +123,7 @@ def known_nodes(dag: Dag, given: NamesLike, what: str) -> tuple[Name, ...]:
         return (known_node(dag, given),)
     if isinstance(given, Mapping):
         raise SettingError(
-            "{what} is {given!r}; give names of nodes only: their states have no part in this.",
+            "{what} is {given!r}; give names of nodes only, without states.",
             what=what,
             given=given,
         )
@@ -257,8 +257,8 @@ def _codes_of(table: Table, variables: tuple[Variable, ...]) -> NDArray[Any]:
         )
     if len(table.names) != len(variables):
         raise ColumnError(
-            "A matrix of codes has a column for each of the {n} nodes, in order (-1: missing); this "
-            "one has {n_names}.",
+            "A matrix of codes needs a column for each of the {n} nodes, in order (-1: missing); this one "
+            "has {n_names}.",
             n=len(variables),
             n_names=len(table.names),
         )

@@ -364,7 +364,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
         name = node_name(name)
         network = self._network
         if name in network.dag.position:
-            raise SettingError("There is a node {name!r} already.", name=name)
+            raise SettingError("There is already a node {name!r}.", name=name)
         node = Node(variable_of(name, states), parent_names(name, parents, network.dag.position))
         self._become(replace(network, nodes=(*network.nodes, node)))
 
@@ -377,7 +377,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
         node, name = network[child], network[parent].name
         if name in node.parents:
             raise SettingError(
-                "There is an arc from {parent!r} to {child!r} already.", parent=parent, child=child
+                "There is already an arc from {parent!r} to {child!r}.", parent=parent, child=child
             )
         self._become(network.with_node(replace(node, parents=(*node.parents, name), distribution=None)))
 
@@ -455,7 +455,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
         """
         if not isinstance(values, Mapping):
             raise SettingError(
-                "do({values!r}) does not say what is set. Give {{node: value}}.", values=values
+                "do({values!r}) does not say which nodes to set. Give {{node: value}}.", values=values
             )
         network = self._network
         fixed = {network[name].name: intervention(network[name], value) for name, value in values.items()}
@@ -513,8 +513,8 @@ def _renamed(variable: Variable, states: object) -> Variable:
     labels = state_labels(name, states)
     if len(labels) != len(old):
         raise SettingError(
-            "{name!r} has {n} states ({states}), and {n_labels} were given. set_states renames "
-            "them one by one; for other states, remove the node and add it anew.",
+            "{name!r} has {n} states ({states}), and {n_labels} were given. set_states renames them one by "
+            "one; for other states, remove the node and add it again.",
             name=name,
             n=len(old),
             states=variable.listing(),
@@ -523,8 +523,8 @@ def _renamed(variable: Variable, states: object) -> Variable:
     if labels != old and set(labels) == set(old):
         # Probably meant as another order, which would silently change the meaning of the tables.
         raise SettingError(
-            "{name!r} has these states already, in the order {states}. set_states renames them by "
-            "position; to exchange their names pass a mapping {{old: new}}.",
+            "{name!r} already has these states, in the order {states}. set_states renames them by position; "
+            "to exchange their names, pass a mapping {{old: new}}.",
             name=name,
             states=variable.listing(),
         )

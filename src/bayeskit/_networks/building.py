@@ -60,11 +60,11 @@ def network_of(
     (('wet', 'rain'), ('dry', 'wet'))
     """
     if not isinstance(name, str):
-        raise SettingError("name={name!r}: a network is called by a string.", name=name)
+        raise SettingError("name={name!r}: the name of a network must be a string.", name=name)
     known = getattr(parents, "_network", parents)
     if isinstance(known, Network):
         if states is not None:
-            raise SettingError("The network brings its own states: leave states= out, and call set_states.")
+            raise SettingError("The network has its own states: leave states= out, and call set_states.")
         return replace(known, name=name or known.name)
     graph = _graph_of(known)
     variables = _variables(states, graph.nodes)
@@ -82,8 +82,8 @@ def _graph_of(given: object) -> Dag:
         return _from_mapping({node: list(given.predecessors(node)) for node in given.nodes})
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or hasattr(given, "adj"):
         raise SettingError(
-            "A {kind} is no graph with directed arcs. Give a mapping from node to its parents, a "
-            "list of (parent, child), or a networkx.DiGraph.",
+            "A {kind} is not a graph with directed arcs. Give a mapping from node to its parents, a list of "
+            "(parent, child), or a networkx.DiGraph.",
             kind=type(given).__name__,
         )
     return _from_arcs(given)
@@ -102,8 +102,8 @@ def _from_arcs(given: Iterable[Any]) -> Dag:
         pair = () if isinstance(arc, (str, bytes)) or not isinstance(arc, Iterable) else tuple(arc)
         if len(pair) != 2:
             raise SettingError(
-                "{arc!r} is not an arc. A list of arcs holds pairs (parent, child); nodes without arcs need a mapping "
-                "from node to its parents.",
+                "{arc!r} is not an arc. A list of arcs contains pairs (parent, child); nodes without arcs need "
+                "a mapping from node to its parents.",
                 arc=arc,
             )
         parent, child = map(node_name, pair)
@@ -124,7 +124,7 @@ def _variables(states: object, nodes: tuple[Name, ...]) -> list[Variable]:
     if strange is not None:
         listing = listed(map(repr, nodes), 12)
         raise SettingError(
-            "states= names {strange!r}, which is no node. There are {listing}.",
+            "states= names {strange!r}, which is not a node. There are {listing}.",
             strange=strange,
             listing=listing or Message("none"),
         )
@@ -159,11 +159,12 @@ def state_labels(name: Name, states: object) -> tuple[Label, ...]:
         )
     labels = tuple(s.item() if isinstance(s, np.generic) else s for s in states)
     if not labels:
-        raise SettingError("{name!r} has an empty list of states. It needs one at least.", name=name)
+        raise SettingError("{name!r} has an empty list of states. It needs at least one.", name=name)
     for label in labels:
         if type(label) is not str and (not is_label(label) or is_missing(label)):
             raise SettingError(
-                "{label!r} cannot be a state of {name!r}: None and NaN mean missing, and a state is hashable.",
+                "{label!r} cannot be a state of {name!r}: None and NaN mean missing, and a state must be "
+                "hashable.",
                 label=label,
                 name=name,
             )
@@ -206,7 +207,7 @@ class Axes:
             if not states:
                 raise UsageError(
                     "The table of {owner!r} needs the states of {name!r}, which are not known yet. Call "
-                    "set_states({name!r}, [...]), or give states= when the network is made.",
+                    "set_states({name!r}, [...]), or pass states= when you create the network.",
                     owner=owner,
                     name=name,
                 )
@@ -253,7 +254,7 @@ class Axes:
         if not 1 <= len(key) <= left:
             wanted = Joined(map(repr, self.names[axis:]))
             raise SettingError(
-                "In the table of {owner!r} stands the key {key!r}, which should be states of {wanted}.",
+                "The table of {owner!r} has the key {key!r}, which should be states of {wanted}.",
                 owner=self.owner,
                 key=key,
                 wanted=wanted,
@@ -287,7 +288,7 @@ class Axes:
                 )
             if np.any(seen[place]):
                 raise SettingError(
-                    "The table of {owner!r} says twice what stands at {where}.",
+                    "The table of {owner!r} gives two values for {where}.",
                     owner=self.owner,
                     where=self.where(place),
                 )
@@ -303,8 +304,7 @@ class Axes:
             named = Joined((self.where(place) for place in gaps[:8]), "; ")
             more = Message("; … {n} more", n=len(gaps) - 8) if len(gaps) > 8 else ""
             raise SettingError(
-                "The table of {owner!r} does not say what stands at {named}{more}. Nothing may be left "
-                "out, also where it is 0.",
+                "The table of {owner!r} gives no value for {named}{more}. Every cell is needed, even if it is 0.",
                 owner=self.owner,
                 named=named,
                 more=more,

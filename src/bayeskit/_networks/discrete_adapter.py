@@ -199,8 +199,8 @@ class QueryAdapter(ABC):
         hard, soft_part = part(minimal_conflict(items, is_impossible))
         if not hard and not soft_part:
             return SettingError(
-                "The factors multiply to zero in every cell, so there is no distribution. Give some cell that no "
-                "factor forbids."
+                "The product of the factors is zero in every cell, so there is no distribution. At least one "
+                "cell must be positive in all factors."
             )
         both = {name: (hard[name], likelihoods) for name, likelihoods in soft_part.items() if name in hard}
         return ImpossibleEvidence({**hard, **soft_part, **both})

@@ -41,7 +41,7 @@ class Not:
 
     def __init__(self, *states: Label) -> None:
         if not states:
-            raise SettingError('Not() excludes nothing. Name the states that are excluded: Not("red").')
+            raise SettingError('Not() excludes nothing. Name the excluded states: Not("red").')
         self.states = states
 
     def __eq__(self, other: object) -> bool:
@@ -86,7 +86,7 @@ def read_likelihoods(variable: Variable, given: object) -> Floats:
             )
     if not values.any():
         raise SettingError(
-            "The soft evidence on {name!r} is zero for every state, which nothing can satisfy. Leave it out, or "
+            "The soft evidence on {name!r} is zero for every state, which is impossible. Leave it out, or "
             "give some state a positive likelihood.",
             name=name,
         )
@@ -146,7 +146,7 @@ def _by_state(variable: Variable, given: Mapping[Any, Any]) -> Floats:
     missing = next((state for code, state in enumerate(variable.states) if code not in values), None)
     if len(values) < variable.size:
         raise SettingError(
-            "The soft evidence on {name!r} says nothing of {missing!r}. Give a likelihood for each state.",
+            "The soft evidence on {name!r} does not mention {missing!r}. Give a likelihood for each state.",
             name=variable.name,
             missing=missing,
         )
@@ -280,8 +280,8 @@ class Reader:
         variable = self.variables[place]
         if variable.kind != "categorical":
             raise SettingError(
-                "{name!r} is continuous: it can be observed as a number, but has no states to exclude "
-                "or to weigh.",
+                "{name!r} is continuous: it can be observed as a number, but has no states to exclude or to "
+                "weight.",
                 name=variable.name,
             )
         return variable
@@ -303,8 +303,8 @@ def _code(variable: Variable, value: object) -> int:
     if is_missing(value):
         # str(None) could match a state named "None", but a user who passes None means a missing value.
         raise UnseenState(
-            "The evidence on {name!r} is {value!r}, which means missing: leave it out. (A state that is written so "
-            "is given as text, {value2!r}.)",
+            "The evidence on {name!r} is {value!r}, which means missing: leave it out. (If a state has this "
+            "name, write it as text, {value2!r}.)",
             name=name,
             value=value,
             value2=str(value),
@@ -336,7 +336,7 @@ def _number(name: Name, value: Any) -> float:
         number = math.nan
     if math.isnan(number):
         raise DataTypeError(
-            "{name!r} is continuous, and the evidence on it is {value!r}. Observe a number.",
+            "{name!r} is continuous, and the evidence on it is {value!r}. Give a number.",
             name=name,
             value=value,
         )

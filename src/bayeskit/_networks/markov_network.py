@@ -78,7 +78,7 @@ class MarkovNetwork(Queries):
             return cls._of(field_of_network(value))
         if isinstance(value, FactorGraph):
             return cls._of(value)
-        raise SettingError("A {kind} is no network. Give a BayesianNetwork.", kind=type(network).__name__)
+        raise SettingError("A {kind} is not a network. Give a BayesianNetwork.", kind=type(network).__name__)
 
     @classmethod
     def _of(cls, field: FactorGraph) -> MarkovNetwork:
@@ -181,7 +181,7 @@ def field_of(states: object, factors: object, name: str = "") -> FactorGraph:
             "factors is {factors!r}; give a list of Factor or of (names, array).", factors=factors
         )
     if not isinstance(name, str):
-        raise SettingError("name={name!r}: a network is called by a string.", name=name)
+        raise SettingError("name={name!r}: the name of a network must be a string.", name=name)
     variables = {
         node_name(variable): discrete(node_name(variable), state_labels(variable, labels))
         for variable, labels in states.items()
@@ -221,7 +221,7 @@ def _factor(given: Factor | Sequence[Any], variables: Mapping[Name, Variable], p
     names = [_known(name, variables, place) for name in names]
     twice = first_twice(names)
     if twice is not None:
-        raise SettingError("Factor {place} has {twice!r} twice.", place=place, twice=twice)
+        raise SettingError("Factor {place} contains {twice!r} twice.", place=place, twice=twice)
     shape = tuple(variables[name].size for name in names)
     numbers = real_numbers(values)
     if numbers is None:
@@ -233,7 +233,7 @@ def _factor(given: Factor | Sequence[Any], variables: Mapping[Name, Variable], p
         )
     if numbers.shape != shape and numbers.shape != (math.prod(shape),):
         raise SettingError(
-            "The numbers of {called} have the shape {shape}; their states make {shape2}.",
+            "The numbers of {called} have the shape {shape}; its states need {shape2}.",
             called=_called(names, place),
             shape=numbers.shape,
             shape2=shape,
@@ -280,7 +280,7 @@ def _checked(factor: Factor, place: int) -> Factor:
         )
     if not factor.values.any():
         raise SettingError(
-            "{called} is zero everywhere, which leaves no distribution.", called=_called(factor.names, place)
+            "{called} is zero everywhere, so there is no distribution.", called=_called(factor.names, place)
         )
     return factor
 

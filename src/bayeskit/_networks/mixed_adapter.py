@@ -204,8 +204,8 @@ class MixedAdapter(QueryAdapter):
         numeric = next((p for p in places if self.variables[p].kind != "categorical"), None)
         if numeric is not None:
             raise SettingError(
-                "{name!r} is continuous and has no most probable state. Ask query for its "
-                "distribution, or mpe for the most probable states and values of all nodes.",
+                "{name!r} is continuous and has no most probable state. Use query for its distribution, or mpe "
+                "for the most probable states and values of all nodes.",
                 name=self.variables[numeric].name,
             )
         observed, log_scale = self._read(evidence, soft)

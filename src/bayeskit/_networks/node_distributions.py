@@ -88,7 +88,9 @@ def intervention(node: Node, value: object) -> Table | LinearGaussian:
         number = numbers(value, node.name)
         if number.shape != () or not np.isfinite(number):
             raise SettingError(
-                "{name!r} is to be set to {value!r}, which is no finite number.", name=node.name, value=value
+                "{name!r} cannot be set to {value!r}, which is not a finite number.",
+                name=node.name,
+                value=value,
             )
         return LinearGaussian(number, np.zeros(0), np.zeros(()))
     if not node.variable.size:
@@ -161,7 +163,8 @@ def deterministic(network: Network, name: Name, rule: object) -> Deterministic:
         cells = _outcomes(axes, rule)
     else:
         raise SettingError(
-            "{rule!r} is no rule for {name!r}. Give a function of its parents' states or a mapping from them.",
+            "{rule!r} is not a rule for {name!r}. Give a function of its parents' states or a mapping from "
+            "them.",
             rule=rule,
             name=name,
         )
@@ -173,7 +176,7 @@ def deterministic(network: Network, name: Name, rule: object) -> Deterministic:
                 Message("twice") if len(place) == len(axes.shape) else Message("for some of the parents only")
             )
             raise SettingError(
-                "The rule for {name!r} says {state!r} {problem}, at {where}.",
+                "The rule for {name!r} gives {state!r} {problem}, at {where}.",
                 name=name,
                 state=state,
                 problem=problem,
@@ -196,8 +199,8 @@ def _outcomes(axes: Axes, rule: Callable[..., Any]) -> list[tuple[tuple[int, ...
         pass
     except TypeError as error:
         raise SettingError(
-            "The rule for {owner!r} does not take the states of its parents "
-            "({names}): {error}. Give it an argument for each, in this order.",
+            "The rule for {owner!r} does not accept the states of its parents ({names}): {error}. Give it "
+            "an argument for each, in this order.",
             owner=axes.owner,
             names=Joined(map(repr, axes.names)) or Message("none"),
             error=error,
@@ -219,9 +222,9 @@ def _of_parents(network: Network, name: Name, causes: object) -> list[tuple[Vari
     absent = [parent for parent in axes.names[:-1] if parent not in causes]
     if strange or absent:
         problem = (
-            Message("{strange!r} is no parent of it", strange=strange[0])
+            Message("{strange!r} is not a parent of it", strange=strange[0])
             if strange
-            else Message("its parent {absent!r} is left out", absent=absent[0])
+            else Message("its parent {absent!r} is missing", absent=absent[0])
         )
         raise SettingError(
             "The causes of {name!r}: {problem}. Its parents: {names}.",
@@ -249,7 +252,7 @@ def _of_states(name: Name, parent: Variable, given: object, present: Label | Non
         code = state_code(parent.name, parent.states, state)
         if code in found:
             raise SettingError(
-                "The causes of {name!r} name {name2!r} = {state!r} twice.",
+                "The causes of {name!r} contain {name2!r} = {state!r} twice.",
                 name=name,
                 name2=parent.name,
                 state=state,
@@ -258,8 +261,8 @@ def _of_states(name: Name, parent: Variable, given: object, present: Label | Non
     absent = [state for code, state in enumerate(parent.states) if code not in found]
     if len(absent) > 1:
         raise SettingError(
-            "The causes of {name!r} leave out {names} of {name2!r}. Only the one state "
-            "that brings about nothing may be left out.",
+            "The causes of {name!r} leave out {names} of {name2!r}. Only the one state without effect may "
+            "be left out.",
             name=name,
             names=Joined(map(repr, absent)),
             name2=parent.name,
@@ -309,20 +312,20 @@ def regression(
     if isinstance(intercept, Mapping):
         if not chosen:
             raise SettingError(
-                "{name!r} has no discrete parents, so there is one regression: give intercept, coefficients and "
-                "variance as they are, not a mapping.",
+                "{name!r} has no discrete parents, so it has a single regression: pass intercept, coefficients "
+                "and variance directly, not a mapping.",
                 name=name,
             )
         if coefficients is not None or variance is not None:
             raise SettingError(
-                "A mapping for {name!r} holds (intercept, coefficients, variance) for each state of its discrete "
-                "parents: leave coefficients= and variance= out.",
+                "A mapping for {name!r} contains (intercept, coefficients, variance) for each state of its "
+                "discrete parents: leave coefficients= and variance= out.",
                 name=name,
             )
         cells = axes.cells(intercept)
     else:
         if variance is None:
-            raise SettingError("The variance of {name!r} is not said. Pass variance=.", name=name)
+            raise SettingError("The variance of {name!r} is missing. Pass variance=.", name=name)
         cells = [((), (intercept, coefficients, variance))]
     intercepts, variances = np.zeros(axes.shape), np.zeros(axes.shape)
     slopes = np.zeros((*axes.shape, len(numeric)))
@@ -333,7 +336,7 @@ def regression(
             given = Joined(map(repr, chosen))
             raise SettingError(
                 "{name!r} has the discrete parents {given}: give a mapping from their states to (intercept, "
-                "coefficients, variance), each configuration once.",
+                "coefficients, variance), with each configuration once.",
                 name=name,
                 given=given,
             )
@@ -367,7 +370,7 @@ def _regression(
         problem = (
             Message("{strange!r} is none of them", strange=strange[0])
             if strange
-            else Message("{absent!r} is left out", absent=absent[0])
+            else Message("{absent!r} is missing", absent=absent[0])
         )
         listing = Joined(map(repr, numeric)) or Message("none")
         raise SettingError(
@@ -402,8 +405,8 @@ def fitting(network: Network, name: Name, given: Distribution) -> Any:
         inside = given.outcome.size and given.outcome.min() >= 0 and given.outcome.max() < own
         if given.outcome.shape != tuple(sizes) or given.size != own:
             raise SettingError(
-                "The rule for {name!r} has the shape {shape} and {size} states; the network "
-                "says {sizes} and {own}.",
+                "The rule for {name!r} has the shape {shape} and {size} states; the network has {sizes} and "
+                "{own}.",
                 name=name,
                 shape=given.outcome.shape,
                 size=given.size,
@@ -412,8 +415,8 @@ def fitting(network: Network, name: Name, given: Distribution) -> Any:
             )
         if not inside:
             raise SettingError(
-                "The rule for {name!r} holds the codes {outcome} to {outcome2}; those of its "
-                "{own} states are 0 to {own2}.",
+                "The rule for {name!r} contains the codes {outcome} to {outcome2}; those of its {own} states "
+                "are 0 to {own2}.",
                 name=name,
                 outcome=given.outcome.min(),
                 outcome2=given.outcome.max(),
@@ -482,7 +485,7 @@ def _fitting_gaussian(network: Network, name: Name, given: LinearGaussian) -> Li
         if wrong.any():
             need = Message("finite and not negative") if what == "variance" else Message("finite")
             raise SettingError(
-                "The {what} of {name!r} holds {flat}. It must be {need}.",
+                "The {what} of {name!r} contains {flat}. It must be {need}.",
                 what=what,
                 name=name,
                 flat=part[wrong].flat[0],

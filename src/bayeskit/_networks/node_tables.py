@@ -51,7 +51,9 @@ def checked_rows(axes: Axes, values: Floats, normalize: bool | None) -> Floats:
         total = float(sums[tuple(place)])
         where = Message(" for {where}", where=axes.where(place)) if len(place) else ""
         hopeless = total == 0 or not np.isfinite(total) or normalize is not False
-        way_out = Message("Mend the row") if hopeless else Message("Mend the row, or pass normalize=True")
+        way_out = (
+            Message("Correct the row") if hopeless else Message("Correct the row, or pass normalize=True")
+        )
         raise SettingError(
             "The probabilities of {owner!r}{where} sum to {total!r}, not 1. {way_out}.",
             owner=axes.owner,
@@ -125,7 +127,7 @@ def _wide(axes: Axes, table: Rows, parents: list[int], columns: list[int]) -> li
 def _the_only(rest: list[int], table: Rows, axes: Axes) -> int:
     if len(rest) > 1:
         raise ColumnError(
-            "The frame for {owner!r} has {names} beside its family. Keep the one with the probabilities.",
+            "The frame for {owner!r} has {names} besides its family. Keep the one with the probabilities.",
             owner=axes.owner,
             names=Joined(repr(table.names[j]) for j in rest),
         )
@@ -146,7 +148,7 @@ def _codes_in(axes: Axes, axis: int, table: Rows, j: int) -> list[int]:
     if (codes < 0).any():
         row = int((codes < 0).argmax())
         raise ColumnError(
-            "The frame for {owner!r} says no state of {name!r} in {place}.",
+            "The frame for {owner!r} has no state of {name!r} in {place}.",
             owner=axes.owner,
             name=axes.names[axis],
             place=RowNumber(row),
@@ -160,7 +162,7 @@ def _codes_in(axes: Axes, axis: int, table: Rows, j: int) -> list[int]:
 def _numbers_in(table: Rows, j: int, owner: Name) -> list[float]:
     if table.kind(j) != "numeric":
         raise ColumnError(
-            "Column {name!r} of the frame for {owner!r} does not hold numbers.",
+            "Column {name!r} of the frame for {owner!r} does not contain numbers.",
             name=table.names[j],
             owner=owner,
         )
@@ -182,8 +184,8 @@ def table_values(axes: Axes, table: Any) -> Floats:
     shape = axes.shape
     if given.shape != shape and given.shape != (int(np.prod(shape)),):
         raise SettingError(
-            "The table of {owner!r} has the shape {shape}; {shape2} is needed, or as many numbers in one "
-            "list: one axis for each of {names}, the last varying fastest.",
+            "The table of {owner!r} has the shape {shape}; {shape2} is needed, or the same number of values "
+            "in one list: one axis for each of {names}, the last varying fastest.",
             owner=axes.owner,
             shape=given.shape,
             shape2=shape,
@@ -259,7 +261,7 @@ def softmax(network: Network, name: Name, intercept: object, coefficients: objec
             )
         if np.any(seen[place]):
             raise SettingError(
-                "The table of {owner!r} says twice what stands at {where}.",
+                "The table of {owner!r} gives two values for {where}.",
                 owner=name,
                 where=axes.where(place),
             )

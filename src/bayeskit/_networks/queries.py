@@ -399,8 +399,8 @@ class Queries:
         if len(strange):
             if impossible == "error":
                 raise DataError(
-                    "{place} has probability zero. Mend it, or pass "
-                    'impossible="prior" to answer such rows with the prior of the target.',
+                    '{place} has probability zero. Correct it, or pass impossible="prior" to answer such rows with '
+                    "the prior of the target.",
                     place=RowNumber(strange[0], begins=True),
                 )
             found[strange] = adapter.prior(place, limit)

@@ -145,7 +145,8 @@ def pairs(source: object, most: int | None = 10, *, lang: str = "en") -> Informa
     statistics = _statistics_of(source)
     if "pairs" not in statistics.parts:
         raise UsageError(
-            "These statistics hold no pairs of attributes. Fit a model that counts them, such as TAN or AODE."
+            "These statistics contain no pairs of attributes. Fit a model that counts them, such as TAN or "
+            "AODE."
         )
     shared = pair_information(statistics.parts["pairs"])  # type: ignore[arg-type]
     names = [v.name for v in statistics.schema.categorical]
@@ -161,7 +162,7 @@ def _statistics_of(source: object) -> Statistics:
     statistics = source if isinstance(source, Statistics) else getattr(source, "statistics_", None)
     if not isinstance(statistics, Statistics):
         raise DataTypeError(
-            "A {kind} has no statistics. Pass a fitted classifier of bayeskit.", kind=type(source).__name__
+            "A {kind} has no statistics. Pass a fitted bayeskit classifier.", kind=type(source).__name__
         )
     return statistics
 

@@ -360,8 +360,8 @@ class ComparisonPicture(Picture):
         """Write the picture to an .svg file and return its path."""
         if isinstance(path, (str, Path)) and Path(path).suffix.lower() != ".svg":
             raise SettingError(
-                "A comparison cannot be saved as {name!r}. Save it as .svg, which browsers and drawing "
-                "programs read.",
+                "A comparison cannot be saved as {name!r}. Save it as .svg, which browsers and drawing programs "
+                "can read.",
                 name=Path(path).name,
             )
         return super().save(path)

@@ -66,8 +66,9 @@ def warn_of_boxes(texts: Iterable[str]) -> None:
     _warned = True
     warnings.warn(
         SuspectResult(
-            "No font that Matplotlib finds has the characters of {wide!r}: they will be boxes. Install one (Debian and "
-            'Ubuntu: apt install fonts-noto-cjk), or save("chart.svg"), which uses the fonts of whoever looks at it.',
+            "No font that Matplotlib finds has the characters of {wide!r}, so they will be boxes. Install "
+            'one (Debian and Ubuntu: apt install fonts-noto-cjk), or use save("chart.svg"), which uses the '
+            "fonts of the viewer.",
             wide=wide,
         ),
         stacklevel=4,
@@ -146,7 +147,7 @@ class Picture:
         """
         if not isinstance(path, (str, PathLike)):
             raise SettingError(
-                "{path!r} is no path to save a picture to. Give text such as 'network.svg'.", path=path
+                "{path!r} is not a path to save a picture to. Give text such as 'network.svg'.", path=path
             )
         file = Path(path)
         suffix = file.suffix.lower()
@@ -157,7 +158,7 @@ class Picture:
         else:
             known = Joined((".svg", *_BY_MATPLOTLIB))
             raise SettingError(
-                "A picture cannot be saved as {name!r}: its suffix says the format, one of {known}.",
+                "A picture cannot be saved as {name!r}: the suffix determines the format, one of {known}.",
                 name=file.name,
                 known=known,
             )
@@ -183,8 +184,8 @@ def as_bytes(scene: Scene, name: str, styles: Mapping[str, Style] = STYLES) -> b
         figures = import_module("matplotlib.figure")
     except ImportError:
         raise UsageError(
-            "Writing {name!r} needs matplotlib. Install it (pip install matplotlib), or save the picture "
-            "as .svg, which needs nothing.",
+            "Writing {name!r} needs matplotlib. Install it (pip install matplotlib), or save the picture as "
+            ".svg.",
             name=name,
         ) from None
     fonts = ["DejaVu Sans", *installed()]

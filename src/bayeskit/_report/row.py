@@ -40,7 +40,7 @@ def one_row(row: RowLike) -> Table:
     table = open_table(row)
     if table.n_rows != 1:
         raise DataError(
-            "One row is explained at a time, not {n_rows}. Pass one, as X.iloc[[0]] or X[:1].",
+            "One row is explained at a time, not {n_rows}. Pass one, such as X.iloc[[0]] or X[:1].",
             n_rows=table.n_rows,
         )
     return table

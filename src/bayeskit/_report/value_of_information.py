@@ -289,5 +289,5 @@ def read_costs(costs: object, names: Sequence[Name]) -> dict[Name, float]:
                 if close
                 else Message("There are {names}.", names=Joined(map(repr, names[:12])))
             )
-            raise ColumnError("costs names {name!r}, which there is not. {hint}", name=name, hint=hint)
+            raise ColumnError("costs names {name!r}, which does not exist. {hint}", name=name, hint=hint)
     return {name: float(cost) for name, cost in costs.items()}

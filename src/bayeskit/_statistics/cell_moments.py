@@ -194,9 +194,9 @@ def _room(schema: Schema, width: int) -> Floats:
     states, k, needed = int(schema.offsets[-1]), schema.n_classes, _bytes(schema, width)
     if needed > LARGEST:
         raise DataError(
-            "The moments of {width} numeric attributes in {states} states and {k} classes take "
-            "{needed:.3g} GiB, and {largest:.3g} GiB are allowed. Leave attributes out, join "
-            "rare states, or use naive Bayes, whose Gaussians have no parent but the class.",
+            "The moments of {width} numeric attributes in {states} states and {k} classes take {needed:.3g} "
+            "GiB, and {largest:.3g} GiB are allowed. Leave attributes out, merge rare states, or use naive "
+            "Bayes, whose Gaussians have no parent but the class.",
             width=width,
             states=states,
             k=k,

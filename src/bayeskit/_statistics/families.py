@@ -103,11 +103,11 @@ class Families(Part):
             strange = [name for name in family if name not in position]
             if strange:
                 raise ColumnError(
-                    "There is no categorical attribute {strange!r} to make a family of.", strange=strange[0]
+                    "There is no categorical attribute {strange!r} for a family.", strange=strange[0]
                 )
             if len(set(family)) < len(family):
                 raise ColumnError(
-                    "The family {family!r} names an attribute twice. Name each parent once.", family=family
+                    "The family {family!r} contains an attribute twice. Name each parent once.", family=family
                 )
             members += [position[name] for name in family]
             _check_size(schema, family)
@@ -288,9 +288,9 @@ def _check_size(schema: Schema, family: tuple[Name, ...]) -> None:
     cells = math.prod(size + 1 for size in sizes) * schema.n_classes
     if cells > LARGEST_KEY:
         raise DataError(
-            "The family of {family!r} with the parents {family2!r} has {cells:.3g} cells "
-            "({names} states in {n_classes} classes); 2**63 - 1 can "
-            "be numbered. Take fewer parents (k), or join rare states.",
+            "The family of {family!r} with the parents {family2!r} has {cells:.3g} cells ({names} states in "
+            "{n_classes} classes); at most 2**63 - 1 can be numbered. Use fewer parents (k), or merge rare "
+            "states.",
             family=family[0],
             family2=list(family[1:]),
             cells=cells,
@@ -358,5 +358,5 @@ def flaw_of_cells(
         if (np.diff(own) <= 0).any():
             return Message("its array {kind}/keys is not in ascending order", kind=kind)
         if len(own) and not (own[0] >= 0 and int(own[-1]) < n_keys):
-            return Message("its array {kind}/keys holds cells that its schema does not have", kind=kind)
+            return Message("its array {kind}/keys contains cells that its schema does not have", kind=kind)
     return None

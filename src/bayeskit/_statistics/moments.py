@@ -170,8 +170,8 @@ class Moments(Part):
         a, b = self.cells, other.cells
         if a.shape != b.shape:
             raise Incompatible(
-                "Moments of {length} classes and {length2} attributes cannot be combined with those "
-                "of {length3} and {length4}. Embed both into one schema first.",
+                "Moments of {length} classes and {length2} attributes cannot be combined with those of "
+                "{length3} and {length4}. Embed both in one schema first.",
                 length=a.shape[1],
                 length2=a.shape[2],
                 length3=b.shape[1],
@@ -298,8 +298,7 @@ def put_moments(table: CellTable, planes: Floats) -> int:
     exponents = np.unique(table.plane("exponent", ()))
     if len(exponents) > 1:
         raise DataError(
-            "The cells of {term} are held at the scales 2^{exponents}. Hold the "
-            "sums of one attribute at one scale.",
+            "The cells of {term} have the scales 2^{exponents}. The sums of one attribute need one scale.",
             term=term_text(table.term),
             exponents=exponents.astype(int).tolist(),
         )

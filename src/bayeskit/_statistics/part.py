@@ -322,8 +322,8 @@ class CellTable:
         width = len(self.term.cells) + gridded
         if n.ndim != 1 or codes.shape != (len(n), width) or (codes.size and codes.dtype.kind not in "iu"):
             raise DataError(
-                "The cells of {term} have codes of shape {shape} and dtype {dtype} for "
-                "{n} weights. Give one row of {width} whole numbers for each.",
+                "The cells of {term} have codes of shape {shape} and dtype {dtype} for {n} weights. Give one "
+                "row of {width} integers for each.",
                 term=term_text(self.term),
                 shape=codes.shape,
                 dtype=codes.dtype,
@@ -332,7 +332,7 @@ class CellTable:
             )
         if not np.isfinite(n).all():
             raise DataError(
-                "A cell of {term} weighs {n}. Weights are finite.",
+                "A cell of {term} has the weight {n}. Weights must be finite.",
                 term=term_text(self.term),
                 n=n[~np.isfinite(n)][0],
             )
@@ -343,8 +343,8 @@ class CellTable:
             strange = column[(column < 0) | (column >= size)]
             if len(strange):
                 raise DataError(
-                    "A cell of {term} has the code {strange} of {name!r}, whose codes are 0 to "
-                    "{size}. Count by the codes of the schema, missing last.",
+                    "A cell of {term} has the code {strange} of {name!r}, whose codes are 0 to {size}. Use the "
+                    "codes of the schema, with missing last.",
                     term=term_text(self.term),
                     strange=strange[0],
                     name=name,
@@ -352,7 +352,7 @@ class CellTable:
                 )
         if self.term.values and len(np.unique(codes, axis=0)) < len(codes):
             raise DataError(
-                "A cell of {term} is listed twice. Add its sums up first.", term=term_text(self.term)
+                "A cell of {term} is listed twice. Add up its sums first.", term=term_text(self.term)
             )
         return CellTable(self.term, codes.astype(np.int64).reshape(len(n), width), n, self.sums)
 
@@ -377,13 +377,13 @@ def joined(tables: Iterable[CellTable], schema: Schema, terms: tuple[Term, ...])
     found: dict[Term, list[CellTable]] = {term: [] for term in terms}
     for table in tables:
         if table.term not in found:
-            raise DataError("The plan does not ask for {term}. Leave it out.", term=term_text(table.term))
+            raise DataError("The plan does not contain {term}. Leave it out.", term=term_text(table.term))
         found[table.term].append(table)
     absent = [term for term, pieces in found.items() if not pieces]
     if absent:
         raise DataError(
-            "{absent} was not counted, and the plan asks for it. Give a table of its cells, empty where "
-            "there are none.",
+            "{absent} was not counted, but the plan contains it. Give a table of its cells, empty if there "
+            "are none.",
             absent=term_text(absent[0]),
         )
     whole = {term: _concatenated(pieces).checked(schema) for term, pieces in found.items()}
@@ -412,9 +412,8 @@ def _check_totals(tables: Mapping[Term, CellTable], schema: Schema) -> None:
         if not np.allclose(total, totals[0], rtol=_ROUNDING, atol=_ROUNDING):
             c = int(np.abs(total - totals[0]).argmax())
             raise DataError(
-                "{term} adds up to {total:g} rows of class {state!r}, and "
-                "{term2} to {totals:g}. Count all terms over the same rows, missing cells among "
-                "them.",
+                "{term} adds up to {total:g} rows of class {state!r}, and {term2} to {totals:g}. Count all "
+                "terms over the same rows, including missing cells.",
                 term=term_text(table.term),
                 total=total[c],
                 state=schema.target.states[c],

@@ -306,15 +306,17 @@ class RegressionFamilies(Part):
 def _checked(family: Sequence[int], position: Mapping[Name, int], schema: Schema) -> Any:
     child, *parents = family
     if child not in schema.numeric_index:
-        raise ColumnError("There is no numeric attribute {child!r} to make a regression of.", child=child)
+        raise ColumnError("There is no numeric attribute {child!r} for a regression.", child=child)
     strange = [name for name in parents if name not in position and name not in schema.numeric_index]
     if strange:
         raise ColumnError(
-            "There is no attribute {strange!r} to be a parent of {child!r}.", strange=strange[0], child=child
+            "There is no attribute {strange!r} that could be a parent of {child!r}.",
+            strange=strange[0],
+            child=child,
         )
     if len(set(family)) < len(family):
         raise ColumnError(
-            "The family {family!r} names an attribute twice. Name each parent once.", family=family
+            "The family {family!r} contains an attribute twice. Name each parent once.", family=family
         )
     return family
 

@@ -158,7 +158,7 @@ class Regressions:
 
     def merge(self, other: Regressions) -> Regressions:
         if self.pivot.shape != other.pivot.shape:
-            raise Incompatible("The two speak of other parents or states and cannot be added.")
+            raise Incompatible("The two have different parents or states and cannot be added.")
         # Keep the pivot with more weight: an empty cell is neutral, and a single outlier does not move the pivot.
         mine = (np.abs(self.n) >= np.abs(other.n))[:, None]
         pivot = np.where(mine, self.pivot, other.pivot)

@@ -155,8 +155,8 @@ def refuse_overflow(sums: Floats, name: Name) -> None:
         total = sums.sum()
     if not np.isfinite(total):
         raise DataError(
-            "The totals of {name!r} are too large for a number: counts add up to more than 1.8e308. "
-            "Divide the columns by a constant.",
+            "The totals of {name!r} overflow: counts add up to more than 1.8e308. Divide the columns by a "
+            "constant.",
             name=name,
         )
 
@@ -185,9 +185,8 @@ def empty_sums(schema: Schema, attributes: tuple[Name, ...]) -> Floats:
     width = sum(schema[name].width for name in attributes)
     if schema.n_classes * width > MOST_CELLS:
         raise DataError(
-            "{width:,} columns for {n_classes} classes make a table of "
-            "{n_classes2:,.0f} GiB. "
-            "Leave out the columns that hold nothing, or hash them to fewer.",
+            "{width:,} columns for {n_classes} classes need a table of {n_classes2:,.0f} GiB. Leave out "
+            "empty columns, or hash the columns to fewer.",
             width=width,
             n_classes=schema.n_classes,
             n_classes2=schema.n_classes * width / 2**27,

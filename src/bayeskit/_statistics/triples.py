@@ -77,10 +77,9 @@ class Triples(Part):
         parents, k = _places(schema, attributes), schema.n_classes
         if needed > LARGEST:
             raise DataError(
-                "Counting triples with {n} super-parents of {n_categorical} attributes "
-                "({offsets} states together, {k} classes) takes {needed:.3g} GiB, and "
-                "{largest:.3g} GiB are allowed. Take fewer super-parents, join rare states, or use "
-                "AnDE(n=1), which counts pairs.",
+                "Counting triples with {n} super-parents of {n_categorical} attributes ({offsets} states "
+                "together, {k} classes) takes {needed:.3g} GiB, and {largest:.3g} GiB are allowed. Use fewer "
+                "super-parents, merge rare states, or use AnDE(n=1), which counts pairs.",
                 n=len(parents),
                 n_categorical=len(schema.categorical),
                 offsets=int(schema.offsets[-1]),

@@ -361,7 +361,7 @@ def _arc(pair: Sequence[Name], place: dict[Name, int], setting: str) -> tuple[in
     unordered = isinstance(pair, (str, bytes, Set, Mapping))
     if unordered or not hasattr(pair, "__len__") or len(pair) != 2:
         raise SettingError(
-            "{setting} holds {pair!r}; give (parent, child) pairs.", setting=setting, pair=pair
+            "{setting} contains {pair!r}; give (parent, child) pairs.", setting=setting, pair=pair
         )
     for name in pair:
         if not isinstance(name, Hashable) or name not in place:
@@ -378,11 +378,11 @@ def _levels(tiers: Sequence[Any] | None, place: dict[Name, int]) -> dict[int, in
         alone = isinstance(tier, Hashable) and tier in place
         if not alone and (isinstance(tier, str) or not isinstance(tier, Iterable)):
             raise SettingError(
-                "tiers names {tier!r}, which is not a column. Give lists of columns.", tier=tier
+                "tiers contains {tier!r}, which is not a column. Give lists of columns.", tier=tier
             )
         for name in [tier] if alone else tier:
             if not isinstance(name, Hashable) or name not in place:
-                raise SettingError("tiers names {name!r}, which is not a column.", name=name)
+                raise SettingError("tiers contains {name!r}, which is not a column.", name=name)
             if place[name] in found:
                 raise SettingError("{name!r} is in two tiers. Name it once.", name=name)
             found[place[name]] = number

@@ -203,8 +203,8 @@ class GaussianSums:
         """Add sums over other rows."""
         if self.second.shape != other.second.shape:
             raise Incompatible(
-                "Sums of shape {shape} and {shape2} cannot be added: "
-                "they are of mixtures with other numbers of components or columns.",
+                "Sums of shape {shape} and {shape2} cannot be added: their mixtures have different numbers of "
+                "components or columns.",
                 shape=self.second.shape,
                 shape2=other.second.shape,
             )
@@ -319,7 +319,7 @@ def _spread(
 
 
 def _beyond_doubles() -> DataError:
-    return DataError("The squares of the data are beyond what a double can hold. Scale the columns.")
+    return DataError("The squares of the data exceed the range of doubles. Scale the columns.")
 
 
 def _definite(matrix: Floats, rounding: Floats) -> bool:

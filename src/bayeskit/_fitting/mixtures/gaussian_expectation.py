@@ -323,8 +323,8 @@ def expected_sums(
 def _check(report: Floats, patterns: MissingPatterns) -> None:
     if report[1] >= 0.0:
         raise DataError(
-            "{place} lies so far from every component that its density is "
-            "zero in doubles. Take the row away, scale its columns, or start from means nearer to it.",
+            "{place} lies so far from every component that its density is zero in double precision. Leave "
+            "the row out, scale its columns, or start from means nearer to it.",
             place=RowNumber(patterns.row(int(report[1])), begins=True),
         )
 

@@ -162,7 +162,7 @@ def start(
     """
     if how not in STARTS:
         raise SettingError(
-            "init_params is {how!r}; it can be {names}.", how=how, names=Joined(map(repr, STARTS))
+            "init_params is {how!r}; choose from {names}.", how=how, names=Joined(map(repr, STARTS))
         )
     k, d = n_components, problem.X.shape[1]
     given_weights = _checked(weights_init, "weights_init", (k,))
@@ -203,10 +203,10 @@ def _checked(values: ArrayLike | None, name: str, shape: tuple[int, ...]) -> Flo
             "{name} has shape {shape}; it must be {shape2}.", name=name, shape=array.shape, shape2=shape
         )
     if not np.isfinite(array).all():
-        raise SettingError("{name} holds NaN or infinity; every number must be finite.", name=name)
+        raise SettingError("{name} contains NaN or infinity; every number must be finite.", name=name)
     if np.abs(array).max() >= LARGEST:
         raise SettingError(
-            "{name} holds {abs:g}, too large to be squared.", name=name, abs=np.abs(array).max()
+            "{name} contains {abs:g}, which is too large to be squared.", name=name, abs=np.abs(array).max()
         )
     return array
 

@@ -118,7 +118,7 @@ def latent_rows(encoded: EncodedTable, spec: ModelSpec, n_jobs: int | None = Non
     values = chunk.values[kept]
     _check_values(values, pooled.schema, spec, kept)
     if not _any_cell(pooled):
-        raise DataError("Every cell is missing, so nothing is there to learn from. Give some values.")
+        raise DataError("Every cell is missing, so there is nothing to learn from. Give some values.")
     keys = [*_packed(chunk.codes[kept], pooled.schema), *values.T]
     first, owner = distinct(keys, len(kept))
     n, all_owners = len(first), np.full(len(weights), -1, dtype=np.intp)

@@ -429,8 +429,8 @@ class LatentProblem:
             impossible = task(start, stop, sums)
             if impossible >= 0:
                 raise DataError(
-                    "{place} is impossible under every component: each "
-                    "gives some value in it probability zero. Start elsewhere, or smooth: smoothing above 0.",
+                    "{place} is impossible under every component: each of them gives some value in it probability "
+                    "zero. Use another start, or smooth: smoothing above 0.",
                     place=RowNumber(self.rows.first[impossible], begins=True),
                 )
             return sums

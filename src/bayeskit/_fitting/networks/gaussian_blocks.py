@@ -114,8 +114,8 @@ def _inverse(upper: Floats) -> Floats:
     """Return the inverse of a triangular matrix. Raise an error if it is singular."""
     if not (np.abs(np.diag(upper)) > 0.0).all():
         raise DataError(
-            "The slopes and variances of the continuous nodes lie too far apart to fill in missing numbers. Give nodes "
-            "fewer parents, or more rows."
+            "The slopes and variances of the continuous nodes are too far apart to fill in missing numbers. "
+            "Give nodes fewer parents, or pass more rows."
         )
     found: Floats = solve_triangular(upper, np.eye(len(upper)), check_finite=False)
     return found
@@ -173,8 +173,8 @@ class GaussianBlock:
             variance = given.variance.reshape(-1)
             if not (variance > 0.0).all():
                 raise SettingError(
-                    "{name!r} has variance zero: EM weighs rows by densities, and there is none. Give it a small "
-                    "variance, or leave the node out and compute it from its parents.",
+                    "{name!r} has variance zero, and EM weights rows by densities, which do not exist then. Give it "
+                    "a small variance, or leave the node out and compute it from its parents.",
                     name=name,
                 )
             slopes = given.coefficients.reshape(variance.size, len(parents))[cell]

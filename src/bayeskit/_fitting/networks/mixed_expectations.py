@@ -136,8 +136,8 @@ class Completions:
                 absent,
                 float(ways[most]),
                 way_out=Message(
-                    "{place} has all of these missing, and every way to fill them is weighed. Leave this row "
-                    "out, or leave out or observe some of these nodes.",
+                    "{place} lacks all of these, and every completion is weighted. Leave this row out, or leave out "
+                    "or observe some of these nodes.",
                     place=RowNumber(row, begins=True),
                 ),
             )
@@ -148,8 +148,8 @@ class Completions:
                 absent,
                 float(ways[most]),
                 way_out=Message(
-                    "These are missing in {place}; the ways to fill all rows together are too many. Raise the "
-                    "memory that is allowed, or learn from fewer rows.",
+                    "These are missing in {place}; all rows together have too many completions. Raise the memory "
+                    "limit, or learn from fewer rows.",
                     place=RowNumber(row),
                 ),
             )
@@ -274,8 +274,8 @@ class MixedRows:
                 self._completions.names,
                 float(per_row.sum()),
                 way_out=Message(
-                    "Every row is weighed in every configuration of its missing cells, {place} in "
-                    "{per_row}. Raise the memory that is allowed, or learn from fewer rows.",
+                    "Every row is weighted in every configuration of its missing cells, {place} in {per_row}. Raise "
+                    "the memory limit, or learn from fewer rows.",
                     place=RowNumber(row),
                     per_row=int(per_row[row]),
                 ),

@@ -98,7 +98,7 @@ class NetworkCounts:
     def _check(self, other: NetworkCounts) -> None:
         mine, theirs = self.statistics, other.statistics
         if mine.plan != theirs.plan or mine.schema != theirs.schema:
-            raise Incompatible("The two networks have other nodes, states or arcs, and cannot be added.")
+            raise Incompatible("The two networks have different nodes, states or arcs, and cannot be added.")
 
 
 def schema_and_plan(network: Network) -> tuple[Schema, Plan]:
@@ -216,13 +216,13 @@ def score(
     for node, mine in zip(dag.nodes, dag.parents, strict=True):
         parents[place[node]] = bits([place[p] for p in mine])
     if not columns.complete.any():
-        raise DataError("Every row has a missing cell, so there is nothing to score.")
+        raise DataError("Every row has a missing cell, so there is no row to score.")
     numeric = [columns.names[v] for v in range(len(place)) if not columns.is_discrete[v]]
     for node in dag.nodes:
         strange = next((p for p in dag.parents_of(node) if p in numeric and node not in numeric), None)
         if strange is not None:
             raise SettingError(
-                "{node!r} is discrete and {strange!r}, its parent, is continuous; that has no score.",
+                "{node!r} is discrete and has the continuous parent {strange!r}; this has no score.",
                 node=node,
                 strange=strange,
             )

@@ -220,7 +220,7 @@ class NetworkProblem:
             f"{variables[v].name!r} = {variables[v].states[left[v]]!r}" for v in np.flatnonzero(left < sizes)
         ]
         shown = listed(cells, MOST_SHOWN)
-        cannot = Message("cannot stand together") if len(cells) > 1 else Message("cannot be")
+        cannot = Message("cannot occur together") if len(cells) > 1 else Message("cannot occur")
         return DataError(
             "{place} has probability zero under the network: {shown} {cannot}. Leave "
             "the row out, or start from tables without these zeros.",

@@ -263,8 +263,8 @@ def _impossible(network: Network, columns: NodeColumns, kept: NDArray[np.intp], 
             cells.append(f"{variable.name!r} = {numbers[row]:g}")
     shown = listed(cells, 12)
     return DataError(
-        "{place} has probability zero under the network: {shown}. Leave it "
-        "out, or start from tables without zeros: a prior gives them none.",
+        "{place} has probability zero under the network: {shown}. Leave it out, or start from tables "
+        "without zeros, as any prior gives.",
         place=RowNumber(row, begins=True),
         shown=shown or Message("no cell is there"),
     )

@@ -63,8 +63,8 @@ class ConditionalScores:
     ) -> None:
         if not score.by_likelihood:
             raise SettingError(
-                "criterion={name!r} says how likely all columns are together. The class given the rest is scored by "
-                '"bic", "aic" or "loglik".',
+                "criterion={name!r} scores how likely all columns are together. The class given the other "
+                'columns is scored by "bic", "aic" or "loglik".',
                 name=score.name,
             )
         whole = columns.complete

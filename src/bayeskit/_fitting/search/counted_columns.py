@@ -186,13 +186,13 @@ class CountedColumns:
         found = self.count_terms(self.schema, plan)
         if not isinstance(found, Statistics):
             raise DataTypeError(
-                "statistics= gave a {kind}. It takes a schema and a plan and returns Statistics: "
-                "Statistics.from_cell_tables(schema, plan, cells), say.",
+                "statistics= returned a {kind}. It takes a schema and a plan and must return Statistics, such "
+                "as Statistics.from_cell_tables(schema, plan, cells).",
                 kind=type(found).__name__,
             )
         if found.plan != plan:
             raise Incompatible(
-                "statistics= answered another plan than it was asked. Count the terms of the plan that it is given."
+                "statistics= answered another plan than the one it was given. Count the terms of that plan."
             )
         self.schema.union(found.schema)  # raises an error for other columns and undeclared states
         return found.embed(self.schema)
@@ -294,9 +294,9 @@ def counted_columns(
     if schema.numeric:
         name = schema.numeric[0].name
         raise CannotCount(
-            "{name!r} is numeric, and what is counted where it is must be discrete. Declare its states "
-            "(states={{{name!r}: [0, 1]}}, say), cut it with discretize={{{name!r}: [cut points]}}, cast it to text, "
-            "or pass the rows themselves.",
+            "{name!r} is numeric, and data that are counted elsewhere must be discrete. Declare its states "
+            "(such as states={{{name!r}: [0, 1]}}), cut it with discretize={{{name!r}: [cut points]}}, cast "
+            "it to text, or pass the rows themselves.",
             name=name,
         )
     return CountedColumns(

@@ -194,7 +194,7 @@ def _ges(p: Problem) -> Search:
 def _chow_liu(p: Problem) -> Search:
     _require_free(p, "chow-liu")
     if p.arcs.max_parents == 0 < p.arcs.n - 1:
-        raise SettingError('method="chow-liu" learns a tree, and max_parents is 0.')
+        raise SettingError('method="chow-liu" learns a tree, but max_parents is 0.')
     return chow_liu(p.arcs.n)
 
 

@@ -223,9 +223,9 @@ def mode(
         certain = row.variance == 0.0
         if certain.any() and not certain.all():
             raise SettingError(
-                "{name!r} is certain under some configurations of the discrete nodes and not under others, so "
-                "no configuration is the most probable: a probability and a density cannot be compared. Observe it, or "
-                "give it a small variance everywhere.",
+                "{name!r} is certain under some configurations of the discrete nodes but not under others, and "
+                "a probability cannot be compared with a density. So no configuration is the most probable. "
+                "Observe it, or give it a small variance everywhere.",
                 name=names[node],
             )
         if not certain.any():

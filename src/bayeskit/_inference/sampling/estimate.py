@@ -309,7 +309,7 @@ class NumericEstimate:
         except (TypeError, ValueError):
             asked = np.array(np.nan)
         if not np.all((asked > 0.0) & (asked < 1.0)):
-            raise SettingError("Quantiles are asked between 0 and 1, both excluded; {q} was given.", q=q)
+            raise SettingError("quantile needs a number between 0 and 1, both excluded, not {q}.", q=q)
         found = [np.asarray(one.quantile(asked)) for one in self.marginals]
         return found[0][()] if len(found) == 1 else np.array(found)
 

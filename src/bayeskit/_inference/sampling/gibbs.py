@@ -148,9 +148,9 @@ def _joint(potentials: Potentials, support: Support, ties: list[Tie]) -> Block:
             names = [potentials.names[u] for u in order]
             shown = listed(map(repr, names), 12)
             raise UsageError(
-                "Zeros in the tables tie {shown} together: redrawn one at a time they would not reach all their "
-                "states, and together they have more than {most_states}, too many to redraw at once. Use "
-                'method="likelihood weighting" or "loopy", or query, which is exact.',
+                "Zeros in the tables tie {shown} together: resampled one at a time they would not reach all "
+                "their states, and together they have more than {most_states}, too many to resample at once. "
+                'Use method="likelihood weighting" or "loopy", or query, which is exact.',
                 shown=shown,
                 most_states=MOST_STATES,
             )

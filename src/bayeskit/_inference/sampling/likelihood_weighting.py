@@ -106,8 +106,8 @@ def relative_weights(log_weights: Floats) -> tuple[Floats, float]:
     top = log_weights.max(initial=-np.inf)
     if top == -np.inf:
         raise SettingError(
-            "None of the {n} samples agrees with the evidence: it is impossible, or too improbable for likelihood "
-            "weighting. Raise n_samples, or ask query or log_probability, which are exact.",
+            "None of the {n} samples agrees with the evidence: it is impossible, or too improbable for "
+            "likelihood weighting. Raise n_samples, or use query or log_probability, which are exact.",
             n=len(log_weights),
         )
     weights = np.exp(log_weights - top)
@@ -271,8 +271,9 @@ def rejection(
     at = np.concatenate(found)
     if not len(at):
         raise SettingError(
-            "None of the {n} samples agrees with the evidence: it is impossible, or too improbable for rejection. "
-            'Raise n_samples, or use method="likelihood weighting", or query, which is exact.',
+            "None of the {n} samples agrees with the evidence: it is impossible, or too improbable for "
+            'rejection sampling. Raise n_samples, or use method="likelihood weighting", or query, which is '
+            "exact.",
             n=n,
         )
     return weighted_shares(at, np.ones(len(at)), cells), len(at)

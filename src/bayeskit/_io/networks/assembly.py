@@ -354,8 +354,8 @@ def require_writable(network: Network, format: str) -> None:
         cells = math.prod(shape)
         if cells > MOST_CELLS or len(shape) > MOST_AXES:
             raise SettingError(
-                "The table of {name!r} has {cells} cells over {n} variables, too many to be "
-                "written as {format}. Write the native format, .json, which keeps the parameters it is made from.",
+                "The table of {name!r} has {cells} cells over {n} variables, too many for a file in {format}. "
+                "Write the native format, .json, which stores the parameters that the table is computed from.",
                 name=node.name,
                 cells=many(cells),
                 n=len(shape),

@@ -132,7 +132,8 @@ class _Reader:
                 read_property(tokens, declared, obeyed=TRUE)
         if not declared.states:
             raise tokens.error(
-                Message("the variable {name!r} has no type and no states.", name=declared.name), declared.at
+                Message("the variable {name!r} has no type and therefore no states.", name=declared.name),
+                declared.at,
             )
         if TRUE_STATES in declared.true:
             size = len(declared.states)
@@ -363,7 +364,8 @@ class _DscReader:
                 self.read_attribute(declared, "label" if word == "name" else word)
         if not declared.states:
             raise tokens.error(
-                Message("the node {name!r} has no type and no states.", name=declared.name), declared.at
+                Message("the node {name!r} has no type and therefore no states.", name=declared.name),
+                declared.at,
             )
         self.declared[declared.name] = declared
 

@@ -102,8 +102,8 @@ class Rows:
             elif _FUNCTION.match(word):
                 raise tokens.error(
                     Message(
-                        "{name!r} says 'property function': its rows are parameters of independent causes, "
-                        "which BIF does not define. Write its whole table.",
+                        "{name!r} has 'property function': its rows are parameters of independent causes, which BIF "
+                        "does not define. Write the whole table.",
                         name=self.child.name,
                     )
                 )
@@ -150,9 +150,7 @@ class Rows:
                 )
             number = number * len(codes) + code
         if number in self.rows:
-            raise tokens.error(
-                Message("this row of {name!r} is given a second time.", name=self.child.name), first
-            )
+            raise tokens.error(Message("this row of {name!r} occurs twice.", name=self.child.name), first)
         tokens.at = close + 1
         if self.numbered:
             tokens.expect(":", "after the states of the parents")
@@ -250,7 +248,7 @@ def read_probability(
     twice = first_twice(declared.name for declared in family)
     if twice is not None:
         raise tokens.error(
-            Message("{twice!r} stands twice in the family of {child!r}.", twice=twice, child=child), at
+            Message("{twice!r} occurs twice in the family of {child!r}.", twice=twice, child=child), at
         )
     values = Rows(tokens, [*parents, family[0]], at, budget, numbered=numbered).table(normalize)
     tables[child] = (tuple(parent.name for parent in parents), Table(values))

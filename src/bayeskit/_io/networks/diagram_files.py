@@ -394,7 +394,7 @@ def _definitions(element: Element, variables: Mapping[str, Variable]) -> dict[st
         if written in found:
             part.refuse(
                 Message(
-                    "a second definition stands here for {name!r}. Keep one of them.",
+                    "there is a second definition of {name!r}. Keep one of them.",
                     name=variables[written].name,
                 )
             )

@@ -78,7 +78,7 @@ def read_dsl(
                 Message("there is a second node {name!r}. Rename one of them.", name=node.name), block[0][2]
             )
         if key in node.values:
-            raise tokens.error(Message("{name!r} says {key} twice.", name=node.name, key=key), place[0])
+            raise tokens.error(Message("{name!r} has {key} twice.", name=node.name, key=key), place[0])
         node.values[key] = place
     if tokens.peek():
         raise tokens.error(
@@ -141,7 +141,7 @@ class _Nodes:
             raise self.tokens.error(
                 Message(
                     "{name!r} is {named}; from DSL only chance nodes (CPT) can be read. Open the file in GeNIe and "
-                    "save it as XDSL, or take the node away.",
+                    "save it as XDSL, or remove the node.",
                     name=node.name,
                     named=named,
                 ),
@@ -162,7 +162,7 @@ class _Nodes:
         if strange is not None:
             raise tokens.error(
                 Message(
-                    "there is no node {strange!r}, which is a parent of {name!r}.",
+                    "there is no node {strange!r}, which is listed as a parent of {name!r}.",
                     strange=strange,
                     name=node.name,
                 ),

@@ -62,7 +62,7 @@ def label_from(plain: object, where: str | Message) -> Label:
     except TypeError:
         raise ModelFormatError(
             Message(
-                "{plain}, in {where}, can be no name or state.",
+                "{plain}, in {where}, cannot be a name or a state.",
                 plain=shown(repr(plain)),
                 where=as_message(where),
             )
@@ -70,7 +70,7 @@ def label_from(plain: object, where: str | Message) -> Label:
     if is_missing:
         raise ModelFormatError(
             Message(
-                "{plain!r}, in {where}, means missing and can be no name or state.",
+                "{plain!r}, in {where}, means missing and cannot be a name or a state.",
                 plain=plain,
                 where=as_message(where),
             )
@@ -80,7 +80,7 @@ def label_from(plain: object, where: str | Message) -> Label:
 
 def states_from(plain: object, name: Name) -> tuple[Label, ...]:
     if not isinstance(plain, list):
-        raise ModelFormatError(Message('the "states" of {name!r} are no list.', name=name))
+        raise ModelFormatError(Message('the "states" of {name!r} are not a list.', name=name))
     states = tuple(label_from(item, Message("the states of {name!r}", name=name)) for item in plain)
     twice = first_twice(states)
     if twice is not None:
@@ -111,7 +111,7 @@ def listed(item: Mapping[str, Any], key: str, where: str | Message) -> list[Any]
 def texts_from(plain: object, where: str | Message) -> dict[str, str]:
     if not isinstance(plain, dict) or not all(isinstance(value, str) for value in plain.values()):
         raise ModelFormatError(
-            Message('the "notes" of {where} must be texts by name.', where=as_message(where))
+            Message('the "notes" of {where} must be a mapping from names to texts.', where=as_message(where))
         )
     return plain
 
@@ -121,7 +121,9 @@ def check_names(names: Sequence[Name], known: Collection[Name], where: str | Mes
         if name not in known:
             raise ModelFormatError(
                 Message(
-                    "{name!r}, in {where}, is no variable of this file.", name=name, where=as_message(where)
+                    "{name!r}, in {where}, is not a variable of this file.",
+                    name=name,
+                    where=as_message(where),
                 )
             )
 
@@ -184,7 +186,7 @@ def distribution_from(
     if unknown is not None:
         raise ModelFormatError(
             Message(
-                "{where} needs the states of {name!r}, and the file does not give them.",
+                "{where} needs the states of {name!r}, which the file does not give.",
                 where=where,
                 name=unknown.name,
             )
@@ -195,7 +197,7 @@ def distribution_from(
     if numeric is not None and kind not in ("linear-gaussian", "softmax"):
         raise ModelFormatError(
             Message(
-                "{name!r} is discrete and {name2!r}, its parent, is continuous.",
+                "{name!r} is discrete and has the continuous parent {name2!r}.",
                 name=variable.name,
                 name2=numeric.name,
             )
@@ -215,9 +217,11 @@ def _numbers(plain: list[Any], where: Message) -> NDArray[np.float64]:
             raise ValueError
         values = np.array(plain, np.float64)
     except (OverflowError, ValueError):
-        raise ModelFormatError(Message("{where} holds something that is no number.", where=where)) from None
+        raise ModelFormatError(
+            Message("{where} contains something that is not a number.", where=where)
+        ) from None
     if not np.isfinite(values).all():
-        raise ModelFormatError(Message("{where} holds a number that is not finite.", where=where))
+        raise ModelFormatError(Message("{where} contains a number that is not finite.", where=where))
     return values
 
 
@@ -250,7 +254,9 @@ def _deterministic(given: InFile) -> Deterministic:
     if not all(type(code) is int and 0 <= code < variable.size for code in plain):
         raise ModelFormatError(
             Message(
-                "{where} must hold numbers of states, from 0 to {size}.", where=where, size=variable.size - 1
+                "{where} must contain indices of states, from 0 to {size}.",
+                where=where,
+                size=variable.size - 1,
             )
         )
     return Deterministic(np.array(plain, np.int64).reshape(sizes), variable.size)
@@ -263,7 +269,9 @@ def _noisy_max(given: InFile) -> NoisyMax:
     if len(causes) != len(parents) or not all(isinstance(cause, list) for cause in causes):
         raise ModelFormatError(
             Message(
-                "{where} must have a list of rows for each of its {n} parents.", where=where, n=len(parents)
+                "{where} must contain a list of rows for each of its {n} parents.",
+                where=where,
+                n=len(parents),
             )
         )
     given.budget.take([sum(parent.size for parent in parents) + 1, variable.size], variable.name)
@@ -302,7 +310,7 @@ def _gaussian(given: InFile) -> LinearGaussian:
             )
         )
     if (variance < 0).any():
-        raise ModelFormatError(Message("{where} has a variance below zero.", where=where))
+        raise ModelFormatError(Message("{where} has a negative variance.", where=where))
     return LinearGaussian(
         intercept.reshape(sizes), coefficients.reshape(*sizes, n_numeric), variance.reshape(sizes)
     )
@@ -379,7 +387,9 @@ def factor_from(item: Mapping[str, Any], known: Mapping[Name, Variable], budget:
         )
     if (values < 0).any() or not values.any():
         raise ModelFormatError(
-            Message("{where} must hold numbers that are not negative, and not all of them zero.", where=where)
+            Message(
+                "{where} must contain numbers that are not negative, and not all of them zero.", where=where
+            )
         )
     return Factor(names, [known[name].states for name in names], values.reshape(sizes))
 
@@ -432,7 +442,7 @@ def _json(value: object) -> str:
         return json_text(value)
     except ValueError as error:
         raise SettingError(
-            "The network holds a number that is not finite ({error}). Mend the table.", error=error
+            "The network contains a number that is not finite ({error}). Correct the table.", error=error
         ) from None
 
 
@@ -485,7 +495,7 @@ def read_native(
         if root.get("kind") == "bayesian":
             return _network(root, name, notes, normalize, budget)
         raise ModelFormatError(
-            Message('its "kind" is {kind!r}; "bayesian" and "markov" are known.', kind=root.get("kind"))
+            Message('its "kind" is {kind!r}; only "bayesian" and "markov" are known.', kind=root.get("kind"))
         )
     except ModelFormatError as error:
         raise ModelFormatError(error.problem, path=path) from None
@@ -519,7 +529,7 @@ def _network(
 
 def _variable(item: object) -> Variable:
     if not isinstance(item, dict) or "name" not in item:
-        raise ModelFormatError('a variable is no object with a "name".')
+        raise ModelFormatError('a variable is not an object with a "name".')
     name = label_from(item["name"], "a name")
     return discrete(name, states_from(item["states"], name)) if "states" in item else continuous(name)
 

@@ -203,7 +203,7 @@ class _Reader:
         twice = first_twice((child, *parents))
         if twice is not None:
             raise tokens.error(
-                Message("{twice!r} stands twice in the family of {child!r}.", twice=twice, child=child),
+                Message("{twice!r} occurs twice in the family of {child!r}.", twice=twice, child=child),
                 potential.at,
             )
         self.attributes(potential)
@@ -217,7 +217,9 @@ class _Reader:
         if strange is not None:
             raise tokens.error(
                 Message(
-                    "there is no node {strange!r}, which is a parent of {name!r}.", strange=strange, name=name
+                    "there is no node {strange!r}, which is listed as a parent of {name!r}.",
+                    strange=strange,
+                    name=name,
                 ),
                 potential.at,
             )
@@ -247,7 +249,7 @@ class _Reader:
         if len(given) < len(parents):
             raise tokens.error(
                 Message(
-                    "{name!r} is discrete and has a continuous parent. Turn the arc round, or cut the parent into "
+                    "{name!r} is discrete and has a continuous parent. Reverse the arc, or cut the parent into "
                     "intervals.",
                     name=name,
                 ),

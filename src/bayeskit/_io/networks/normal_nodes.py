@@ -57,7 +57,7 @@ def read_normals(
         if line is None:
             raise tokens.error(
                 Message(
-                    "{mean} is no mean of {name!r}: write a + b * x + …, each x a continuous parent.",
+                    "{mean} is not a mean of {name!r}: write a + b * x + …, where each x is a continuous parent.",
                     mean=shown(mean.strip()),
                     name=name,
                 ),
@@ -66,7 +66,8 @@ def read_normals(
         variance = variance.strip()
         if not is_number(variance) or not 0 <= float(variance) < math.inf:
             raise tokens.error(
-                Message("{variance} is no variance of {name!r}.", variance=shown(variance), name=name), start
+                Message("{variance} is not a variance of {name!r}.", variance=shown(variance), name=name),
+                start,
             )
         intercepts.append(line[0])
         coefficients.append(line[1])

@@ -140,7 +140,7 @@ def _decoded(data: bytes, path: object, encoding: str) -> str:
     except (LookupError, ValueError, TypeError) as error:
         raise ModelFormatError(
             Message(
-                "it is said to be in the encoding {encoding!r}, which is unknown. Save the file as UTF-8.",
+                "its header names the encoding {encoding!r}, which is unknown. Save the file as UTF-8.",
                 encoding=encoding,
             ),
             path=path,
@@ -193,7 +193,7 @@ def parse_json(text: bytes | str, path: object = None) -> Any:
 
     def refuse(word: str) -> Any:
         raise ModelFormatError(
-            Message("it holds {word}, which is no number of JSON. Correct the file.", word=word), path=path
+            Message("it contains {word}, which is not a JSON number. Correct the file.", word=word), path=path
         )
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -221,5 +221,5 @@ def parse_json(text: bytes | str, path: object = None) -> Any:
         raise
     except ValueError as error:  # an integer with thousands of digits
         raise ModelFormatError(
-            Message("it holds what cannot be read ({error}).", error=error), path=path
+            Message("it contains something that cannot be read ({error}).", error=error), path=path
         ) from None

@@ -258,13 +258,13 @@ class Words:
         """Raise an error for left-over words, and for a last number that may have been cut off."""
         if self.left:
             raise self.refusal(
-                Message("{words} stands after the end of the model.", words=shown(self.words[self.at])),
+                Message("{words} occurs after the end of the model.", words=shown(self.words[self.at])),
                 self.at,
             )
         if self.text == self.text.rstrip():
             raise self.refusal(
-                "nothing stands after the last number, so nobody can tell whether it was cut. If the file is whole, "
-                "add a line end.",
+                "nothing follows the last number, so the file may have been cut short. If it is complete, add a "
+                "line end.",
                 len(self.words) - 1,
             )
 

@@ -79,7 +79,7 @@ def read_uai(
         factors = tuple(_factor(words, [variables[v] for v in scope], budget) for scope in scopes)
         words.end()
         if not variables:
-            raise words.refusal("there is no variable in it.")
+            raise words.refusal("it contains no variable.")
         return FactorGraph(tuple(variables), factors)
     nodes = _families(words, scopes, variables, normalize, budget)
     words.end()
@@ -97,7 +97,7 @@ def _scopes(words: Words, n_variables: int) -> list[list[int]]:
         if strange is not None:
             raise words.refusal(
                 Message(
-                    "scope {number} names the variable {strange}; there are {n_variables}, counted from 0.",
+                    "scope {number} contains the variable {strange}; there are {n_variables}, counted from 0.",
                     number=number,
                     strange=strange,
                     n_variables=n_variables,
@@ -106,12 +106,12 @@ def _scopes(words: Words, n_variables: int) -> list[list[int]]:
         twice = first_twice(scope)
         if twice is not None:
             raise words.refusal(
-                Message("scope {number} names the variable {twice} twice.", number=number, twice=twice)
+                Message("scope {number} contains the variable {twice} twice.", number=number, twice=twice)
             )
         if len(scope) > MOST_AXES:
             raise words.refusal(
                 Message(
-                    "scope {number} has {n} variables; at most {most_axes} are read.",
+                    "scope {number} has {n} variables; at most {most_axes} are supported.",
                     number=number,
                     n=len(scope),
                     most_axes=MOST_AXES,
@@ -153,7 +153,7 @@ def _values(words: Words, scope: Sequence[Variable]) -> list[float]:
     if count != cells:
         raise words.refusal(
             Message(
-                "the function over {over} has {count} entries; its variables ask for {cells}.",
+                "the function over {over} has {count} entries; its variables need {cells}.",
                 over=over,
                 count=count,
                 cells=cells,
@@ -170,7 +170,7 @@ def _factor(words: Words, scope: Sequence[Variable], budget: Budget) -> Factor:
     if not (np.isfinite(values) & (values >= 0)).all() or not values.any():
         raise words.refusal(
             Message(
-                "the factor over {over} must hold finite numbers, none negative and not all of them zero.",
+                "the factor over {over} must contain finite numbers, none negative and not all of them zero.",
                 over=over,
             )
         )
@@ -188,8 +188,8 @@ def _families(
     children = [scope[-1] if scope else None for scope in scopes]
     if sorted(children, key=repr) != sorted(range(len(variables)), key=repr):
         raise words.refusal(
-            "this BAYES file is no Bayesian network: the last variable of every scope is the child, and each variable "
-            "must be the child once. Is it a MARKOV file?"
+            "this BAYES file is not a Bayesian network: the last variable of every scope is the child, and "
+            "each variable must be the child once. Is it a MARKOV file?"
         )
     found: dict[int, Node] = {}
     for scope in scopes:
@@ -237,8 +237,8 @@ def read_uai_evidence(path: PathLike) -> dict[int, int]:
         if samples != 1 or not numbers or len(numbers) != 1 + 2 * numbers[0]:
             raise ModelFormatError(
                 Message(
-                    "it is neither one set of evidence (a number k, then k pairs) nor '1' and one set; it begins with "
-                    "{samples} and has {value} numbers.",
+                    "it contains neither one set of evidence (a number k, then k pairs) nor '1' and one set; it "
+                    "begins with {samples} and has {value} numbers.",
                     samples=samples,
                     value=1 + len(numbers),
                 ),
@@ -285,7 +285,7 @@ def read_fg(
         blocks.append((scope, _cells(words, number, cells)))
     words.end()
     if not sizes:
-        raise words.refusal("there is no variable in it.")
+        raise words.refusal("it contains no variable.")
     variables = {name: discrete(name, range(sizes[name])) for name in sorted(sizes)}
     factors = []
     for scope, values in blocks:
@@ -303,7 +303,7 @@ def _check_scope(
     twice = first_twice(scope)
     if twice is not None:
         raise words.refusal(
-            Message("factor {number} has the variable {twice} twice.", number=number, twice=twice)
+            Message("factor {number} contains the variable {twice} twice.", number=number, twice=twice)
         )
     for name, size in zip(scope, shape, strict=True):
         if size == 0 or sizes.setdefault(name, size) != size:
@@ -326,7 +326,7 @@ def _cells(words: Words, number: int, size: int) -> NDArray[np.float64]:
         cell = words.whole(Message("a cell of factor {number}", number=number))
         if cell >= size or seen[cell]:
             why = (
-                Message("stands there twice")
+                Message("occurs twice")
                 if cell < size
                 else Message("does not exist (there are {size}, from 0)", size=size)
             )
@@ -338,7 +338,7 @@ def _cells(words: Words, number: int, size: int) -> NDArray[np.float64]:
         if not 0 <= value < math.inf:
             raise words.refusal(
                 Message(
-                    "the cell {cell} of factor {number} is {value}; a finite number from 0 is needed.",
+                    "the cell {cell} of factor {number} is {value}; a finite number of at least 0 is needed.",
                     cell=cell,
                     number=number,
                     value=value,

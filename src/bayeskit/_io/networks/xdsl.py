@@ -179,8 +179,8 @@ def _flat(nodes: Element, kinds: Collection[str]) -> list[Element]:
         else:
             element.refuse(
                 Message(
-                    "{id!r} is of the kind <{tag}>. Only chance nodes with tables "
-                    "(cpt, noisymax, deterministic) are read: take the others away, or discretize them in GeNIe.",
+                    "{id!r} is of the kind <{tag}>. Only chance nodes with tables (cpt, noisymax, deterministic) "
+                    "can be read: remove the others, or discretize them in GeNIe.",
                     id=element.attributes.get("id", "?"),
                     tag=element.tag,
                 )
@@ -224,7 +224,7 @@ def parents_in(element: Element, parts: Mapping[str, Part]) -> list[Part]:
         if id not in parts:
             element.refuse(
                 Message(
-                    "{id}, a parent of {attribute!r}, is no node of this file.",
+                    "{attribute!r} has the parent {id}, which is not a node of this file.",
                     id=shown(id),
                     attribute=element.attributes["id"],
                 )
@@ -238,7 +238,9 @@ def numbers_in(element: Element, tag: str, id: str) -> tuple[list[float], Elemen
     values = decimals(inner.text.split())
     if isinstance(values, str):
         inner.refuse(
-            Message("{values}, in the {tag} of {id!r}, is no number.", values=shown(values), tag=tag, id=id)
+            Message(
+                "{values}, in the {tag} of {id!r}, is not a number.", values=shown(values), tag=tag, id=id
+            )
         )
     return values, inner
 
@@ -278,7 +280,7 @@ def _deterministic(part: Part, parents: Sequence[Part], budget: Budget) -> Deter
     if strange is not None:
         place.refuse(
             Message(
-                "{strange} is no state of {name!r} (it has {names}).",
+                "{strange} is not a state of {name!r} (it has {names}).",
                 strange=shown(strange),
                 name=name,
                 names=Joined(written[:12]),
@@ -322,8 +324,8 @@ def _noisy_max(part: Part, parents: Sequence[Part], normalize: bool, budget: Bud
         if block[-1, -1] < 1 - ROUNDED:
             place.refuse(
                 Message(
-                    "the weakest state of {name!r}, {state!r}, must leave "
-                    "{name2!r} as it is: its parameters are zero but for the last, which is one.",
+                    "the weakest state of {name!r}, {state!r}, must have no effect on {name2!r}: all its parameters "
+                    "must be zero except the last, which must be one.",
                     name=parent.variable.name,
                     state=parent.variable.states[order[-1]],
                     name2=name,
@@ -353,8 +355,8 @@ def _strengths(part: Part, sizes: Sequence[int]) -> list[list[int]]:
     if len(found) != len(sizes) or start != len(words):
         given.refuse(
             Message(
-                "the strengths of {name!r} must hold the numbers 0 … k − 1 of the states of each "
-                "parent, in some order.",
+                "the strengths of {name!r} must be the numbers 0 … k − 1 of the states of each parent, in some "
+                "order.",
                 name=part.variable.name,
             )
         )
@@ -517,7 +519,7 @@ def _noisy_lines(node: Node, distribution: NoisyMax) -> list[str]:
         idle = [s for s, row in enumerate(cause) if row[-1] == 1.0 and not row[:-1].any()]
         if not idle:
             raise SettingError(
-                "Every state of {parent!r} has an effect on {name!r}, and XDSL needs one that has none. "
+                "Every state of {parent!r} has an effect on {name!r}, and XDSL needs a state without effect. "
                 "Use native JSON (a path ending in .json), or replace the noisy-MAX by its table with set_cpt.",
                 parent=parent,
                 name=node.name,

@@ -55,7 +55,7 @@ class Element:
         found = list(self.all(tag))
         if len(found) > 1:
             found[1].refuse(
-                Message("a second <{tag}> stands in <{tag2}>. Keep one of them.", tag=tag, tag2=self.tag)
+                Message("there is a second <{tag}> in <{tag2}>. Keep one of them.", tag=tag, tag2=self.tag)
             )
         return found[0] if found else None
 
@@ -78,7 +78,7 @@ class Element:
             if child.tag not in tags:
                 child.refuse(
                     Message(
-                        "<{tag}> is not known inside <{tag2}>. Take it away.", tag=child.tag, tag2=self.tag
+                        "<{tag}> is not allowed inside <{tag2}>. Remove it.", tag=child.tag, tag2=self.tag
                     )
                 )
 
@@ -103,7 +103,7 @@ write out what it stands for.
     if len(data) > MOST_BYTES:
         raise ModelFormatError(
             Message(
-                "it has {n} bytes; XML is read up to {most_bytes}. Use BIF or native JSON.",
+                "it has {n} bytes; XML files may have at most {most_bytes}. Use BIF or native JSON.",
                 n=len(data),
                 most_bytes=MOST_BYTES,
             ),
@@ -167,7 +167,7 @@ class _Reader:
         if len(self.open) >= DEEPEST or self.n_elements > MOST_ELEMENTS:
             self.refuse(
                 Message(
-                    "it has more than {deepest} elements inside each other, or {most_elements} in all.",
+                    "it has more than {deepest} nested elements, or more than {most_elements} in all.",
                     deepest=DEEPEST,
                     most_elements=MOST_ELEMENTS,
                 )
@@ -195,7 +195,7 @@ class _Reader:
         if system or public:
             self.refuse(
                 Message(
-                    "its DOCTYPE refers to {system!r}, another file. Take the DOCTYPE line away.",
+                    "its DOCTYPE refers to {system!r}, another file. Remove the DOCTYPE line.",
                     system=system or public,
                 )
             )
@@ -203,7 +203,7 @@ class _Reader:
     def entity(self, name: str, *about: object) -> None:
         self.refuse(
             Message(
-                "the entity {name!r} is declared. Entities are not read: write out what it stands for.",
+                "the entity {name!r} is declared. Entities are not supported: write out what it stands for.",
                 name=name,
             )
         )
@@ -221,7 +221,7 @@ def _decoded(data: bytes, path: object) -> tuple[bytes, str | None]:
     if not _OTHER.fullmatch(name):
         raise ModelFormatError(
             Message(
-                "its header names the encoding {name!r}, which is not read. Save it as UTF-8.", name=name
+                "its header names the encoding {name!r}, which is not supported. Save it as UTF-8.", name=name
             ),
             path=path,
             line=1,
@@ -231,7 +231,8 @@ def _decoded(data: bytes, path: object) -> tuple[bytes, str | None]:
     except (LookupError, UnicodeError) as error:
         raise ModelFormatError(
             Message(
-                "its header names the encoding {name!r}, and its bytes are not in it ({error}). Save it as UTF-8.",
+                "its header names the encoding {name!r}, but its bytes are not in it ({error}). Save it as "
+                "UTF-8.",
                 name=name,
                 error=error,
             ),

@@ -95,7 +95,7 @@ def _network_from(root: Element, normalize: bool, budget: Budget) -> Network:
         written, node = _family(part, variables, normalize, budget)
         if written in families:
             part.refuse(
-                Message("a second definition stands here for {name!r}. Keep one of them.", name=node.name)
+                Message("there is a second definition of {name!r}. Keep one of them.", name=node.name)
             )
         about = {**notes_in(part, obeyed=())[0], **notes[written]}
         families[written] = Node(node.variable, node.parents, node.distribution, about)
@@ -176,7 +176,7 @@ def family_in(part: Element, variables: Mapping[str, Variable]) -> tuple[Variabl
 
     def known(element: Element) -> Variable:
         if element.text not in variables:
-            element.refuse(Message("{text} is no VARIABLE of this file.", text=shown(element.text)))
+            element.refuse(Message("{text} is not a VARIABLE of this file.", text=shown(element.text)))
         return variables[element.text]
 
     return known(part.one("FOR")), [known(given) for given in part.all("GIVEN")]
@@ -190,7 +190,9 @@ def numbers_in(part: Element, variable: Variable) -> tuple[list[float], Element]
     if isinstance(values, str):
         table.refuse(
             Message(
-                "{values}, in the table of {name!r}, is no number.", values=shown(values), name=variable.name
+                "{values}, in the table of {name!r}, is not a number.",
+                values=shown(values),
+                name=variable.name,
             )
         )
     return values, table

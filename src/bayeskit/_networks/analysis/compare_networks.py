@@ -250,7 +250,7 @@ def _scores(
     first, second = graphs
     if not (isinstance(first, Dag) and isinstance(second, Dag)):
         raise DataTypeError(
-            "Rows score a graph, and a class of graphs was given. Give networks or Dags, or no data."
+            "Rows can score a graph, but not a class of graphs. Give networks or Dags, or no data."
         )
     names = ["loglik", "aic", "bic"]
     if read_nodes(data, states).is_discrete.all():

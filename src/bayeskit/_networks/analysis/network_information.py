@@ -153,8 +153,8 @@ def _require_same_variables(mine: Network, theirs: Network) -> None:
         other = theirs[node.name].variable
         if set(node.variable.states) != set(other.states):
             raise Incompatible(
-                "{name!r} has the states {states} here and {states2} there. Rename "
-                "them, so that both networks speak of the same states.",
+                "{name!r} has the states {states} here and {states2} there. Rename them, so that both networks "
+                "have the same states.",
                 name=node.name,
                 states=node.variable.listing(),
                 states2=other.listing(),
@@ -255,6 +255,6 @@ def _candidates(
     for name in chosen:
         if name in settled:
             raise SettingError(
-                "{name!r} is known already or is the target itself. Take it out of candidates.", name=name
+                "{name!r} is already observed or is the target itself. Remove it from candidates.", name=name
             )
     return chosen

@@ -299,8 +299,8 @@ def read_cell(network: Network, parameter: tuple[Name, object, object]) -> tuple
         name, given, state = parameter
     except (TypeError, ValueError):
         raise SettingError(
-            "parameter is {parameter!r}; give (node, parents' states, state), such as "
-            "('wet', {{'rain': 'yes'}}, 'no'), or ('rain', {{}}, 'yes') where there are no parents.",
+            "parameter is {parameter!r}; give (node, parents' states, state), such as ('wet', {{'rain': "
+            "'yes'}}, 'no'), or ('rain', {{}}, 'yes') for a node without parents.",
             parameter=parameter,
         ) from None
     node = network[name]

@@ -71,7 +71,8 @@ class EmSettings:
             value = getattr(self, setting.name)
             if value is not setting.default and value != setting.default:
                 raise SettingError(
-                    '{name}={value!r} belongs to EM. Pass method="em", or leave it out: counting needs none.',
+                    '{name}={value!r} is a setting of EM. Pass method="em", or leave it out: counting does not need '
+                    "it.",
                     name=setting.name,
                     value=value,
                 )
@@ -88,11 +89,12 @@ class EmSettings:
         thread_count(self.n_jobs)
         if self.start is not None and not isinstance(getattr(self.start, "_network", None), Network):
             raise SettingError(
-                "start is {start!r}; give a network whose tables EM begins from.", start=self.start
+                "start is {start!r}; give a network with the tables from which EM starts.", start=self.start
             )
         if self.start is not None and self.warm_start:
             raise SettingError(
-                "warm_start begins from this network's tables, start from another's. Give one."
+                "warm_start begins from the tables of this network, and start from those of another. Give one "
+                "of them."
             )
 
 
@@ -236,9 +238,9 @@ def _warn_not_converged(result: EmResult[Any], how: StoppingRule, total: float) 
     }
     warnings.warn(
         NotConverged(
-            "EM ended {ended}, before it had converged: the last of {n_iter} steps changed the value "
-            "by {gain:.3g} a row (tol={tol:.3g}). The best network found is kept; raise max_iter or "
-            "tol, or go on with warm_start=True. history_ has the value after every step.",
+            "EM ended {ended} before it converged: the last of {n_iter} steps changed the value by "
+            "{gain:.3g} per row (tol={tol:.3g}). The best network found is kept; raise max_iter or tol, or "
+            "continue with warm_start=True. history_ contains the value after every step.",
             ended=ended[result.stopped],
             n_iter=result.n_iter,
             gain=gain / total,
@@ -257,8 +259,8 @@ def _warn_of_saddles(network: Network, columns: NodeColumns) -> None:
         if children and all(_ignores(network, child, name) for child in children):
             warnings.warn(
                 SuspectResult(
-                    "{name!r} was never observed, and none of its children depends on it: from tables that are the "
-                    "same in all its states EM never leaves. Begin elsewhere (without start, other random_state, "
+                    "{name!r} was never observed, and none of its children depends on it: EM never leaves tables "
+                    "that are the same in all its states. Use another start (without start, other random_state, "
                     "n_init), or leave the node out.",
                     name=name,
                 ),
@@ -381,7 +383,7 @@ def _graph(start: GraphLike, names: tuple[Name, ...], limits: Arcs) -> tuple[int
         for parent in parents:
             if not limits.allowed[child] >> place[parent] & 1:
                 raise SettingError(
-                    "start has the arc {parent!r} → {node!r}, which forbidden= or tiers= rule out.",
+                    "start has the arc {parent!r} → {node!r}, which forbidden= or tiers= exclude.",
                     parent=parent,
                     node=node,
                 )

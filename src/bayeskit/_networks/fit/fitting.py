@@ -218,13 +218,11 @@ class Fitting:
         self._refuse_batches("merge")
         theirs = getattr(other, "_learned", None)
         if theirs is None:
-            raise UsageError(
-                "The other network holds no counts: only networks that were fitted can be added."
-            )
+            raise UsageError("The other network has no counts: only fitted networks can be added.")
         if isinstance(theirs, EmRecord):
             raise _of_em("merge")
         if not isinstance(theirs, NetworkCounts):
-            raise Incompatible("A {kind} is no Bayesian network.", kind=type(other).__name__)
+            raise Incompatible("A {kind} is not a Bayesian network.", kind=type(other).__name__)
         self._learn(self._network, self._fitted("merge").merge(theirs), self._prior)
         return self
 
@@ -287,7 +285,7 @@ class Fitting:
     def _fitted(self, verb: str) -> NetworkCounts:
         if self._learned is None:
             raise UsageError(
-                "{verb} needs the counts of a fit, and this network's tables were not fitted. Call fit.",
+                "{verb} needs the counts of a fit, and the tables of this network were not fitted. Call fit.",
                 verb=verb,
             )
         if isinstance(self._learned, EmRecord):
@@ -303,8 +301,8 @@ class Fitting:
 
 def _of_em(verb: str) -> UsageError:
     return UsageError(
-        "{verb} needs counts, and after EM there are none: what a row was expected to hold depends on all the others. "
-        'Fit the rows together, fit(..., method="em", warm_start=True).',
+        "{verb} needs counts, and there are none after EM: the expected values of a row depend on all "
+        'other rows. Fit all rows together: fit(..., method="em", warm_start=True).',
         verb=verb,
     )
 
@@ -320,7 +318,7 @@ def imaginary_cells(network: Network, settings: dict[str, Any]) -> tuple[Any, di
 def fit_settings(smoothing: TablePrior, ess: float | None = None, variance: str = "mle") -> dict[str, Any]:
     """Read the settings for estimating tables."""
     if variance not in ("mle", "unbiased"):
-        raise SettingError('variance is {variance!r}; it is "mle" or "unbiased".', variance=variance)
+        raise SettingError('variance is {variance!r}; choose "mle" or "unbiased".', variance=variance)
     return {"prior": _as_prior(smoothing, ess), "ess": ess, "variance": variance}
 
 
@@ -328,18 +326,18 @@ def _as_prior(prior: Any, ess: float | None) -> Any:
     if hasattr(prior, "_network"):
         if isinstance(ess, bool) or not isinstance(ess, (int, float)) or not ess > 0:
             raise SettingError(
-                "A prior network needs ess=, the rows it is worth (above 0), not {ess!r}.",
+                "A prior network needs ess=, the number of rows it is worth (above 0), not {ess!r}.",
                 ess=ess,
             )
         # A copy: it may be this very network, or change before the next batch.
         return type(prior)._of(prior._network)
     if ess is not None:
-        raise SettingError("ess is how many rows a prior network is worth; this prior has its own.")
+        raise SettingError("ess is the number of rows that a prior network is worth; this prior has its own.")
     found = as_prior(prior)
     if not hasattr(found, "cells") or backs_off(found):
         raise SettingError(
-            "{prior!r} is a prior of classifiers. Use MLE, Laplace, Lidstone, Dirichlet, MEstimate, MAP, BDeu or a "
-            "network.",
+            "{prior!r} is a prior for classifiers. Use MLE, Laplace, Lidstone, Dirichlet, MEstimate, MAP, "
+            "BDeu or a network.",
             prior=prior,
         )
     return found
@@ -362,9 +360,9 @@ def _with_states(network: Network, columns: NodeColumns) -> Network:
         if node.is_discrete and not node.variable.size:
             if found.kind != "categorical":
                 raise ColumnError(
-                    "{name!r} holds floats, as whole numbers with gaps do. Declare it: "
-                    "states={{{name!r}: [0, 1]}}, say, if these are states, states={{{name!r}: float}} if "
-                    "it is continuous; or cut it into intervals.",
+                    "{name!r} contains floats, as integers with missing values do. Declare it: states={{{name!r}: "
+                    "[0, 1]}} if these are states, states={{{name!r}: float}} if it is continuous; or cut it into "
+                    "intervals.",
                     name=node.name,
                 )
             node, found_some = replace(node, variable=discrete(node.name, found.states)), True

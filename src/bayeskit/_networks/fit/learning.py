@@ -147,8 +147,8 @@ def read_settings(
         )
     if max_memory is not None and method != "exact" and not read_in_pieces:
         raise SettingError(
-            'max_memory is for method="exact" and for rows read from a file or batches; method is {method!r}, and the '
-            "rows are in memory. Leave it out: what tables may take is told by set_max_memory.",
+            'max_memory is for method="exact" and for rows read from a file or batches; here method is '
+            "{method!r}, and the rows are in memory. Leave it out; set_max_memory limits the tables.",
             method=method,
         )
     return limits, settings
@@ -186,11 +186,11 @@ def _places(order: Sequence[Name] | None, columns: NodeColumns | CountedColumns)
         return None
     if isinstance(order, str) or not isinstance(order, Iterable):
         raise SettingError(
-            "order is {order!r}; give all columns in an order in which parents come first.", order=order
+            "order is {order!r}; give all columns, with parents before their children.", order=order
         )
     order = list(order)
     if sorted(map(repr, order)) != sorted(map(repr, columns.names)):
-        raise SettingError("order does not name every column once.")
+        raise SettingError("order must contain every column once.")
     return [columns.names.index(name) for name in order]
 
 
@@ -388,7 +388,8 @@ def _counted_elsewhere(
     for name, value in given.items():
         if value is not None:
             raise SettingError(
-                "{name} is given beside statistics=, which counts rows that are elsewhere. Leave one of the two out.",
+                "{name} is given together with statistics=, which counts rows that are elsewhere. Leave one of "
+                "the two out.",
                 name=name,
             )
     return given_counts(statistics, states)
@@ -447,7 +448,8 @@ def read_search(
     """Read the columns, the limits and the settings of a search; see `learn_network`."""
     if isinstance(method, str) and method == STRUCTURAL:
         raise SettingError(
-            "method={structural!r} learns arcs and tables together. It is for learn_network; name a search.",
+            "method={structural!r} learns arcs and tables together. Use it with learn_network; choose a "
+            "search here.",
             structural=STRUCTURAL,
         )
     pieces = in_pieces(data)
@@ -510,7 +512,7 @@ def learn_blanket(
     numeric = next((v.name for v in columns.variables if v.kind == "numeric"), None)
     if numeric is not None:
         raise SettingError(
-            "{numeric!r} is continuous, and the tests are for states. Pass discretize=5.", numeric=numeric
+            "{numeric!r} is continuous, and these tests need states. Pass discretize=5.", numeric=numeric
         )
     place = columns.canonical_order()
     ordered = columns.reordered(place)

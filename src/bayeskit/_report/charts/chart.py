@@ -60,7 +60,7 @@ class PlotPicture(ChartPicture):
             from matplotlib import pyplot
         except ImportError:
             raise UsageError(
-                'plot() needs Matplotlib: pip install "bayeskit[plot]". svg() and save("chart.svg") need nothing.'
+                'plot() needs Matplotlib: pip install "bayeskit[plot]". svg() and save("chart.svg") do not.'
             ) from None
         plot = self.description
         figure, grid = pyplot.subplots(

@@ -44,15 +44,16 @@ def need_separate_factors(model: Model, who: str, what: str) -> None:
     """Raise an error for a model in which the factor of an attribute depends on others."""
     if model.schema.block is not None:
         raise UsageError(
-            "{who} reads all columns as one text, and {what} of every word is no picture. explain(row) takes a row "
-            "apart.",
+            "{who} reads all columns as one text, and a {what} of every word would be too large. "
+            "explain(row) breaks down a row.",
             who=who,
             what=what,
         )
     if not all(conditional.is_separate for conditional in model.conditionals):
         raise UsageError(
-            "In {who} what a value says depends on other values, so it has no points of its own. {what} is for "
-            "NaiveBayes, GaussianNB, CategoricalNB and WeightedNB; explain(row) takes a row of any model apart.",
+            "In {who} the effect of a value depends on other values, so it has no points of its own. {what} "
+            "is for NaiveBayes, GaussianNB, CategoricalNB and WeightedNB; explain(row) breaks down a row of "
+            "any model.",
             who=who,
             what=what,
         )

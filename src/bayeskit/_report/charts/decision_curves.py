@@ -178,7 +178,8 @@ class RejectCurve(Chart):
         """
         if not 0.0 <= cost <= 1.0:
             raise SettingError(
-                "cost is {cost!r}; rejecting costs between 0 and 1, a wrong answer being 1.", cost=cost
+                "cost is {cost!r}; give the cost of rejecting a row, from 0 to 1, where a wrong answer costs 1.",
+                cost=cost,
             )
         # Rounding must not reject the row that lies on the threshold.
         place = int(np.searchsorted(self.threshold, 1.0 - cost - 1e-12))

@@ -337,19 +337,21 @@ def _sides(classes: list[Label], label: Label | None, against: Label | None) -> 
     for name, value in (("label", label), ("against", against)):
         if value is not None and value not in classes:
             raise SettingError(
-                "{name} is {value!r}, which is no class. There are {names}.",
+                "{name} is {value!r}, which is not a class. There are {names}.",
                 name=name,
                 value=value,
                 names=Joined(map(repr, classes[:12])),
             )
     if len(classes) < 2:
-        raise UsageError("A nomogram tells one class from others, and here there is one only.")
+        raise UsageError("A nomogram compares one class with others, and there is only one class here.")
     mine = len(classes) - 1 if label is None else classes.index(label)
     if label is None and against is not None and classes.index(against) == mine:
         mine = 0
     others = [k for k in range(len(classes)) if k != mine] if against is None else [classes.index(against)]
     if mine in others:
-        raise SettingError("label and against are both {class_!r}; give two classes.", class_=classes[mine])
+        raise SettingError(
+            "label and against are both {class_!r}; give two different classes.", class_=classes[mine]
+        )
     return mine, others
 
 

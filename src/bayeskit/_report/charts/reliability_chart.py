@@ -200,7 +200,9 @@ def class_codes(
             n_labels=len(labels),
         )
     if not np.isfinite(shares).all() or (shares < 0).any() or (shares > 1 + 1e-9).any():
-        raise DataError("posterior holds numbers that are no probabilities. Give what predict_proba answers.")
+        raise DataError(
+            "posterior contains numbers that are not probabilities. Pass what predict_proba returns."
+        )
     place = {label: k for k, label in enumerate(labels)}
     strange = next((label for label in truth if label not in place), None)
     if strange is not None or None in truth:
@@ -233,7 +235,7 @@ def outcomes(
     if label is None:
         if binary:
             raise SettingError(
-                "There are {n} classes: say which with label=, such as {label!r}.",
+                "There are {n} classes: choose one with label=, such as {label!r}.",
                 n=len(labels),
                 label=labels[0],
             )
@@ -241,7 +243,7 @@ def outcomes(
         return None, shares[np.arange(len(codes)), chosen], (chosen == codes).astype(np.float64)
     if label not in labels:
         raise SettingError(
-            "label is {label!r}, which is no class. There are {names}.",
+            "label is {label!r}, which is not a class. There are {names}.",
             label=label,
             names=Joined(map(repr, labels[:12])),
         )

@@ -308,7 +308,9 @@ class Comparison:
     def fitted(self, key: str | None = None) -> Any:
         """Return a model fitted to all training rows: the recommended one, or the one named."""
         if self.run is None:
-            raise UsageError("This comparison has no rows to fit a model to. Make it by bayeskit.compare.")
+            raise UsageError(
+                "This comparison has no rows to fit a model to. Create it with bayeskit.compare."
+            )
         return self.run.fitted(self.of(self.pick if key is None else key).key)
 
     def page(self, *, command: str = "", next_lines: Sequence[str] = (), loss_path: str | None = None) -> str:
@@ -322,7 +324,7 @@ class Comparison:
         from bayeskit._report.comparison_report.comparison_page import as_page
 
         if self.run is None:
-            raise UsageError("This comparison has no rows to explain. Make it by bayeskit.compare.")
+            raise UsageError("This comparison has no rows to explain. Create it with bayeskit.compare.")
         return as_page(self.run.findings(self, command, next_lines, loss_path))
 
     def to_frame(self) -> Any:

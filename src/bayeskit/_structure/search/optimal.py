@@ -171,7 +171,7 @@ def exact(arcs: Arcs, *, max_memory: float = MAX_MEMORY, names: tuple[Any, ...] 
     totals, sinks = np.empty(1 << n), np.empty(1 << n, np.int8)
     best_networks(tables, totals, sinks, n)
     if totals[-1] == -np.inf:
-        raise SettingError("No network without a cycle keeps the required and forbidden arcs.")
+        raise SettingError("No acyclic network satisfies the required and forbidden arcs.")
     parents = [0] * n
     some = (1 << n) - 1
     while some:
