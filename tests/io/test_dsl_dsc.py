@@ -75,7 +75,7 @@ def test_dsl_what_is_refused(old, new, says):
         ("belief", "bayes", ["bayes", "belief"]),
         ("discrete[2]", "discrete[3]", ["3", "a", 2]),
         ("discrete[2]", "continuous", ["a", "continuous"]),
-        ('"no", "yes"', '"no", "no"', [3, 6, 1]),
+        ('"no", "yes"', '"no", "no"', [3, 6, "no"]),
         ("node c", "node a", [9, 6, "a"]),
         ("probability(a) { 0.25, 0.75; }", "", ["a", "probability"]),
         ("{ 0.25, 0.75; }", "{ 0.25, 0.75; } probability(a) { 1, 0; }", ["probability", "a"]),

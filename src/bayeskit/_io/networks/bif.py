@@ -5,7 +5,8 @@ The writer writes one row for each configuration of the parents.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -44,8 +45,6 @@ _TOKEN = pattern(
 # The name that public repositories write for a network without a name.
 NAMELESS = "unknown"
 
-# For each child, its parents and its table.
-
 
 def read_bif(
     data: bytes | str, path: object = None, normalize: bool = False, budget: Budget | None = None
@@ -74,95 +73,113 @@ def read_bif(
            [0.1, 0.9]])
     """
     tokens = Tokens(decode(data, path), _TOKEN, path)
-    return _Reader(tokens, normalize, budget or Budget(len(data))).network()
+    return _Reader(tokens, _BIF, normalize, budget or Budget(len(data))).network()
+
+
+@dataclass(frozen=True)
+class _Dialect:
+    """What BIF and DSC write differently.
+
+    ``block`` is the word that declares a variable, ``before_type``, ``before_states`` and ``after_states`` are signs
+    in a type, ``numbered`` says that rows name the states of the parents by number. ``header`` reads the beginning of
+    a file, ``note`` a statement of a variable other than its type, ``other`` a statement outside all blocks.
+    """
+
+    name: str
+    block: str
+    before_type: tuple[str, ...]
+    before_states: tuple[str, ...]
+    after_states: tuple[str, ...]
+    numbered: bool
+    header: Callable[[_Reader], None]
+    note: Callable[[_Reader, Declaration], None]
+    other: Callable[[_Reader, str], None]
 
 
 class _Reader:
-    def __init__(self, tokens: Tokens, normalize: bool, budget: Budget) -> None:
-        self.tokens, self.normalize, self.budget = tokens, normalize, budget
+    def __init__(self, tokens: Tokens, dialect: _Dialect, normalize: bool, budget: Budget) -> None:
+        self.tokens, self.dialect, self.normalize, self.budget = tokens, dialect, normalize, budget
         self.declared: dict[str, Declaration] = {}
         self.header = Declaration("", 0)
 
     def network(self) -> Network:
-        tokens = self.tokens
+        tokens, block = self.tokens, self.dialect.block
         tables: Tables = {}
-        tokens.expect("network", "at the beginning of a BIF file")
-        self.read_header()
+        self.dialect.header(self)
         while tokens.peek():
             word = tokens.take()
-            if word == "variable":
+            if word == block:
                 if tables:
-                    raise tokens.error(DECLARED_LATE.format(kind="variable"), tokens.at - 1)
+                    raise tokens.error(Message(DECLARED_LATE, kind=block), tokens.at - 1)
                 self.read_variable()
             elif word == "probability":
-                read_probability(tokens, self.known, tables, self.budget, normalize=self.normalize)
-            else:
-                raise tokens.error(
-                    Message(
-                        "there is {word} where a block 'variable' or 'probability' must begin.",
-                        word=shown(word),
-                    ),
-                    tokens.at - 1,
+                read_probability(
+                    tokens,
+                    self.known,
+                    tables,
+                    self.budget,
+                    normalize=self.normalize,
+                    numbered=self.dialect.numbered,
                 )
+            else:
+                self.dialect.other(self, word)
         nodes = nodes_of(tokens, self.declared, tables)
         return assembled(nodes, self.header.true_name, self.header.notes, tokens.path)
 
-    def read_header(self) -> None:
-        tokens = self.tokens
-        name = "" if tokens.peek() == "{" else tokens.name("the name of the network")
-        self.header.name = "" if name == NAMELESS else name
-        tokens.expect("{", "after the name of the network")
-        while not tokens.skip("}"):
-            read_property(tokens, self.header, obeyed=(TRUE_NAME,))
-
     def read_variable(self) -> None:
-        tokens = self.tokens
+        tokens, block = self.tokens, self.dialect.block
         declared = Declaration("", tokens.at)
-        declared.name = tokens.name("the name of a variable")
-        if declared.name in self.declared:
+        declared.name = name = tokens.name(self.name_of_block)
+        if name in self.declared:
             raise tokens.error(
-                Message("there is a second variable {name!r}. Rename one of them.", name=declared.name),
+                Message("there is a second {block} {name!r}. Rename one of them.", block=block, name=name),
                 declared.at,
             )
-        tokens.expect("{", Message("after 'variable {name}'", name=declared.name))
+        tokens.expect("{", Message("after '{block} {name}'", block=block, name=name))
         while not tokens.skip("}"):
             if tokens.skip("type"):
                 self.read_type(declared)
             else:
-                read_property(tokens, declared, obeyed=TRUE)
+                self.dialect.note(self, declared)
         if not declared.states:
             raise tokens.error(
-                Message("the variable {name!r} has no type and therefore no states.", name=declared.name),
+                Message("the {block} {name!r} has no type and therefore no states.", block=block, name=name),
                 declared.at,
             )
         if TRUE_STATES in declared.true:
             size = len(declared.states)
             declared.true_states = true_states(declared.true[TRUE_STATES], size)
             if declared.true_states is None:
-                raise tokens.error(wrong_states(declared.name, size), declared.at)
-        self.declared[declared.name] = declared
+                raise tokens.error(wrong_states(name, size), declared.at)
+        self.declared[name] = declared
 
     def read_type(self, declared: Declaration) -> None:
         tokens, name = self.tokens, declared.name
         if declared.states:
             raise tokens.error(Message("{name!r} has a second type.", name=name), tokens.at - 1)
+        for sign in self.dialect.before_type:
+            tokens.expect(sign, "after 'type'")
         kind = tokens.take()
         if kind != "discrete":
             raise tokens.error(
                 Message(
-                    "{name!r} is of the type {kind}; only discrete variables can be read from BIF.",
+                    "{name!r} is of the type {kind}; only discrete variables can be read from {format}.",
                     name=name,
                     kind=shown(kind),
+                    format=self.dialect.name,
                 ),
                 tokens.at - 1,
             )
         tokens.expect("[", Message("in the type of {name!r}", name=name))
         size = tokens.take()
         tokens.expect("]", Message("in the type of {name!r}", name=name))
-        tokens.expect("{", Message("before the states of {name!r}", name=name))
+        for sign in (*self.dialect.before_states, "{"):
+            tokens.expect(sign, Message("before the states of {name!r}", name=name))
         states = []
         while not tokens.skip("}"):
             states.append(tokens.name(Message("a state of {name!r}", name=name)))
+        for sign in self.dialect.after_states:
+            tokens.expect(sign, Message("after the states of {name!r}", name=name))
         if size != str(len(states)):
             raise tokens.error(
                 Message(
@@ -182,13 +199,42 @@ class _Reader:
         declared.states = tuple(states)
         tokens.skip(";")
 
+    @property
+    def name_of_block(self) -> Message:
+        return Message("the name of a {block}", block=self.dialect.block)
+
     def known(self) -> Declaration:
-        name = self.tokens.name("the name of a variable")
+        name = self.tokens.name(self.name_of_block)
         if name not in self.declared:
-            raise self.tokens.error(Message("there is no variable {name!r}.", name=name), self.tokens.at - 1)
+            raise self.tokens.error(
+                Message("there is no {block} {name!r}.", block=self.dialect.block, name=name),
+                self.tokens.at - 1,
+            )
         return self.declared[name]
 
 
+def _bif_header(reader: _Reader) -> None:
+    tokens = reader.tokens
+    tokens.expect("network", "at the beginning of a BIF file")
+    name = "" if tokens.peek() == "{" else tokens.name("the name of the network")
+    reader.header.name = "" if name == NAMELESS else name
+    tokens.expect("{", "after the name of the network")
+    while not tokens.skip("}"):
+        read_property(tokens, reader.header, obeyed=(TRUE_NAME,))
+
+
+def _bif_note(reader: _Reader, declared: Declaration) -> None:
+    read_property(reader.tokens, declared, obeyed=TRUE)
+
+
+def _bif_other(reader: _Reader, word: str) -> None:
+    raise reader.tokens.error(
+        Message("there is {word} where a block 'variable' or 'probability' must begin.", word=shown(word)),
+        reader.tokens.at - 1,
+    )
+
+
+_BIF = _Dialect("BIF", "variable", (), (), (), False, _bif_header, _bif_note, _bif_other)
 _KEYWORDS = ("network", "variable", "probability", "property", "type", "discrete", "table", "default")
 
 
@@ -273,8 +319,6 @@ def _probability(
 
 _DSC_TOKEN = pattern(r"[\s,]|//[^\n]*+|/\*.*?\*/", "{}()[];|:=")
 
-# For each child, its parents and its table.
-
 
 def read_dsc(
     data: bytes | str, path: object = None, normalize: bool = False, budget: Budget | None = None
@@ -293,121 +337,48 @@ def read_dsc(
            [0.1, 0.9]])
     """
     tokens = Tokens(decode(data, path), _DSC_TOKEN, path)
-    return _DscReader(tokens, normalize, budget or Budget(len(data))).network()
+    return _Reader(tokens, _DSC, normalize, budget or Budget(len(data))).network()
 
 
-class _DscReader:
-    def __init__(self, tokens: Tokens, normalize: bool, budget: Budget) -> None:
-        self.tokens, self.normalize, self.budget = tokens, normalize, budget
-        self.declared: dict[str, Declaration] = {}
-        self.header = Declaration("", 0)
+def _dsc_header(reader: _Reader) -> None:
+    tokens = reader.tokens
+    tokens.expect("belief", "at the beginning of a DSC file")
+    tokens.expect("network", "after 'belief'")
+    if tokens.peek()[:1] == '"':
+        reader.header.name = tokens.name()
 
-    def network(self) -> Network:
-        tokens = self.tokens
-        tables: Tables = {}
-        tokens.expect("belief", "at the beginning of a DSC file")
-        tokens.expect("network", "after 'belief'")
-        if tokens.peek()[:1] == '"':
-            self.header.name = tokens.name()
-        while tokens.peek():
-            word = tokens.take()
-            if word == "node":
-                if tables:
-                    raise tokens.error(DECLARED_LATE.format(kind="node"), tokens.at - 1)
-                self.read_node()
-            elif word == "probability":
-                read_probability(
-                    tokens, self.known, tables, self.budget, normalize=self.normalize, numbered=True
-                )
-            elif word == "properties":
-                tokens.expect("{", "after 'properties'")
-                tokens.at = tokens.find("}") + 1
-            else:
-                self.read_attribute(self.header, word)
-        nodes = nodes_of(tokens, self.declared, tables)
-        return assembled(nodes, self.header.name, self.header.notes, tokens.path)
 
-    def read_attribute(self, owner: Declaration, key: str) -> None:
-        """Store ``key: value;`` as a note."""
-        tokens = self.tokens
-        if tokens.peek() not in (":", "="):
-            raise tokens.error(
-                Message("there is {key} where a block or an attribute must begin.", key=shown(key)),
-                tokens.at - 1,
-            )
-        start, end = tokens.at + 1, tokens.find(";")
-        words = tokens.words[start:end]
-        if "{" in words or "}" in words:
-            raise tokens.error(
-                Message("the attribute {key} has no semicolon at its end.", key=shown(key)), tokens.at - 1
-            )
-        text = " ".join(words)
-        add_note(owner.notes, unquoted(key), unquoted(text) if QUOTED.fullmatch(text) else text)
-        tokens.at = end + 1
+def _dsc_note(reader: _Reader, declared: Declaration) -> None:
+    # In DSC, a node's name is for people; other formats call it a label.
+    word = reader.tokens.take()
+    _dsc_attribute(reader, declared, "label" if word == "name" else word)
 
-    def read_node(self) -> None:
-        tokens = self.tokens
-        declared = Declaration("", tokens.at)
-        declared.name = tokens.name("the name of a node")
-        if declared.name in self.declared:
-            raise tokens.error(
-                Message("there is a second node {name!r}. Rename one of them.", name=declared.name),
-                declared.at,
-            )
-        tokens.expect("{", Message("after 'node {name}'", name=declared.name))
-        while not tokens.skip("}"):
-            word = tokens.take()
-            if word == "type":
-                self.read_type(declared)
-            else:
-                # In DSC, a node's name is for people; other formats call it a label.
-                self.read_attribute(declared, "label" if word == "name" else word)
-        if not declared.states:
-            raise tokens.error(
-                Message("the node {name!r} has no type and therefore no states.", name=declared.name),
-                declared.at,
-            )
-        self.declared[declared.name] = declared
 
-    def read_type(self, declared: Declaration) -> None:
-        tokens, name = self.tokens, declared.name
-        if declared.states:
-            raise tokens.error(Message("{name!r} has a second type.", name=name), tokens.at - 1)
-        tokens.expect(":", "after 'type'")
-        kind = tokens.take()
-        if kind != "discrete":
-            raise tokens.error(
-                Message(
-                    "{name!r} is of the type {kind}; only discrete nodes can be read from DSC.",
-                    name=name,
-                    kind=shown(kind),
-                ),
-                tokens.at - 1,
-            )
-        tokens.expect("[", Message("in the type of {name!r}", name=name))
-        size = tokens.take()
-        tokens.expect("]", Message("in the type of {name!r}", name=name))
-        tokens.expect("=", Message("before the states of {name!r}", name=name))
-        tokens.expect("{", Message("before the states of {name!r}", name=name))
-        states = []
-        while not tokens.skip("}"):
-            states.append(tokens.name(Message("a state of {name!r}", name=name)))
-        tokens.expect(";", Message("after the states of {name!r}", name=name))
-        if size != str(len(states)) or first_twice(states) is not None:
-            raise tokens.error(
-                Message(
-                    "{name!r} is declared with {size} states and lists {n}, {n_set} of them different.",
-                    name=name,
-                    size=shown(size),
-                    n=len(states),
-                    n_set=len(set(states)),
-                ),
-                declared.at,
-            )
-        declared.states = tuple(states)
+def _dsc_other(reader: _Reader, word: str) -> None:
+    tokens = reader.tokens
+    if word == "properties":
+        tokens.expect("{", "after 'properties'")
+        tokens.at = tokens.find("}") + 1
+    else:
+        _dsc_attribute(reader, reader.header, word)
 
-    def known(self) -> Declaration:
-        name = self.tokens.name("the name of a node")
-        if name not in self.declared:
-            raise self.tokens.error(Message("there is no node {name!r}.", name=name), self.tokens.at - 1)
-        return self.declared[name]
+
+def _dsc_attribute(reader: _Reader, owner: Declaration, key: str) -> None:
+    """Store ``key: value;`` as a note."""
+    tokens = reader.tokens
+    if tokens.peek() not in (":", "="):
+        raise tokens.error(
+            Message("there is {key} where a block or an attribute must begin.", key=shown(key)), tokens.at - 1
+        )
+    start, end = tokens.at + 1, tokens.find(";")
+    words = tokens.words[start:end]
+    if "{" in words or "}" in words:
+        raise tokens.error(
+            Message("the attribute {key} has no semicolon at its end.", key=shown(key)), tokens.at - 1
+        )
+    text = " ".join(words)
+    add_note(owner.notes, unquoted(key), unquoted(text) if QUOTED.fullmatch(text) else text)
+    tokens.at = end + 1
+
+
+_DSC = _Dialect("DSC", "node", (":",), ("=",), (";",), True, _dsc_header, _dsc_note, _dsc_other)

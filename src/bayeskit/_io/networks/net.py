@@ -32,7 +32,7 @@ from bayeskit.errors import ModelFormatError, SettingError
 
 _TOKEN = pattern(r"\s|%[^\n]*+", "(){};=|", comment="%")
 _REFUSED = {"decision": "a decision node", "utility": "a utility node", "function": "a function node"}
-_NO_DIAGRAM = "Only networks of chance nodes can be read: take it away, or replace it by a chance node."
+_NO_DIAGRAM = "Only networks of chance nodes can be read: remove it, or replace it by a chance node."
 
 
 @dataclass
@@ -153,7 +153,7 @@ class _Reader:
                 tokens.at - 1,
             )
         if late:
-            raise tokens.error(DECLARED_LATE.format(kind="node"), at)
+            raise tokens.error(Message(DECLARED_LATE, kind="node"), at)
         declared = _Declaration("", tokens.at)
         name = declared.name = tokens.name("the name of a node")
         if name in self.declared:

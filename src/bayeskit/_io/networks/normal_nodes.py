@@ -188,7 +188,7 @@ def read_gaussian_json(
         'it needs "nodes" and "arcs", which are lists, and "cpds", which has an entry for each node.',
     )
     assert isinstance(names, list) and isinstance(arcs, list) and isinstance(cpds, dict)
-    check(all(isinstance(name, str) for name in names), "a node has a name that is no text.")
+    check(all(isinstance(name, str) for name in names), "the name of a node is not text.")
     check(set(cpds) == set(names), 'the "cpds" must have an entry for each node and no other.')
     nodes, families = [], set()
     for name in names:

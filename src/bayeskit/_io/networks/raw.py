@@ -188,7 +188,7 @@ def parse_json(text: bytes | str, path: object = None) -> Any:
     >>> parse_json('{"a": NaN}')
     Traceback (most recent call last):
     ...
-    bayeskit.errors.ModelFormatError: it holds NaN, which is no number of JSON. Correct the file.
+    bayeskit.errors.ModelFormatError: it contains NaN, which is not a JSON number. Correct the file.
     """
 
     def refuse(word: str) -> Any:

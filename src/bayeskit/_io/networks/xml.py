@@ -97,7 +97,7 @@ def parse_xml(data: bytes, path: object = None) -> Element:
     >>> parse_xml(b'<!DOCTYPE a [<!ENTITY b "bb">]><a>&b;</a>')
     Traceback (most recent call last):
     ...
-    bayeskit.errors.ModelFormatError: line 1, column 25: the entity 'b' is declared. Entities are not read: \
+    bayeskit.errors.ModelFormatError: line 1, column 25: the entity 'b' is declared. Entities are not supported: \
 write out what it stands for.
     """
     if len(data) > MOST_BYTES:
