@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayeskit
+import bayeskit.mixtures  # it has a warning of its own
 from bayeskit import _messages, errors
 from bayeskit._messages import COMMAND_LINE, Joined, Message, Term, catalogue, entries_of, fields_of, speaking
 from bayeskit._visible import visible_lines

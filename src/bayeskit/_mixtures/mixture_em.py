@@ -210,9 +210,10 @@ def warn_not_converged(
     gain = (result.history[-1] - result.history[-2]) / total
     warnings.warn(
         MixtureNotConverged(
-            "EM did not converge: {why}, and the last one gained {gain:.3g} a row (tol is {tol:g}). The best "
-            "found is kept, and history_ holds the value after every step. Raise max_iter or tol, try accelerate=True "
-            "or other starts (n_init, random_state), or look for columns that are constant or copies of others.",
+            "EM did not converge: {why}, and the last one gained {gain:.3g} per row (tol is {tol:g}). The best "
+            "result is kept, and history_ contains the value after every step. Raise max_iter or tol, try "
+            "accelerate=True or other starts (n_init, random_state), or look for columns that are constant or copies "
+            "of others.",
             why=why,
             gain=gain,
             tol=settings.tol,
