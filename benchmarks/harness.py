@@ -7,6 +7,7 @@ runs take turns (ours, peer, ours, peer, …), so that a busy machine affects bo
 from __future__ import annotations
 
 import argparse
+import atexit
 import ctypes
 import gc
 import json
@@ -14,12 +15,15 @@ import math
 import os
 import platform
 import resource
+import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from multiprocessing import get_context
 from pathlib import Path
@@ -35,9 +39,22 @@ Run = Callable[[], Any]
 Clock = Callable[[], float]
 
 
+@cache
+def _bytecode() -> str:
+    """Return a folder for bytecode that goes with this process."""
+    folder = tempfile.mkdtemp(prefix="bayeskit-bytecode-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def as_a_user(**settings: str) -> dict[str, str]:
-    """Return an environment in which kernels are compiled only when that pays, as users have it."""
-    return {**{k: v for k, v in os.environ.items() if k != "BAYESKIT_COMPILE"}, **settings}
+    """Return an environment as users have it.
+
+    Kernels are compiled only when that pays. The bytecode of our modules is kept, as an installation does; a machine
+    that forbids bytecode would compile every module in every process.
+    """
+    ours = {k: v for k, v in os.environ.items() if k not in ("BAYESKIT_COMPILE", "PYTHONDONTWRITEBYTECODE")}
+    return {**ours, "PYTHONPYCACHEPREFIX": _bytecode(), **settings}
 
 
 def children_time() -> float:
