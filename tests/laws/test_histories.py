@@ -267,6 +267,12 @@ def test_two_rows_of_a_class_are_left_on_a_line() -> None:
     check_history("GaussianBayes", 2, [], 3)
 
 
+@pytest.mark.filterwarnings("ignore::bayeskit.errors.SuspectResult")
+def test_a_quartile_between_two_cells_is_the_same_whatever_the_last_bit() -> None:
+    """A quarter of the weight of a class ends exactly with a cell; weights that have faded differ in the last bit."""
+    check_history("NaiveBayes-kernel", 302, drawn_steps(302), 6)
+
+
 def drawn_steps(seed: int, n: int = 16) -> list[str]:
     return np.random.default_rng(seed).choice(STEPS, n).tolist()
 

@@ -365,7 +365,8 @@ def _spread(z: Floats, weights: Floats) -> float:
         return 0.0
     n = weights.sum()
     sd = math.sqrt(weights @ (z - weights @ z / n) ** 2 / n)
-    lower, upper = np.searchsorted(np.cumsum(weights), (0.25 * n, 0.75 * n))
+    # A quarter of the weight that ends with a cell ends there whatever the last bit of the sum is.
+    lower, upper = np.searchsorted(np.cumsum(weights), np.array([0.25, 0.75]) * n * (1.0 - 1e-9))
     return min(sd, (z[upper] - z[lower]) / 1.34) if upper > lower else sd
 
 
