@@ -11,6 +11,7 @@ system's language is ignored, so a program prints the same everywhere. Reports a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -311,7 +312,8 @@ def did_you_mean(name: object, known: Iterable[object], most: int = MOST_LISTED)
     return Message("There is {names}." if len(names) == 1 else "There are {names}.", names=shown)
 
 
-_PACKAGE = os.path.dirname(__file__) + os.sep
+# Frames of ours, and of the context managers that we enter.
+_PACKAGE = (os.path.dirname(__file__) + os.sep, contextlib.__file__)
 
 
 def users_line() -> int:

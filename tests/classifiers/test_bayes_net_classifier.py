@@ -7,6 +7,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -369,3 +370,23 @@ def test_the_network_is_one_to_ask() -> None:
     row = {"rain": ["yes"], "sprinkler": [None], "joe": [None]}
     np.testing.assert_allclose(model.predict_proba(row)[0], asked.values, rtol=1e-10)
     assert model.statistics_.total == 3_000
+
+
+def test_above_a_hundred_columns_noise_takes_no_part_in_the_search():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    X = rng.normal(size=(300, 160))
+    X[:, :4] += 1.5 * y[:, None]
+    X[:, 4] = X[:, 0] + 0.3 * rng.normal(size=300)
+    rows = pd.DataFrame(X, columns=[f"c{j}" for j in range(160)])
+    rows["word"] = np.where(rng.random(300) < 0.8, y, 1 - y).astype(str)
+    model = BayesNetClassifier().fit(rows, y)
+    assert {"c1", "c2", "c3"} <= set(model.markov_blanket_) and len(model.structure_) <= 30
+    # The names and the order of the columns have no part in it.
+    turned = BayesNetClassifier().fit(rows[rows.columns[::-1]], y)
+    assert set(turned.markov_blanket_) == set(model.markov_blanket_)
+    # The whole network, or given arcs, are over all columns.
+    whole = BayesNetClassifier("hill-climbing", markov_blanket=False, max_parents=1).fit(rows, y)
+    assert set(whole.structure_) == {*rows.columns, whole.target_}
+    given = BayesNetClassifier("hill-climbing", required=[(model.target_, "c150")], max_parents=1)
+    assert "c150" in given.fit(rows, y).markov_blanket_ and "c150" not in model.markov_blanket_

@@ -14,16 +14,17 @@ from bayeskit._classifiers.labelled_tables import DependentTable, LabelledTable
 from bayeskit._classifiers.semi_naive import ArcInformation, GraphClassifier, network_arcs
 from bayeskit._data.encode import Unseen
 from bayeskit._data.source import Source
+from bayeskit._fitting.choose_interactions import MANY_ATTRIBUTES, telling_attributes
 from bayeskit._fitting.fitted_state import FittedState
-from bayeskit._fitting.graph_search import GraphSearch, gathered, searched_graph
+from bayeskit._fitting.graph_search import GraphSearch, columns_among, gathered, searched_graph
 from bayeskit._fitting.graphical import Graphical, as_graph, class_node
 from bayeskit._fitting.model import ModelForm, RowChoice, weighted_classes
-from bayeskit._fitting.naive import Naive
+from bayeskit._fitting.naive import Naive, Sampling
 from bayeskit._fitting.with_parents import Tree
 from bayeskit._graphs.dag import Dag, markov_blanket
 from bayeskit._inference.exact import get_max_memory
 from bayeskit._random_state import seed_of
-from bayeskit._schema import Label, Name, Schema, Variable
+from bayeskit._schema import Label, Name, Schema
 from bayeskit._structure.search_protocol import as_score
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.priors import BDeu, SmoothingLike, as_smoothing, backs_off
@@ -47,7 +48,9 @@ class BayesNetClassifier(GraphClassifier):
         follows the counts; if there are numeric attributes, they have a separate tree, and later batches keep
         all arcs. The other methods are those of :func:`~bayeskit.learn_network`. They search for a network of
         all columns, so the class may end up with few neighbours. For "k2" the order is the class, then the
-        columns in their order.
+        columns in their order. Of more than 100 columns only those take part that tell more of the class than
+        chance explains, alone or beside another, unless the whole network is wanted (``markov_blanket=False``)
+        or arcs are given.
     criterion : {"bic", "aic", "loglik", "bdeu", "bds", "k2"}
         The score of a network, as in :func:`~bayeskit.learn_network`.
     markov_blanket : bool
@@ -236,20 +239,38 @@ class BayesNetClassifier(GraphClassifier):
         return [RowChoice(setting, way_out), *super()._row_choices()]
 
     def _choose_more(self, source: Source) -> dict[str, Any]:
-        if not self._searches or self._is_tan(source):
+        if not self._searches:
             return {}
-        trial = self._trial(source, lambda schema: Naive())
+        if self._is_tan(source):
+            return self._wide_tree(source)
+        trial = self._trial(source, lambda schema: Sampling() if self._screens(schema) else Naive())
         rows = gathered(trial, source, get_max_memory())
+        if self._screens(trial.schema):
+            kept = telling_attributes(trial.statistics, self.missing, seed_of(self.random_state))
+            rows = columns_among(rows, kept)
         return {"structure": searched_graph(rows, self._search())}
+
+    def _wide_tree(self, source: Source) -> dict[str, Any]:
+        """Hold the tree of TAN where the pairs of all attributes do not fit into memory."""
+        singles = self._too_wide(source)
+        if singles is None:
+            return {}
+        trial, _, _ = self._trial_of_arcs(source, lambda schema: Tree(), singles)
+        assert trial.spec is not None
+        learned = Tree().graph(weighted_classes(trial.statistics, trial.spec))
+        return {"structure": _below_class(learned, singles.schema).as_mapping()}
+
+    def _screens(self, schema: Schema) -> bool:
+        """Whether attributes that tell nothing of the class are left out before the search."""
+        free = not (self.required or self.forbidden or self.tiers)
+        return self.markov_blanket and free and len(schema.attributes) > MANY_ATTRIBUTES
 
     def _is_tan(self, source: Source) -> bool:
         """Whether the graph is the tree of TAN, which is computed from the counts without a search over rows."""
         if self.method != "tan" or self.conditional:
             return False
-        first = next(iter(source), None)
-        if first is None:
-            return True
-        return not self._reading().schema_of(first.table, Variable("y", "categorical")).numeric
+        first = self._first_schema(source)
+        return first is None or not first.numeric
 
     def _search(self) -> GraphSearch:
         smoothing = as_smoothing(self.smoothing, self._base_prior)

@@ -161,9 +161,11 @@ class CountClassifier(BaseClassifier):
         source = self._source(*given)
         return source if self.reading_ is None else source.with_options(reading=self.reading_)
 
-    def _count(self, source: Source, spec: Callable[[Schema], ModelSpec]) -> FittedState:
+    def _count(
+        self, source: Source, spec: Callable[[Schema], ModelSpec], reading: Reading | None = None
+    ) -> FittedState:
         """Count a source for another spec than the classifier's own, to choose from."""
-        return count_for(self, source, spec)
+        return count_for(self, source, spec, reading)
 
     def _row_choices(self) -> list[RowChoice]:
         """Return which choices these settings make from rows; counts are not enough for them."""

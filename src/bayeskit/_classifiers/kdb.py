@@ -35,7 +35,8 @@ class KDB(GraphClassifier):
 
     Attributes are ordered by I(X; Y). The parents of each are the k attributes before it with the highest
     I(X_i; X_j | Y). k = 0 is naive Bayes. The structure needs two passes over the rows, so ``fit`` (or the
-    first ``partial_fit``) chooses it and later batches keep it.
+    first ``partial_fit``) chooses it and later batches keep it. Where the counts of all pairs do not fit into memory,
+    the attributes with the highest I(X; Y) have parents, as many as fit, and the others have the class only.
 
     Parameters
     ----------
@@ -114,13 +115,14 @@ class KDB(GraphClassifier):
     def _choose_more(self, source: Source) -> dict[str, Any]:
         if self.structure is not None:
             return {}
-        trial = self._trial(source, lambda schema: Tree())
-        return {"structure": learned_structure(trial, self.k).as_mapping()}
+        trial, _, others = self._trial_of_arcs(source, lambda schema: Tree(), self._too_wide(source))
+        learned = learned_structure(trial, self.k).as_mapping()
+        return {"structure": {**learned, **dict.fromkeys(others, ())}}
 
     def _form(self, schema: Schema) -> ModelForm:
         if self.structure is not None:
             return WithParents(given_dag(self.structure, schema, most=None))
-        return form_of_structure(self._held.get("structure", {}))
+        return WithParents.held(self._held.get("structure", {}))
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -141,11 +143,6 @@ def learned_structure(trial: FittedState, k: int) -> Dag:
     return Dag((*dag.nodes, *numeric), (*dag.parents, *(whole.parents_of(name) for name in numeric)))
 
 
-def form_of_structure(structure: Mapping[Any, Any]) -> ModelForm:
-    """Return the form of a structure that is already chosen."""
-    return WithParents(Dag(tuple(structure), tuple(tuple(parents) for parents in structure.values())))
-
-
 def check_depth(name: str, value: object) -> None:
     """Raise an error if the value is not a valid number of parents."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value <= 64:
@@ -163,7 +160,8 @@ class SelectiveKDB(GraphClassifier):
 
     Attributes are ordered by I(X; Y), as in :class:`~bayeskit.KDB`. One more pass over the rows then
     evaluates every prefix of that order (including none) with every number of parents from 0 to ``max_k`` by
-    leave-one-out, and the best is taken.
+    leave-one-out, and the best is taken. Where the counts of all pairs do not fit into memory, those with the
+    highest I(X; Y) are evaluated, as many as fit.
 
     Parameters
     ----------
@@ -271,13 +269,13 @@ class SelectiveKDB(GraphClassifier):
         return [RowChoice(f"criterion={self.criterion!r}", "Use KDB."), *super()._row_choices()]
 
     def _choose_more(self, source: Source) -> dict[str, Any]:
-        trial = self._trial(source, lambda schema: Tree())
-        dag, chosen = choose_selection(trial, source, self.max_k, self.criterion)
+        trial, among, _ = self._trial_of_arcs(source, lambda schema: Tree(), self._too_wide(source))
+        dag, chosen = choose_selection(trial, among, self.max_k, self.criterion)
         losses = tuple(map(tuple, chosen.losses.tolist()))
         return {"structure": dag.as_mapping(), "k": chosen.k, "losses": losses}
 
     def _form(self, schema: Schema) -> ModelForm:
-        return form_of_structure(self._held.get("structure", {}))
+        return WithParents.held(self._held.get("structure", {}))
 
     def _check_settings(self) -> None:
         super()._check_settings()

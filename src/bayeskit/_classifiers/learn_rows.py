@@ -20,6 +20,7 @@ from bayeskit._data.database_url import DatabaseTable, names_database
 from bayeskit._data.encoded import EncodedTable
 from bayeskit._data.file_options import MarksLike
 from bayeskit._data.formats import Unsure
+from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
 from bayeskit._fitting.calibration import calibrate
 from bayeskit._fitting.fitted_state import FittedState
@@ -186,10 +187,15 @@ def refresh(self: Classifier) -> Classifier:
     return self
 
 
-def count_for(model: CountClassifier, source: Source, spec: Callable[[Schema], ModelSpec]) -> FittedState:
-    """Count a source as a model reads it, but for another spec, to choose from."""
+def count_for(
+    model: CountClassifier,
+    source: Source,
+    spec: Callable[[Schema], ModelSpec],
+    reading: Reading | None = None,
+) -> FittedState:
+    """Count a source for another spec than the model's, to choose from; read as the model reads it, or otherwise."""
     trial = FittedState(
-        model._reading(),
+        model._reading() if reading is None else reading,
         spec,
         who=type(model).__name__,
         target=source.class_variable,

@@ -14,12 +14,14 @@ from numpy.typing import ArrayLike
 
 from bayeskit._classifiers.input_checks import one_of
 from bayeskit._classifiers.semi_naive import GraphClassifier, check_discrete, given_dag
+from bayeskit._conditionals.averaged import fits
 from bayeskit._data.encode import Unseen
 from bayeskit._data.source import Source
 from bayeskit._fitting.averaging import Averaging, losses_by_folds, losses_left_out, star
 from bayeskit._fitting.leave_one_out import learned_chunks
-from bayeskit._fitting.model import ModelForm, RowChoice
-from bayeskit._fitting.with_parents import OneDependence, Tree
+from bayeskit._fitting.model import ModelForm, RowChoice, weighted_classes
+from bayeskit._fitting.with_parents import OneDependence, Tree, WithParents
+from bayeskit._graphs.dag import Dag
 from bayeskit._schema import Label, Name, Schema
 from bayeskit.errors import SettingError
 from bayeskit.priors import BackOff, Laplace, SmoothingLike
@@ -33,7 +35,8 @@ class TAN(GraphClassifier):
 
     The tree is a maximum spanning tree of :math:`I(x_i; x_j \mid y)`. It is a function of the counts and is
     recomputed whenever they change: after ``partial_fit``, ``forget`` and ``merge`` the model equals a fresh
-    fit.
+    fit. Where the counts of all pairs do not fit into memory, the tree is over the attributes with the highest
+    I(X; Y), as many as fit, the others depend on the class only, and later batches keep the tree.
 
     Parameters
     ----------
@@ -120,9 +123,25 @@ class TAN(GraphClassifier):
         self.unlabelled_weight = unlabelled_weight
         self.missing_label = missing_label
 
+    def _choose_more(self, source: Source) -> dict[str, Any]:
+        singles = self._too_wide(source)
+        if singles is None:
+            return {}
+        if self.structure is not None:
+            return {"structure": given_dag(self.structure, singles.schema, most=1).as_mapping()}
+        trial, _, others = self._trial_of_arcs(source, self._tree, singles)
+        assert trial.spec is not None
+        learned = self._tree(trial.schema).graph(weighted_classes(trial.statistics, trial.spec))
+        return {"structure": {**learned.as_mapping(), **dict.fromkeys(others, ())}}
+
     def _form(self, schema: Schema) -> ModelForm:
+        if "structure" in self._held:
+            return WithParents.held(self._held["structure"])
         if self.structure is not None:
             return OneDependence(given_dag(self.structure, schema, most=1))
+        return self._tree(schema)
+
+    def _tree(self, schema: Schema) -> Tree:
         if self.root is not None:
             check_discrete("root", self.root, schema)
         return Tree(self.root, self.criterion)
@@ -243,30 +262,48 @@ class SPODE(GraphClassifier):
         return [chosen, *super()._row_choices()]
 
     def _choose_more(self, source: Source) -> dict[str, Any]:
-        if self.structure is not None:
-            return {}
-        if self.super_parent is not None:
-            return {"super_parent": self.super_parent}
-        trial = self._trial(source, lambda schema: Averaging(min_count=-1.0))
+        if self.structure is not None or self.super_parent is not None:
+            held = {} if self.structure is not None else {"super_parent": self.super_parent}
+            singles = self._too_wide(source)
+            if singles is None:
+                return held
+            dag = self._given_graph(singles.schema, self.super_parent)
+            return {**held, "structure": dag.as_mapping()}
+        singles = self._too_wide(source, fits)
+        trial, among, others = self._trial_of_arcs(source, lambda schema: Averaging(min_count=-1.0), singles)
         names = [v.name for v in trial.schema.categorical]
         assert trial.spec is not None
         if not names:
             return {}
         if self.select == "loo":
-            losses = losses_left_out(trial.statistics, trial.spec, learned_chunks(trial, source))
+            losses = losses_left_out(trial.statistics, trial.spec, learned_chunks(trial, among))
         else:
-            losses = losses_by_folds(trial.statistics, trial.spec, lambda: learned_chunks(trial, source))
+            losses = losses_by_folds(trial.statistics, trial.spec, lambda: learned_chunks(trial, among))
         best = names[int(np.round(losses, 12).argmin())]
-        return {"super_parent": best, "losses": dict(zip(names, losses.tolist(), strict=True))}
+        found = {"super_parent": best, "losses": dict(zip(names, losses.tolist(), strict=True))}
+        if singles is None:
+            return found
+        arcs = star(trial.schema, best).as_mapping()
+        return {**found, "structure": {**arcs, **dict.fromkeys(others, ())}}
+
+    @property
+    def _joining(self) -> tuple[Name, ...]:
+        chosen = self.super_parent_
+        return () if chosen is None else (chosen,)
 
     def _form(self, schema: Schema) -> ModelForm:
-        if self.structure is not None:
-            return OneDependence(given_dag(self.structure, schema, most=1))
+        if "structure" in self._held:
+            return WithParents.held(self._held["structure"])
         chosen = self._held.get("super_parent")
-        if chosen is None:
+        if self.structure is None and chosen is None:
             return Averaging()  # no attribute is discrete, so this becomes naive Bayes
-        check_discrete("super_parent", chosen, schema)
-        return OneDependence(star(schema, chosen))
+        return OneDependence(self._given_graph(schema, chosen))
+
+    def _given_graph(self, schema: Schema, super_parent: Name | None) -> Dag:
+        if self.structure is not None:
+            return given_dag(self.structure, schema, most=1)
+        check_discrete("super_parent", super_parent, schema)
+        return star(schema, super_parent)
 
     def _check_settings(self) -> None:
         super()._check_settings()

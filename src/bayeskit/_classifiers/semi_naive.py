@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,12 +25,17 @@ from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import ModelForm, ModelSpec, RowChoice, weighted_classes
 from bayeskit._fitting.naive import Naive, Sampling
 from bayeskit._graphs.dag import Dag
-from bayeskit._messages import Joined, Message
+from bayeskit._messages import Joined, Message, users_line
 from bayeskit._random_state import generator_of, seed_of
-from bayeskit._schema import Label, Name, Schema
-from bayeskit._statistics.information import conditional_mutual_information, gaussian_information
+from bayeskit._schema import Label, Name, Schema, Variable
+from bayeskit._statistics.information import (
+    class_information,
+    conditional_mutual_information,
+    gaussian_information,
+)
 from bayeskit._statistics.part import cannot_widen
 from bayeskit._statistics.statistics import Statistics
+from bayeskit._statistics.tables import Pairs
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.priors import AnyPrior, MEstimate, SmoothingLike, as_smoothing, backs_off
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, Floats, LabelsLike, Seed
@@ -186,9 +192,11 @@ class SemiNaive(CountClassifier):
 
     # -- for choosing from rows ----------------------------------------------------------------
 
-    def _trial(self, source: Source, form: Callable[[Schema], ModelForm]) -> FittedState:
+    def _trial(
+        self, source: Source, form: Callable[[Schema], ModelForm], reading: Reading | None = None
+    ) -> FittedState:
         """Count a source for a form other than the classifier's own."""
-        return self._count(source, lambda schema: self._spec_of(schema, form(schema)))
+        return self._count(source, lambda schema: self._spec_of(schema, form(schema)), reading)
 
 
 def check_whole(name: str, value: object, least: int) -> None:
@@ -200,6 +208,10 @@ def check_whole(name: str, value: object, least: int) -> None:
             value=value,
             least=least,
         )
+
+
+# Up to this many attributes, whether their pairs fit is not asked beforehand: that takes a pass of its own.
+_FEW_ATTRIBUTES = 200
 
 
 class GraphClassifier(SemiNaive):
@@ -232,6 +244,47 @@ class GraphClassifier(SemiNaive):
     def _joining(self) -> tuple[Name, ...]:
         """The parents, as they are held, of an attribute that joins later."""
         return ()
+
+    def _first_schema(self, source: Source) -> Schema | None:
+        """Return the schema of the first batch of a source; None of an empty one."""
+        first = next(iter(source), None)
+        return None if first is None else self._reading().schema_of(first.table, Variable("y", "categorical"))
+
+    def _too_wide(self, source: Source, fits: Callable[[Schema], bool] = Pairs.fits) -> FittedState | None:
+        """Return naive Bayes of a source whose counts of all pairs do not fit into memory; None if they do."""
+        first = self._first_schema(source)
+        if first is None or len(first.attributes) <= _FEW_ATTRIBUTES:
+            return None
+        singles = self._trial(source, lambda schema: Naive())
+        return None if fits(singles.schema) else singles
+
+    def _trial_of_arcs(
+        self, source: Source, form: Callable[[Schema], ModelForm], singles: FittedState | None
+    ) -> tuple[FittedState, Source, tuple[Name, ...]]:
+        """Count a source to choose arcs. Return the counts, the columns counted, and the names of the others.
+
+        ``singles`` is what :meth:`_too_wide` returns. If it is not None, arcs are chosen among the discrete attributes
+        that tell most of the class, as many as fit, and all numeric ones.
+        """
+        if singles is None:
+            return self._trial(source, form), source, ()
+        schema = singles.schema
+        assert singles.spec is not None
+        counts = weighted_classes(singles.statistics, singles.spec).tables.counts
+        kept = {*Pairs.most_telling(schema, class_information(counts, schema.offsets)), *schema.numeric_index}
+        known = {v.name: v for v in schema.attributes if v.name in kept}
+        warnings.warn(
+            SuspectResult(
+                "All pairs of {d} attributes do not fit into memory. Arcs are chosen among the {n} that tell most of "
+                "the class, and kept; the others depend on the class only.",
+                d=len(schema.attributes),
+                n=len(known),
+            ),
+            stacklevel=users_line(),
+        )
+        among = replace(source, columns=list(known))
+        trial = self._trial(among, form, Reading(None, known=known))
+        return trial, among, tuple(v.name for v in schema.attributes if v.name not in known)
 
     @property
     def _dag(self) -> Dag:

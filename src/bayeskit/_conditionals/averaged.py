@@ -376,6 +376,11 @@ def memory(schema: Schema) -> int:
     return Pairs.memory(schema) + 8 * class_width(schema.n_classes) * codes**2
 
 
+def fits(schema: Schema) -> bool:
+    """Return whether the counts of all pairs and the table made from them may be held in memory."""
+    return Pairs.fits(schema) and memory(schema) <= LARGEST
+
+
 def check_memory(schema: Schema) -> None:
     """Raise an error if the counts and the table do not fit into memory, before they are allocated."""
     sizes, needed = [v.size for v in schema.categorical], memory(schema)
@@ -383,7 +388,7 @@ def check_memory(schema: Schema) -> None:
         raise DataError(
             "An average over {n} attributes with {sizes} states together in {n_classes} "
             "classes takes {needed:.3g} GiB, and {largest:.3g} GiB are allowed. Leave attributes out, "
-            'join rare states, treat numbers as numbers (numeric="gaussian"), or use NaiveBayes or WeightedNB.',
+            'join rare states, treat numbers as numbers (numeric="gaussian"), or use TAN, KDB or AutoBayes.',
             n=len(sizes),
             sizes=sum(sizes),
             n_classes=schema.n_classes,

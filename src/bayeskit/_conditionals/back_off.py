@@ -371,6 +371,9 @@ def add_losses(
 
 GRID = 2.0 ** np.arange(-2, 9)
 GRID.flags.writeable = False
+# The largest constant of level 0, which backs off to 1/r. The fewer rows a class has, the nearer its tables come to
+# that, so a large constant favours the other classes a little in every column, and in hundreds of columns a lot.
+_LARGEST_FIRST = 16.0
 
 
 def level_losses(
@@ -399,10 +402,21 @@ def level_losses(
     return losses
 
 
+def best_constant(losses: Floats, level: int) -> float:
+    """Return the constant of least loss at a level; in a tie, the smaller.
+
+    >>> falling = -np.arange(len(GRID))
+    >>> best_constant(falling, 0), best_constant(falling, 1)
+    (16.0, 256.0)
+    """
+    allowed = GRID <= _LARGEST_FIRST if level == 0 else GRID > 0.0
+    return float(GRID[np.argmin(losses[allowed])])
+
+
 def choose_constants(
     trie: Trie, base: Floats, margin: Floats, families: Sequence[int] | None = None
 ) -> Floats:
-    """Choose c of every level from 2⁻² … 2⁸, greedily from level 0 up. In a tie, take the smaller.
+    """Choose c of every level from 2⁻² … 2⁸ (2⁴ at level 0), greedily from level 0 up. In a tie, take the smaller.
 
     Returns
     -------
@@ -422,7 +436,7 @@ def choose_constants(
     constants = np.empty(0)
     for level in range(int(max((n_parents[f] for f in chosen), default=-1)) + 1):
         losses = level_losses(trie, base, margin, chosen, level, constants)
-        constants = np.append(constants, GRID[np.argmin(losses)])
+        constants = np.append(constants, best_constant(losses, level))
     return constants
 
 

@@ -128,6 +128,18 @@ def choose_interactions(
     return Choice(kept, views.cuts, coarse.cuts, chosen, threes, n_rows)
 
 
+def telling_attributes(statistics: Statistics, missing: str, seed: int) -> Names:
+    """Return the attributes that, by a sample of rows, tell more of the class than chance explains.
+
+    All that vary, up to :data:`MANY_ATTRIBUTES`.
+    """
+    sample: Any = statistics.parts["row_sample"]
+    columns = {v.name: sample.values[:, j] for j, v in enumerate(statistics.schema.numeric)}
+    kinds = kinds_of(statistics.total, _RANKED_IN)
+    ranking = _Ranking(sample, statistics.schema, missing)
+    return ranking.attributes(lambda some: draw_views(columns, sample.weight, kinds[:some], (seed, 0)))
+
+
 class _Widths:
     """How many codes each attribute has in each view."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from bayeskit._graphs.dag import markov_blanket
 from bayeskit._graphs.network import continuous, discrete
 from bayeskit._inference.exact import MAX_MEMORY
 from bayeskit._messages import Joined, Message
-from bayeskit._schema import Variable
+from bayeskit._schema import Name, Schema, Variable
 from bayeskit._structure.search.hill_climbing import conditional
 from bayeskit._structure.search_protocol import Arcs, Score, bits, members, read_limits
 from bayeskit.errors import DataError, SettingError, SuspectResult, TooLarge
@@ -178,6 +178,20 @@ def gathered(trial: FittedState, source: Source, max_memory: float) -> EncodedTa
         weights=None
         if all(chunk.weights is None for chunk in found)
         else np.concatenate([chunk.row_weights for chunk in found]),
+    )
+
+
+def columns_among(encoded: EncodedTable, names: Collection[Name]) -> EncodedTable:
+    """Return rows with fewer attributes."""
+    schema, kept = encoded.schema, set(names)
+    codes = [j for j, v in enumerate(schema.categorical) if v.name in kept]
+    values = [j for j, v in enumerate(schema.numeric) if v.name in kept]
+    chunk = encoded.chunk(0, encoded.n_rows)
+    return replace(
+        encoded,
+        schema=Schema(tuple(v for v in schema.attributes if v.name in kept), schema.target),
+        codes=np.ascontiguousarray(chunk.codes[:, codes]),
+        values=np.ascontiguousarray(chunk.values[:, values]),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._conditionals.back_off import GRID, Trie, lay_tries, level_losses
+from bayeskit._conditionals.back_off import GRID, Trie, best_constant, lay_tries, level_losses
 from bayeskit._conditionals.family_tries import FamilyTries, estimate_families, n_states
 from bayeskit._counting.count_families import count_families
 from bayeskit._data.encoded import Chunk
@@ -401,7 +401,7 @@ def _constants(
                 trie, margin = held.of(family, level)
                 base = np.array([1.0 / max(n_states(trie, int(trie.child[0])) + (unseen == "smooth"), 1)])
                 losses += level_losses(trie, base, margin, [0], level, constants)
-        constants = np.append(constants, GRID[np.argmin(losses)])
+        constants = np.append(constants, best_constant(losses, level))
     return constants if chosen else None
 
 

@@ -4,6 +4,7 @@ tree of TAN), or several (kDB, any given graph).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -194,6 +195,11 @@ class WithParents(ModelForm):
 
     dag: Dag
     constants: Constants | None = None
+
+    @classmethod
+    def held(cls, structure: Mapping[Any, Any]) -> WithParents:
+        """Return the form of a structure that is already chosen."""
+        return cls(Dag(tuple(structure), tuple(tuple(parents) for parents in structure.values())))
 
     def plan(self, schema: Schema, spec: ModelSpec) -> Plan:
         """Return the counts to take: each attribute with its parents and the class."""

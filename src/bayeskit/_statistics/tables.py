@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayeskit._messages import Message
 from bayeskit._schema import Name, Schema
@@ -249,7 +249,7 @@ class Pairs(Part):
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
         needed = cls.memory(schema)
-        if needed > LARGEST:
+        if not cls.fits(schema):
             states, d, k = int(schema.offsets[-1]), len(schema.categorical), schema.n_classes
             raise DataError(
                 "Counting all pairs of {d} attributes with {states} states together in {k} classes takes "
@@ -269,6 +269,30 @@ class Pairs(Part):
     def memory(cls, schema: Schema, attributes: tuple[Name, ...] = ()) -> int:
         """Return the size of the counts in bytes, before they are allocated."""
         return 8 * schema.n_classes * (int(schema.offsets[-1]) ** 2 + 1)
+
+    @classmethod
+    def fits(cls, schema: Schema) -> bool:
+        """Return whether all pairs of attributes of a schema may be counted."""
+        return cls.memory(schema) <= LARGEST
+
+    @staticmethod
+    def most_telling(schema: Schema, information: ArrayLike) -> tuple[Name, ...]:
+        """Return the attributes with the highest I(X; Y) whose pairs take a quarter of the memory allowed.
+
+        Those of a single state are never among them. The attributes are in schema order.
+
+        Examples
+        --------
+        >>> from bayeskit._schema import Variable
+        >>> three = Variable("a", "categorical", (0,)), *(Variable(n, "categorical", (0, 1)) for n in "bc")
+        >>> Pairs.most_telling(Schema(three, Variable("y", "categorical", ("no", "yes"))), [0.0, 0.1, 0.3])
+        ('b', 'c')
+        """
+        ranked = np.argsort(-np.round(np.asarray(information, dtype=np.float64), 12), kind="stable")
+        able = [j for j in ranked.tolist() if schema.categorical[j].size > 1]
+        rows = np.cumsum([schema.categorical[j].size + 1 for j in able], dtype=np.float64)
+        some = able[: int((8.0 * schema.n_classes * rows**2 <= LARGEST // 4).sum())]
+        return tuple(schema.categorical[j].name for j in sorted(some))
 
     @property
     def tables(self) -> Tables:
