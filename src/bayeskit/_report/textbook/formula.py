@@ -423,16 +423,19 @@ def line_html(line: Line) -> Html:
     Examples
     --------
     >>> line_html(("It is 1/4.",))
-    'It is <math><mfrac><mn>1</mn><mn>4</mn></mfrac></math>.'
+    'It is <span class="kept"><math><mfrac><mn>1</mn><mn>4</mn></mfrac></math>.</span>'
     """
-    return Html(
-        _written(
-            line,
-            lambda node: tag("math", _mathml(node)),
-            lambda hole: tag("span", f"[{hole.number}]", cls="blank"),
-            text,
-        )
+    made = _written(
+        line,
+        lambda node: tag("math", _mathml(node)),
+        lambda hole: tag("span", f"[{hole.number}]", cls="blank"),
+        text,
     )
+    return Html(_FORMULA_AND_SIGN.sub(r'<span class="kept">\g<0></span>', made))
+
+
+# A browser would begin a line with the sign that follows a formula.
+_FORMULA_AND_SIGN = re.compile(r"<math>(?:(?!</math>).)*</math>[,.;:!?)，。；：！？、）]+")
 
 
 def _written(

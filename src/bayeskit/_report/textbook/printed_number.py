@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -93,7 +94,20 @@ def line(template: str, **values: object) -> Line:
     for text, name, _, _ in Formatter().parse(template):
         made += [text] if text else []
         made += as_line(values[name]) if name else ()
-    return tuple(made)
+    return tuple(_closed(made))
+
+
+_SPACE_BETWEEN = re.compile("(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
+
+
+def _closed(parts: list[str | PrintedNumber | Blank]) -> Iterator[str | PrintedNumber | Blank]:
+    """Leave out the space between two Chinese words; a template has it for values in other letters."""
+    said = ["", *(part.text if isinstance(part, PrintedNumber) else str(part) for part in parts), ""]
+    for i, part in enumerate(parts):
+        if isinstance(part, str):
+            before, after = said[i][-1:], said[i + 2][:1]
+            part = _SPACE_BETWEEN.sub("", before + part + after)[len(before) :].removesuffix(after)
+        yield part
 
 
 def as_line(value: object) -> Line:

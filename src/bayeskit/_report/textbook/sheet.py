@@ -362,9 +362,10 @@ _STYLE = f"""
 {page_style()}
 body{{background:var(--card)}}
 h1{{font-size:1.5rem;line-height:1.3}}h2{{font-size:1.1rem;margin-top:1.6rem}}
-math{{math-style:normal}}.grid,p{{overflow:auto hidden}}
+math{{math-style:normal}}.kept{{white-space:nowrap}}.grid,p{{overflow:auto hidden}}
 {elements()}
-table{{margin:.8rem 0;font-size:1em}}th,td{{padding:.3rem 1.2rem .3rem 0;white-space:nowrap}}tbody th{{font-weight:400}}
+table{{margin:.8rem 0;font-size:1em}}th,td{{padding:.3rem 1.2rem .3rem 0;white-space:nowrap;vertical-align:baseline}}
+tbody th{{font-weight:400}}
 .working,.printed,.right{{padding-left:1rem}}.working{{overflow-wrap:anywhere}}.printed{{font-style:italic}}
 .source{{color:var(--faint);font-size:.9rem}}
 .blank{{display:inline-block;min-width:4.5em;border-bottom:1px solid currentColor;font-size:.75em;color:var(--faint)}}
