@@ -435,7 +435,9 @@ def line_html(line: Line) -> Html:
 
 
 # A browser would begin a line with the sign that follows a formula.
-_FORMULA_AND_SIGN = re.compile(r"<math>(?:(?!</math>).)*</math>[,.;:!?)，。；：！？、）]+")
+_FORMULA_AND_SIGN = re.compile(
+    r"<math>(?:(?!</math>).)*</math>[,.;:!?)\u3001\u3002\uff01\uff09\uff0c\uff1a\uff1b\uff1f]+"
+)
 
 
 def _written(

@@ -97,7 +97,7 @@ def line(template: str, **values: object) -> Line:
     return tuple(_closed(made))
 
 
-_SPACE_BETWEEN = re.compile("(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
+_SPACE_BETWEEN = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
 
 
 def _closed(parts: list[str | PrintedNumber | Blank]) -> Iterator[str | PrintedNumber | Blank]:
