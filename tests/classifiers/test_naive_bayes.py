@@ -625,6 +625,23 @@ def test_mdl_holds_its_cut_points_and_takes_given_ones() -> None:
     assert np.array_equal(model.predict_proba(X), again.predict_proba(X))
 
 
+def test_mdl_learns_a_stream_like_the_rows_at_once() -> None:
+    """Cut points are chosen from the rows before the first prediction, then held, as those of a first fit."""
+    X, y = measured_rows(200)
+    rows = [dict(zip(("x0", "x1", "x2"), row.tolist(), strict=True)) for row in X]
+    stream = NaiveBayes(numeric="mdl")
+    for row, label in zip(rows[:150], y[:150], strict=True):
+        stream.learn_one(row, label)
+    at_once = NaiveBayes(numeric="mdl").fit(X[:150], y[:150])
+    assert stream.cut_points_ == at_once.cut_points_ and len(stream.cut_points_["x0"]) > 1
+    for row, label in zip(rows[150:], y[150:], strict=True):
+        stream.learn_one(row, label)
+    at_once.partial_fit(X[150:], y[150:])
+    assert stream.cut_points_ == at_once.cut_points_
+    found = [list(stream.predict_proba_one(row).values()) for row in rows[:20]]
+    np.testing.assert_allclose(found, at_once.predict_proba(X[:20]), rtol=0, atol=1e-12)
+
+
 def test_a_named_family_is_not_cut() -> None:
     X, y = measured_rows()
     model = NaiveBayes(numeric="mdl", families={"x0": "kernel"}).fit(X, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -634,3 +635,48 @@ def test_an_absent_text_or_number_is_missing_beside_texts() -> None:
         expected = model.predict_proba(pd.DataFrame(cells, dtype=object).astype({"n": float}))[0]
         found = model.predict_proba_one(row)
         assert [found[label] for label in model.classes_] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("make", [TAN, partial(NaiveBayes, numeric="mdl")], ids=["TAN", "mdl"])
+@pytest.mark.parametrize("kind", ["of Python", "of NumPy", "null first", "whole among fractions"])
+def test_rows_before_the_first_prediction_choose_together(make: Any, kind: str) -> None:
+    """A first row that is counted alone would fix one interval, and make a column of nulls numeric, for ever."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 150)
+    x = np.round(4 * y + rng.normal(0, 1.5, 150), 1)
+    rows: list[dict[str, Any]] = [{"x": v, "word": "ab"[k % 2]} for k, v in enumerate(x.tolist())]
+    labels: list[Any] = y.tolist()
+    if kind == "of NumPy":
+        rows = [{"x": v, "word": np.str_(row["word"])} for v, row in zip(x, rows, strict=True)]
+        labels = list(y)
+    elif kind == "null first":
+        rows[0] = {"x": None, "word": None}
+    elif kind == "whole among fractions":
+        rows = [{**row, "x": int(row["x"]) if row["x"].is_integer() else row["x"]} for row in rows]
+        rows[0]["x"] = 1
+    stream = make()
+    for row, label in zip(rows, labels, strict=True):
+        stream.learn_one(row, label)
+    at_once = make().fit(rows, y)
+    assert stream.cut_points_ == at_once.cut_points_ and stream.cut_points_["x"]
+    found = stream.predict_proba_one({"x": 1.5, "word": "a"})
+    wanted = at_once.predict_proba([{"x": 1.5, "word": "a"}])[0]
+    np.testing.assert_allclose(list(found.values()), wanted, rtol=0, atol=1e-12)
+
+
+def test_a_key_that_was_only_null_gets_its_kind_from_its_first_value() -> None:
+    model = NaiveBayes()
+    model.learn_one({"x": 1.0, "word": None}, "a")
+    assert model.predict_one({"x": 1.0}) == "a"
+    model.learn_one({"x": 2.0, "word": None}, "b")
+    model.learn_one({"x": 2.0, "word": "new"}, "b")
+    assert model.schema_["word"].states == ("new",)
+    never = NaiveBayes().fit([{"x": 1.0}, {"x": 2.0}, {"x": 2.0}], ["a", "b", "b"])
+    assert model.predict_proba_one({"x": 1.5}) == pytest.approx(never.predict_proba_one({"x": 1.5}))
+
+
+def test_a_number_too_large_in_a_stream_is_refused_by_name() -> None:
+    model = NaiveBayes()
+    model.learn_one({"x": 1.0}, "a")
+    with refuses(ColumnError, "x"):
+        model.learn_one({"x": 10**400}, "a")

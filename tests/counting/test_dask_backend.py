@@ -181,6 +181,21 @@ def test_predictions_are_lazy_and_keep_index_and_divisions() -> None:
         NaiveBayes().lazy(frame, "class").predict(lazy)
 
 
+@pytest.mark.parametrize("model", [NaiveBayes(), TAN()], ids=str)
+def test_columns_that_training_set_aside_may_be_in_the_rows_to_predict(model: Any) -> None:
+    frame = mixed().assign(extra=1)
+    parts = in_parts(frame, [50, 50, 120])
+    there = clone(model).fit(parts, target="class", sample_weight="w", exclude=["extra"])
+    wanted = there.predict_proba(frame.drop(columns=["class", "w", "extra"]))
+    shares = there.predict_proba(parts)
+    assert isinstance(shares, dd.DataFrame)  # nothing is predicted yet
+    np.testing.assert_array_equal(shares.compute().to_numpy(), wanted)
+    only = clone(model).fit(parts, target="class", columns=["x", "count"])
+    assert only.predict(parts).compute().tolist() == only.predict(frame[["x", "count"]]).tolist()
+    with refuses(ColumnError, "more"):
+        there.predict(parts.assign(more=1))
+
+
 def broken(frame: pd.DataFrame, row: int, column: str, value: Any) -> Any:
     frame = frame.copy()
     frame[column] = frame[column].astype(object)

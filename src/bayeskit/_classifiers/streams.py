@@ -19,7 +19,7 @@ import numpy as np
 
 from bayeskit._classifiers.answer_rows import chosen, posterior
 from bayeskit._data.table import open_table
-from bayeskit._fitting.row_stream import MOST_WAITING, Row, RowStream, column_names
+from bayeskit._fitting.row_stream import MOST_WAITING, Row, RowStream, column_names, plain
 from bayeskit._schema import Label, Name
 from bayeskit.errors import ColumnError, DataTypeError, SettingError, UsageError
 from bayeskit.typing import Floats
@@ -62,6 +62,7 @@ class WaitingRows:
 
     def take(self, row: Row, label: Label, weight: float) -> bool:
         """Let a row wait; False if it must be counted at once."""
+        label, weight = plain(label), plain(weight)
         if type(weight) not in (int, float) or not 0 < weight < 1e100:
             return False
         if self._all_numeric and row.keys() == self._sure.keys():
@@ -69,21 +70,27 @@ class WaitingRows:
             sure = {*map(type, values)} == _FLOATS and isfinite(sum(values))
         else:
             sure = False
-        if not sure and not all(self._is_sure(name, value) for name, value in row.items()):
+        if not sure:
+            row = {name: plain(value) for name, value in row.items()}
+            if not all(self._is_sure(name, value) for name, value in row.items()):
+                return False
+        sure_label = self._sure_label or partial(_has_type, type(label))
+        if label is None or not sure_label(label):
             return False
-        if self._sure_label is None:
-            self._sure_label = partial(_has_type, type(label))
-        if label is None or not self._sure_label(label):
-            return False
+        self._sure_label = sure_label
         self.examples.append((dict(row), label, weight))
         return True
 
     def _is_sure(self, name: Name, value: object) -> bool:
         check = self._sure.get(name)
         if check is None:
-            if self._reading is None or type(name) is not str or value is None:
+            if self._reading is None or type(name) is not str:
                 return False
-            check = self._sure[name] = _first_check(self._reading, name, value)
+            if value is None:
+                return True  # its first value will say what the column holds
+            check = _first_check(self._reading, name, value)
+            if check(value):
+                self._sure[name] = check
         return check(value)
 
 
@@ -96,7 +103,12 @@ def _first_check(reading: Reading, name: str, value: object) -> Callable[[Any], 
         return _is_count
     if name in reading.states:
         return partial(_is_among, dict.fromkeys(reading.states[name], 0))
-    return _is_number if type(value) is float else partial(_has_type, type(value))
+    # JSON has 1 and 2.5 in one column.
+    return _is_float_or_int if type(value) in (float, int) else partial(_has_type, type(value))
+
+
+def _is_float_or_int(value: Any) -> bool:
+    return _is_number(value) or (type(value) is int and abs(value) <= 2**53)
 
 
 def _is_number(value: object) -> bool:
@@ -165,13 +177,14 @@ def count(model: CountClassifier, examples: list[Example]) -> None:
     fitted = model._fitted
     if fitted is None:
         rows = [row for row, _, _ in examples]
-        names = tuple(dict.fromkeys(chain.from_iterable(rows)))
+        names = _with_values(rows) or tuple(dict.fromkeys(chain.from_iterable(rows)))
         empty = 0.0 if model._reading().block else None
         table = _by_columns(names, rows, dict.fromkeys(names, empty))
     else:
         known = set(column_names(fitted))
         strange = [row for row, _, _ in examples if not row.keys() <= known]
-        new = {name: value for row in strange for name, value in row.items() if name not in known}
+        found = {name: value for row in reversed(strange) for name, value in row.items() if value is not None}
+        new = {name: found[name] for name in _with_values(strange) if name not in known}
         before, held = (copy(fitted), copy(fitted.tally)), model._held
         try:
             if new:
@@ -185,6 +198,11 @@ def count(model: CountClassifier, examples: list[Example]) -> None:
             raise
         return
     _partial_fit(model, table, examples)
+
+
+def _with_values(rows: list[Row]) -> tuple[Name, ...]:
+    """Return the columns that are known in some row: one that is null in all has no kind yet."""
+    return tuple(dict.fromkeys(name for row in rows for name, value in row.items() if value is not None))
 
 
 def _partial_fit(model: CountClassifier, table: Any, examples: list[Example]) -> None:
@@ -301,8 +319,9 @@ def _by_columns(names: tuple[Name, ...], rows: list[Row], empty: Mapping[Name, A
         if type(absent) is float:
             cells = [absent if cell is None else cell for cell in cells]
             if all(isinstance(cell, (int, float)) for cell in cells):
-                columns[name] = np.array(cells, dtype=np.float64)
-                continue
+                with suppress(OverflowError):  # who reads the table says what is wrong with so long a number
+                    columns[name] = np.array(cells, dtype=np.float64)
+                    continue
         elif float in map(type, cells):  # numbers with gaps
             columns[name] = [np.nan if cell is None else cell for cell in cells]
             continue
