@@ -192,6 +192,9 @@ def test_the_yardsticks_stand_in_the_same_table(tmp_path: Path) -> None:
         ("customerId", [(i * 37) % 997 for i in range(60)], "identifier"),
         ("price", [(i * 37) % 997 for i in range(60)], None),
         ("price", [0.5 * i for i in range(60)], None),
+        ("学号", [(i * 37) % 997 for i in range(60)], "identifier"),
+        # 18 pairs would have been equal by chance.
+        ("model", [(i * 37) % 97 for i in range(60)], "identifier"),
         ("when", [f"{1 + i % 28}.{1 + i % 12}.1999" for i in range(60)], "date"),
         ("when", [f"2020年{1 + i % 12}月{1 + i % 28}日" for i in range(60)], "date"),
         ("when", [20200100 + 1 + i % 28 for i in range(60)], "date"),

@@ -50,7 +50,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _NAMED_ID = re.compile(
-    r"(^|[^a-z])(id|ids|uid|uuid|guid|index|idx|key|no|nr|rownum|serial)$|[a-z](Id|ID)$|编号|序号|^unnamed|^$"
+    r"(^|[^a-z])(id|ids|uid|uuid|guid|index|idx|key|no|nr|rownum|serial)$|[a-z](Id|ID)$|[编序学工单卡账]号|证号|号码|^unnamed|^$"
 )
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -377,5 +377,8 @@ def _is_identifier(name: str, known: Values, distinct: set[Any]) -> bool:
         return False
     # Whole numbers that all differ may be measured, too; those that count the rows are not.
     steps = np.diff(numbers)
-    counts_rows = numbers.max() - numbers.min() == n - 1
-    return named or counts_rows or (n >= 50 and bool((steps > 0).all() or (steps < 0).all()))
+    span = numbers.max() - numbers.min()
+    # Drawn at random from their range, so many would meet in pairs that none meeting is no accident: e^-12.
+    spread_out = n * (n - 1) / 2 > 12 * (span + 1)
+    ordered = bool((steps > 0).all() or (steps < 0).all())
+    return named or span == n - 1 or (n >= 50 and (ordered or spread_out))
