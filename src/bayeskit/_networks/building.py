@@ -288,7 +288,7 @@ class Axes:
                 )
             if np.any(seen[place]):
                 raise SettingError(
-                    "The table of {owner!r} gives two values for {where}.",
+                    "The table of {owner!r} gives the value at {where} twice.",
                     owner=self.owner,
                     where=self.where(place),
                 )

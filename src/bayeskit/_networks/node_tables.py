@@ -261,7 +261,7 @@ def softmax(network: Network, name: Name, intercept: object, coefficients: objec
             )
         if np.any(seen[place]):
             raise SettingError(
-                "The table of {owner!r} gives two values for {where}.",
+                "The table of {owner!r} gives the value at {where} twice.",
                 owner=name,
                 where=axes.where(place),
             )

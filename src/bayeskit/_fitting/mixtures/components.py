@@ -319,7 +319,7 @@ def _spread(
 
 
 def _beyond_doubles() -> DataError:
-    return DataError("The squares of the data exceed the range of doubles. Scale the columns.")
+    return DataError("The squares of the data exceed what a double can hold. Scale the columns.")
 
 
 def _definite(matrix: Floats, rounding: Floats) -> bool:

@@ -225,8 +225,8 @@ def column_moments(X: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
     if not np.isfinite(variances).all():
         column = int(np.flatnonzero(~np.isfinite(variances))[0])
         raise DataError(
-            "Column {column} (the first is 0) contains numbers so large that their squares exceed the range "
-            "of doubles. Scale it.",
+            "Column {column} (the first is 0) contains numbers so large that their squares exceed what a "
+            "double can hold. Scale it.",
             column=column,
         )
     centre = origin + shift
