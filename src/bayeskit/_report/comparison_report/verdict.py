@@ -36,10 +36,10 @@ WORDS = WordList(
         "one_class": "The error of {pick} for {target} on held-out rows is {value}. All of these rows are "
         "{label}, so they do not show whether it separates the classes.",
         "uncounted": "Dependences between attributes given {target} were not examined: the counts of all pairs of "
-        "values of {n} columns would take {size}. models=['tan'] counts them anyway.",
+        "values of {n} columns would take {size}. models=['tan'] counts as many as fit.",
         "counted_some": "Dependences between attributes given {target} were examined only for the {most} most "
         "informative of {n} columns: the counts of all pairs of values would take {size}. models=['tan'] counts "
-        "them anyway.",
+        "as many as fit.",
         "why": "The rule: among the models that do not differ significantly from the best (paired test, p ≥ "
         "0.05), the one with the lowest log-loss is recommended. Baselines are for comparison only. Here {n} of "
         "{all} qualify: {names}.",
