@@ -241,7 +241,7 @@ def test_refusals_name_the_way_out(tmp_path: Path) -> None:
     refused(DataError, "class", "bad", "one value", "target", data=rows[rows["class"] == "bad"])
     refused(DataError, "weight", "target", data=frame(400), target="weight")
     fitted = LogisticRegression().fit(rows[["weight"]], rows["class"])
-    refused(SettingError, "mine", "fitted already", "clone", models={"mine": fitted})
+    refused(SettingError, "mine", "sklearn.base.clone(mine)", models={"mine": fitted})
     refused(SettingError, "NaiveBayes", "clone", models=NaiveBayes().fit(rows[["weight"]], rows["class"]))
     refused(SettingError, "SVC", "predict_proba", "CalibratedClassifierCV", models=[SVC()])
     refused(SettingError, "StandardScaler", "predict_proba", models=[StandardScaler()])
