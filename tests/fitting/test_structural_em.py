@@ -236,8 +236,9 @@ def test_the_evidence_by_cheeseman_and_stutz():
 
 
 def test_neither_order_nor_names_of_columns_matter():
-    rows = holed(asia().sample(800, random_state=5), 0.2)
+    rows = holed(asia().sample(400, random_state=5), 0.2)
     first = learned(rows)
+    assert len(first.arcs) >= 4
     rng = np.random.default_rng(0)
     for _ in range(3):
         order = rng.permutation(list(rows))

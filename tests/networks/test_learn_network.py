@@ -229,3 +229,23 @@ def test_no_graph_is_better_by_the_score_that_was_asked_for():
 def test_what_cannot_be(data, settings, error, says):
     with refuses(error, *says):
         learn_network(data, **settings)
+
+
+@pytest.mark.parametrize("method", ["pc", "mmhc"])
+def test_tests_do_not_lose_the_arcs_of_columns_that_repeat_each_other(method):
+    """Given a, its copy tells nothing, and neither does any other column: a lost every arc, and nothing was said."""
+    rng = np.random.default_rng(0)
+    a = rng.choice(["x", "y"], 400)
+    d = np.where(rng.random(400) < 0.8, a, "x")
+    rows = {"a": a, "d": d, "e": np.where(rng.random(400) < 0.8, d, "y"), "constant": ["k"] * 400}
+    alone = learn_network(rows, method)
+    more = {**rows, "b": a, "c": np.where(a == "x", "p", "q"), "also constant": ["k"] * 400}
+    with warns_of(SuspectResult, "'b' = 'a'", "'c' = 'a'") as caught:
+        found = learn_network(more, method)
+    assert "constant" not in str(caught[0].message)
+    joined, expected = ({frozenset(arc) for arc in net.arcs} for net in (found, alone))
+    same = {"a": "a", "b": "a", "c": "a"}  # whichever of the three stands for them
+    assert {frozenset(same.get(v, v) for v in pair) for pair in joined} - {frozenset("a")} == expected
+    assert len(joined) == len(expected) + 2 and frozenset("ad") in expected
+    with warns_of(SuspectResult, "b", "a"):
+        learn_network(more, method, forbidden=[("e", "d")])

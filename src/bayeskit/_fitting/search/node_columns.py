@@ -160,6 +160,24 @@ class NodeColumns:
 
         return np.array(sorted(range(len(self.variables)), key=key), np.int64)
 
+    def copies(self) -> dict[int, int]:
+        """Return each column that repeats an earlier one in every complete row, perhaps by other states, and that one.
+
+        Columns that never change are left out.
+        """
+        rows, first, found = self.complete, dict[bytes, int](), dict[int, int]()
+        for j, (codes, numbers) in enumerate(zip(self.codes, self.numbers, strict=True)):
+            mine = np.asarray(codes if codes is not None else numbers)[rows]
+            if len(mine) and (mine != mine[0]).any():
+                if codes is not None:  # number the states as they come
+                    _, begins, mine = np.unique(mine, return_index=True, return_inverse=True)
+                    mine = np.argsort(np.argsort(begins))[mine]
+                kind = b"states" if codes is not None else b"numbers"
+                earlier = first.setdefault(kind + mine.tobytes(), j)
+                if earlier != j:
+                    found[j] = earlier
+        return found
+
     def _digest(self, j: int) -> bytes:
         codes = self.codes[j]
         cells = codes if codes is not None else self.numbers[j]

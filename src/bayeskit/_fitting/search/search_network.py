@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from bayeskit._fitting.search.independence_tests import CorrelationTests, Indepe
 from bayeskit._fitting.search.node_columns import NodeColumns
 from bayeskit._fitting.search.regression_scores import MixedScores
 from bayeskit._intrinsics import fibonacci_hash
-from bayeskit._messages import Joined
+from bayeskit._messages import Joined, Message, listed
 from bayeskit._numba import kernel
 from bayeskit._structure.search.equivalence import equivalence, extended
 from bayeskit._structure.search.hill_climbing import SHORT_TABU, TABU, hill_climbing
@@ -28,6 +30,7 @@ from bayeskit._structure.search.pc import pc
 from bayeskit._structure.search_protocol import (
     Arcs,
     Family,
+    Graph,
     Question,
     Score,
     Search,
@@ -35,7 +38,7 @@ from bayeskit._structure.search_protocol import (
     default_test,
     members,
 )
-from bayeskit.errors import DataError, SettingError
+from bayeskit.errors import DataError, SettingError, SuspectResult
 from bayeskit.typing import Codes, Floats
 
 
@@ -102,8 +105,23 @@ def search_network(
         )
     place = columns.canonical_order(weights)
     counted = None if weights is None else weights[columns.complete]
-    answers = SearchAnswers(columns.reordered(place), _of_search(settings), settings.test, counted)
-    return _searched(columns, place, answers, arcs, settings, on_step)
+    ordered = columns.reordered(place)
+    answers = SearchAnswers(ordered, _of_search(settings), settings.test, counted)
+    copies = ordered.copies() if settings.method in ("pc", "mmhc") else {}
+    if copies:
+        told = [f"{ordered.names[v]!r} = {ordered.names[u]!r}" for v, u in copies.items()]
+        warnings.warn(
+            SuspectResult(
+                "Columns repeat others row by row ({copies}), and tests find that one of them makes the others "
+                "superfluous. {how} Leave such columns out (exclude=).",
+                copies=listed(told, 6),
+                how=Message("The search runs without them, and each is joined to the one that it repeats.")
+                if arcs.is_free
+                else Message("So arcs of both may be missing."),
+            ),
+            stacklevel=3,
+        )
+    return _searched(columns, place, answers, arcs, settings, on_step, copies if arcs.is_free else {})
 
 
 def search_counts(
@@ -130,16 +148,20 @@ def _searched(
     arcs: Arcs,
     settings: SearchSettings,
     on_step: Callable[[int], None] | None,
+    copies: Mapping[int, int] = MappingProxyType({}),
 ) -> SearchResult:
-    """Search over columns in the order ``place``, and return the result in the original order."""
+    """Search over columns in the order ``place``, and return the result in the original order.
+
+    ``copies`` are columns, in that order, that repeat another one. They are joined to it after the search.
+    """
     back = np.argsort(place)
     sorted_columns, limits = columns.reordered(place), moved(arcs, place, back)
     order = None if settings.order is None else [int(back[v]) for v in settings.order]
-    search = _search(sorted_columns, limits, settings, order)
+    search = _search(sorted_columns, _without(limits, copies), settings, order)
     tell = None if on_step is None else lambda: on_step(answers.n_evaluated)
     seconds = seconds_for(settings, limits.n)
     outcome = run_search(search, answers, time_limit=seconds, on_step=tell)
-    graph = outcome.graph
+    graph = _joined(outcome.graph, copies if limits.max_parents else {}, settings.method == "pc")
     directed = extended(graph, limits) if graph.undirected else graph.parents
     final = answers if _of_search(settings) == settings.score else answers.rescored(settings.score)
     score = sum(float(final([Family(v, mine)])[0][0]) for v, mine in enumerate(directed))
@@ -148,6 +170,24 @@ def _searched(
         (min(a, b), max(a, b)) for a, b in ((int(place[i]), int(place[j])) for i, j in graph.undirected)
     )
     return SearchResult(tuple(parents), undirected, score, answers.n_evaluated, outcome.stopped, seconds)
+
+
+def _without(arcs: Arcs, copies: Mapping[int, int]) -> Arcs:
+    """Return the limits where some variables have no arcs."""
+    some = sum(1 << v for v in copies)
+    allowed = tuple(0 if v in copies else mine & ~some for v, mine in enumerate(arcs.allowed))
+    return Arcs(allowed, arcs.required, arcs.max_parents) if some else arcs
+
+
+def _joined(graph: Graph, copies: Mapping[int, int], by_edges: bool) -> Graph:
+    """Return the graph with an arc to each copy; or by an edge, if the one that it repeats has no parents."""
+    parents, edges = list(graph.parents), set(graph.undirected)
+    for v, first in copies.items():
+        if by_edges and not parents[first]:
+            edges.add((min(v, first), max(v, first)))
+        else:
+            parents[v] = 1 << first
+    return Graph(tuple(parents), frozenset(edges))
 
 
 @dataclass(frozen=True)
