@@ -155,5 +155,6 @@ def test_refusals():
         fever().counterfactual("fever", do={"flu": 7})
     with refuses(SettingError):
         fever().counterfactual([], do={"flu": 0})
-    with refuses(ImpossibleEvidence, "death", "court", "nerves"):
+    with refuses(ImpossibleEvidence, "death", "court", "nerves") as caught:
         squad().counterfactual("death", do={"a": 0}, evidence={"death": 1, "court": 0, "nerves": 0})
+    assert set(caught.value.evidence) == {"death", "court", "nerves"}

@@ -343,6 +343,9 @@ def test_arcs_against_time_and_other_slices_are_refused():
         DynamicNetwork(BayesianNetwork({"x": ["x[t-1]"]}))
     with refuses(UsageError, "x[t-1]"):
         two({"x": ["x[t-1]"]}).log_probability({"x": ["no"]})
+    for other in ("x[t-2]", "x[t+1]", "x[t]"):
+        with refuses(SettingError, other):
+            two({other: [], "x": [other]})
     prior = BayesianNetwork({"z": []}, states=["no", "yes"])
     with refuses(SettingError, "z", "rain"):
         DynamicNetwork(umbrella().to_network(), prior)
@@ -352,8 +355,13 @@ def test_bad_rows_are_refused():
     world = umbrella()
     with refuses(ColumnError, "rain", "umbrella"):
         world.smooth({"sky": ["blue"]})
-    with refuses(UnseenState, "umbrella", "maybe"):
+    with refuses(UnseenState, "umbrella", "maybe", None) as caught:
         world.smooth({"umbrella": ["maybe"]})
+    assert "unseen=" not in str(caught.value)  # no question here has it
+    with refuses(UnseenState, "umbrella", "maybe", 1):
+        list(world.filter(iter([{"umbrella": "yes"}, {"umbrella": "maybe"}])))
+    with refuses(SettingError, "2,000,000,000", "smooth"):
+        world.unroll(10**9)
     with refuses(DataError):
         world.smooth({"umbrella": []})
     with refuses(DataError, 2):

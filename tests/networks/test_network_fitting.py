@@ -333,6 +333,15 @@ def test_what_cannot_be(try_it, error, says):
         try_it()
 
 
+def test_a_network_without_nodes_has_nothing_to_learn():
+    empty = BayesianNetwork({})
+    with refuses(UsageError):
+        empty.fit({"a": ["x"]})
+    with refuses(SettingError, "a") as caught:
+        empty.query("a")
+    assert "There are ." not in str(caught.value)
+
+
 def test_a_refused_batch_changes_nothing():
     network = ab().fit(AB, smoothing="laplace")
     before = network.distribution("b").table().copy()

@@ -77,8 +77,10 @@ def unknown_node(name: object, nodes: Iterable[Name], where: str | Message = "")
     close = [written[text] for text in get_close_matches(str(name), list(written), n=3, cutoff=0.6)]
     if close:
         hint = Message("Did you mean {names}?", names=Joined(map(repr, close), " or "))
-    else:
+    elif known:
         hint = Message("There are {names}.", names=listed(map(repr, known), 12))
+    else:
+        hint = Message("There are no nodes.")
     if not where:
         return SettingError("There is no node {name!r}. {hint}", name=name, hint=hint)
     return SettingError(

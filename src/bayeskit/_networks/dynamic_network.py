@@ -26,8 +26,19 @@ from bayeskit._networks.slice_families import SliceFamilies, read_families
 from bayeskit._random_state import generator_of
 from bayeskit._schema import Label, Name
 from bayeskit._visible import visible
-from bayeskit.errors import ColumnError, DataError, DataTypeError, NotConverged, SettingError, UsageError
+from bayeskit.errors import (
+    ColumnError,
+    DataError,
+    DataTypeError,
+    NotConverged,
+    SettingError,
+    UnseenState,
+    UsageError,
+)
 from bayeskit.typing import Floats, NamesLike, PathLike, Seed
+
+# An unrolled network of more nodes is a mistake: it takes minutes to make, and no question to it ends.
+MOST_UNROLLED = 1_000_000
 
 
 class DynamicNetwork:
@@ -129,7 +140,17 @@ class DynamicNetwork:
         >>> DynamicNetwork(two).unroll(3)
         BayesianNetwork: P(x[0]) P(x[1] | x[0]) P(x[2] | x[1])
         """
-        return BayesianNetwork._of(self._families.unrolled(whole_number(n_steps, "n_steps", 1)))
+        number = whole_number(n_steps, "n_steps", 1)
+        if number * len(self.nodes) > MOST_UNROLLED:
+            raise SettingError(
+                "{n_steps:,} steps of {n} nodes would be {total:,} nodes, and {most:,} are unrolled. Unroll fewer, or "
+                "pass the rows to filter, smooth or mpe, which need no such network.",
+                n_steps=number,
+                n=len(self.nodes),
+                total=number * len(self.nodes),
+                most=MOST_UNROLLED,
+            )
+        return BayesianNetwork._of(self._families.unrolled(number))
 
     def __repr__(self) -> str:
         interface = visible(", ".join(map(str, self.interface)))
@@ -189,7 +210,7 @@ class DynamicNetwork:
             for name in step:
                 self._place(name)
             one = {name: [step.get(name)] for name in self.nodes}
-            codes = Rows(one, self._families.variables, "error").matrix(range(len(self.nodes)))
+            codes = self._codes(one, number)
             rows = SliceRows.of(codes, self._families.sizes, np.array([carry is None], np.uint8))
             try:
                 (block,) = slices.chain(rows).forward(carry)
@@ -411,8 +432,20 @@ class DynamicNetwork:
                 "No column is named after a node. The nodes are {names}.",
                 names=Joined(map(repr, self.nodes[:12])),
             )
-        codes = Rows(given.table, self._families.variables, "error").matrix(range(len(self.nodes)))
+        codes = self._codes(given.table)
         return given, SliceRows.of(codes, self._families.sizes, given.fresh)
+
+    def _codes(self, table: Any, first: int = 0) -> NDArray[Any]:
+        """Return the codes of all nodes; ``first`` is the number of the first row."""
+        try:
+            return Rows(table, self._families.variables, "error").matrix(range(len(self.nodes)))
+        except UnseenState as error:
+            error.move_rows(first)
+            raise UnseenState(
+                "{place}: {name!r} has no state {label!r} (it has {states}). Make it None, which means missing, or "
+                "declare the state in the network.",
+                **error.values,
+            ) from None
 
     def _one(self, X: Any) -> tuple[Sequences, SliceRows]:
         given, rows = self._rows(X, None, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from bayeskit.typing import Floats
 
 # What the name of a node of the slice before ends in.
 BEFORE = "[t-1]"
+# The end of a name that looks like another step.
+OTHER_STEP = re.compile(r"\[\s*t\s*([-+−]\s*\d+\s*)?\]$")
 
 
 class SliceFamilies:
@@ -117,6 +120,13 @@ def read_families(network: Network, prior: Network | None) -> SliceFamilies:
         if not isinstance(node.name, str):
             raise SettingError(
                 "A node is named {name!r}; the nodes of a dynamic network have text names.", name=node.name
+            )
+        if (other := OTHER_STEP.search(node.name)) and not _is_before(node.name):
+            raise SettingError(
+                "{name!r} is named after another time step ({step}), and a node depends only on its own step and the "
+                "one before. Carry its state along in a node: a[t-2] is the node before of one that copies a[t-1].",
+                name=node.name,
+                step=other[0],
             )
         if not node.is_discrete:
             raise SettingError(

@@ -20,7 +20,7 @@ from bayeskit._networks.analysis.network_information import QueryableNetwork, re
 from bayeskit._networks.arguments import known_node, known_nodes
 from bayeskit._networks.evidence import Given
 from bayeskit._schema import Name
-from bayeskit.errors import NotSupported, SettingError
+from bayeskit.errors import ImpossibleEvidence, NotSupported, SettingError
 from bayeskit.typing import Floats, NamesLike
 
 
@@ -86,7 +86,10 @@ def counterfactual(
     worlds = _Worlds(network, tuple(changed), wanted)
     actual = {_actual(known_node(dag, name)): value for name, value in read_mapping(evidence).items()}
     both = self._of(worlds.joined).do({worlds.there(name): value for name, value in changed.items()})
-    found = both.query([worlds.there(name) for name in wanted], evidence=actual, max_memory=max_memory)
+    try:
+        found = both.query([worlds.there(name) for name in wanted], evidence=actual, max_memory=max_memory)
+    except ImpossibleEvidence as error:
+        raise ImpossibleEvidence({name: value for (_, name), value in error.evidence.items()}) from None
     return Factor(wanted, found.states, found.values)
 
 

@@ -132,6 +132,8 @@ class Fitting:
         0.5
         """
         choice(method, "method", ("counts", "em"))
+        if not self._network.nodes:
+            raise UsageError("The network has no nodes, so there is nothing to learn. Add nodes first.")
         settings = fit_settings(smoothing, ess, variance)
         em = EmSettings(
             n_init,
