@@ -206,7 +206,7 @@ def _check_own(name: object, estimator: object) -> None:
         )
     if _is_fitted(estimator):
         raise SettingError(
-            "{name} is already fitted, and each fold needs an unfitted estimator. Pass "
+            "{name} has been fitted already, and each fold needs an unfitted estimator. Pass "
             "sklearn.base.clone({name}).",
             name=name,
         )

@@ -73,7 +73,8 @@ class CovarianceRule:
             object.__setattr__(self, "shrinkage", float(s))
             return
         raise SettingError(
-            'shrinkage is {shrinkage!r}; give None, "ledoit-wolf" or a number from 0 to 1.', shrinkage=s
+            'shrinkage={shrinkage!r} has no meaning; give None, "ledoit-wolf" or a number from 0 to 1.',
+            shrinkage=s,
         )
 
     def shrinks_by_data(self, rows: Numbers, d: int) -> Any:

@@ -289,7 +289,8 @@ def estimate_kernel(
     factor = 1.0 if bandwidth == "silverman" else bandwidth
     if not (isinstance(factor, (int, float)) and 0.0 < factor < math.inf):
         raise SettingError(
-            "bandwidth is {bandwidth!r}; give 'silverman' or a positive number.", bandwidth=bandwidth
+            "bandwidth={bandwidth!r} has no meaning; give 'silverman' or a positive number.",
+            bandwidth=bandwidth,
         )
     d, n_classes = len(grids), grids.n_classes
     mean, sd = np.full(d, np.nan), np.zeros(d)

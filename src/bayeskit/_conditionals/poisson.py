@@ -261,7 +261,7 @@ def estimate_poisson(
     """
     if not 0.0 <= alpha < np.inf:
         raise SettingError(
-            "alpha is {alpha!r}; give a finite number of imaginary rows, 0 or more.", alpha=alpha
+            "alpha={alpha!r} has no meaning; give a finite number of imaginary rows, 0 or more.", alpha=alpha
         )
     below = total < -1e-6 * np.maximum(weight, 1.0)
     # After rows were removed, sums may be slightly negative because of rounding.
