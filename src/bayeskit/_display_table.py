@@ -444,7 +444,7 @@ def as_html(table: DisplayTable, *, whole: bool = False, lang: str = "en", rest:
 def notebook_html(*tables: DisplayTable, lang: str = "en") -> Html:
     """Return tables as a notebook shows them, in the look of the report.
 
-    >>> notebook_html(DisplayTable("", (), (("a", "1"),)))[-74:]
+    >>> notebook_html(DisplayTable("", (), (("a", "1"),)))[-75:]
     '</style>\\n<table><tbody><tr><th>a</th><td>1</td></tr></tbody></table>\\n</div>'
     """
     return framed(*(as_html(table, lang=lang) for table in tables))

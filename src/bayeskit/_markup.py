@@ -162,9 +162,9 @@ def variables(shade: int) -> str:
 _ELEMENTS = {
     "table": "border-collapse:collapse;table-layout:auto;margin:.6em 0;font-size:.9em;"
     "font-variant-numeric:tabular-nums;color:var(--ink)",
-    "caption": "text-align:left;padding:.2em 0;font-weight:600",
+    "caption": "text-align:left;padding:.2em 0;font-weight:600;color:inherit",
     "th,td": "text-align:left;padding:.28em .9em .28em 0;vertical-align:top;border:0;max-width:none;"
-    "white-space:normal;line-height:inherit;background:none",
+    "white-space:normal;word-break:keep-all;line-height:inherit;background:none",
     "td": "font-weight:400",
     "th": "font-weight:600",
     "thead th": "border-bottom:1px solid var(--faint);vertical-align:bottom",
@@ -172,7 +172,6 @@ _ELEMENTS = {
     "tbody tr+tr>*": "border-top:1px solid var(--line)",
     ".n": "text-align:right;white-space:nowrap",
     "summary": "cursor:pointer;color:var(--accent);font-weight:600",
-    "sup": "line-height:0",
     "a": "color:var(--accent);text-decoration:none",
     ".figure": "overflow-x:auto",
     # A picture keeps its size, and so its smallest texts 11 pixels: on a phone it scrolls.

@@ -527,6 +527,18 @@ def run_on(sentences: Iterable[str], lang: str) -> str:
     )
 
 
+_SPACE_BETWEEN = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
+
+
+def closed_up(text: str) -> str:
+    """Leave out single spaces between Chinese characters: a template has them for values in other letters.
+
+    >>> closed_up("按 随机森林 给出的概率"), closed_up("按 AODE() 给出的概率")
+    ('按随机森林给出的概率', '按 AODE() 给出的概率')
+    """
+    return _SPACE_BETWEEN.sub("", text)
+
+
 def join_in(lang: str, items: Iterable[object], sign: str = ", ") -> str:
     """Join items with the sign that a language puts between them.
 

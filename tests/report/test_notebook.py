@@ -33,9 +33,11 @@ from bayeskit._data.file_set import FileSet
 from bayeskit._data.files import FileSource
 from bayeskit._markup import PALETTE, framed, plain
 from bayeskit._messages import Joined, Message
+from bayeskit._report.charts.axis import CHART_STYLES
 from bayeskit._report.comparison_report.comparison import JudgedRows, Measure, Table
 from bayeskit._report.comparison_report.words_and_style import STYLE as REPORT
 from bayeskit._report.mixture_report import Profile
+from bayeskit._report.scene import STYLES as PICTURE_STYLES
 from bayeskit._visible import visible
 from bayeskit.comparison import Comparison, ModelStanding
 from bayeskit.decision import bayes_risk, bayes_rule, decide
@@ -378,6 +380,18 @@ def test_the_colours_of_notebooks_are_those_of_the_report() -> None:
     for shade in (0, 1):
         assert all(f"--{name}:{pair[shade]}" in REPORT for name, pair in PALETTE.items())
     assert len(framed().encode()) < 2_200
+
+
+def test_charts_stay_legible_on_a_telephone() -> None:
+    """They keep their size and scroll, and no text in them is smaller than 11 pixels."""
+    sizes = [style.font_size for style in {**PICTURE_STYLES, **CHART_STYLES}.values() if style.font_size]
+    assert min(sizes) >= 11.0
+    for style in (framed(), REPORT):
+        assert re.search(r"\.figure\{[^}]*overflow-x:auto", style)
+        assert re.search(r"\.figure>svg\{[^}]*max-width:none", style)
+    for shown in (naive().nomogram(), naive().explain(ROW), network().plot(), diagram()):
+        for drawn in re.findall("<svg[^>]*>", shown._repr_html_()):
+            assert "style=" not in drawn and re.search(r' width="\d', drawn)
 
 
 @pytest.mark.parametrize("case", [*CASES, *NAMELESS, *OTHERS])

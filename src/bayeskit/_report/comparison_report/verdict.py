@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayeskit._messages import WordList, text_in
+from bayeskit._messages import WordList, closed_up, text_in
 from bayeskit._report.charts.reliability_chart import wilson
 from bayeskit._report.comparison_report.class_figures import class_figures
 from bayeskit._report.comparison_report.comparison import Comparison, Measure, ModelStanding
@@ -188,19 +188,21 @@ def ceiling_text(found: Comparison) -> str:
     """Return a sentence about the best possible accuracy, estimated from the best posteriors."""
     low, high = found.ceiling.interval
     if not found.ceiling_holds:
-        return WORDS.of(found.lang)["no_ceiling"].format(
+        said = WORDS.of(found.lang)["no_ceiling"].format(
             model=name_of(found.of(found.ceiling_by), found.lang),
             ceiling=f"{1.0 - low:.1%}",
             right=f"{1.0 - found.least_error:.1%}",
         )
-    return WORDS.of(found.lang)["ceiling"].format(
-        model=name_of(found.of(found.ceiling_by), found.lang),
-        ceiling=f"{1.0 - found.ceiling.value:.1%}",
-        low=f"{1.0 - high:.1%}",
-        high=f"{1.0 - low:.1%}",
-        pick=found.picked.name,
-        right=f"{1.0 - found.picked.error.value:.1%}",
-    )
+    else:
+        said = WORDS.of(found.lang)["ceiling"].format(
+            model=name_of(found.of(found.ceiling_by), found.lang),
+            ceiling=f"{1.0 - found.ceiling.value:.1%}",
+            low=f"{1.0 - high:.1%}",
+            high=f"{1.0 - low:.1%}",
+            pick=found.picked.name,
+            right=f"{1.0 - found.picked.error.value:.1%}",
+        )
+    return closed_up(said)
 
 
 CAUTION_WORDS = WordList(

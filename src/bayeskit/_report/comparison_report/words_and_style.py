@@ -237,7 +237,6 @@ border-radius:6px}}
 {elements()}
 th,td{{overflow-wrap:normal}}tbody tr:hover>*{{background:rgba(var(--hit),.08)}}
 .name{{white-space:nowrap}}
-.wide th,.wide td{{word-break:keep-all}}
 .wide th:first-child,.wide td:first-child{{min-width:6.5em}}.wide td:nth-child(2){{min-width:6em}}
 .matrix th,.matrix td{{padding:.4rem .7rem;border:1px solid var(--line);text-align:right}}
 .matrix tbody tr:hover>.hit{{background:rgba(var(--hit),var(--share))}}
@@ -257,7 +256,7 @@ details{{margin:.5rem 0}}
 pre{{margin:.4rem 0;padding:.7rem .9rem;overflow-x:auto;white-space:pre-wrap;border:1px solid var(--line);
 border-radius:6px}}
 svg{{max-width:100%;height:auto;display:block}}.wide svg{{max-width:none}}
-ol.words{{padding-left:1.4rem;font-size:.92rem;max-width:52rem}}
+sup{{line-height:0}}ol.words{{padding-left:1.4rem;font-size:.92rem;max-width:52rem}}
 th[aria-sort]{{cursor:pointer}}th[aria-sort=ascending]::after{{content:" ▴"}}
 th[aria-sort=descending]::after{{content:" ▾"}}
 @media(max-width:30rem){{body{{padding:1rem .6rem 3rem}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -13,6 +12,7 @@ from itertools import product
 from string import Formatter
 from typing import Any
 
+from bayeskit._messages import closed_up
 from bayeskit._schema import Label
 
 Number = Fraction | Decimal | float
@@ -97,16 +97,13 @@ def line(template: str, **values: object) -> Line:
     return tuple(_closed(made))
 
 
-_SPACE_BETWEEN = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
-
-
 def _closed(parts: list[str | PrintedNumber | Blank]) -> Iterator[str | PrintedNumber | Blank]:
-    """Leave out the space between two Chinese words; a template has it for values in other letters."""
+    """Close up the parts of a line, each with its neighbours."""
     said = ["", *(part.text if isinstance(part, PrintedNumber) else str(part) for part in parts), ""]
     for i, part in enumerate(parts):
         if isinstance(part, str):
             before, after = said[i][-1:], said[i + 2][:1]
-            part = _SPACE_BETWEEN.sub("", before + part + after)[len(before) :].removesuffix(after)
+            part = closed_up(before + part + after)[len(before) :].removesuffix(after)
         yield part
 
 
