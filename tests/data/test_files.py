@@ -11,6 +11,8 @@ import sys
 import tempfile
 import threading
 import warnings
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -364,6 +366,27 @@ def test_mixed_line_ends_are_noted_and_read(tmp_path, ends):
 def test_line_ends_of_old_and_of_excel(tmp_path):
     assert lists(FileSource(put(tmp_path, "a,b\r1,2\r3,4\r"))) == {"a": [1, 3], "b": [2, 4]}
     assert lists(FileSource(put(tmp_path, 'a,b\r\n1,"x\ny"\r\n'))) == {"a": [1], "b": ["x\ny"]}
+
+
+def test_databases_and_other_packings_are_named(tmp_path):
+    import bz2
+    import lzma
+    import sqlite3
+
+    import duckdb
+
+    for name, packed in (
+        ("a.csv.bz2", bz2.compress(b"x,y\n1,a\n")),
+        ("a.csv.xz", lzma.compress(b"x,y\n1,a\n")),
+    ):
+        with refuses(DataError, name, {"bz2": "bzip2", "xz": "xz"}[name[6:]]):
+            FileSource(put(tmp_path, packed, name))
+    for name, connect in ("shop.sqlite", sqlite3.connect), ("shop.duckdb", duckdb.connect):
+        with closing(connect(str(tmp_path / name))) as connection:
+            connection.execute("CREATE TABLE orders (x INTEGER)")
+            connection.commit()
+        with refuses(DataError, name, f"{Path(name).suffix[1:]}:///{tmp_path / name}?table=…"):
+            FileSource(tmp_path / name)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "gbk"])

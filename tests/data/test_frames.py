@@ -209,3 +209,18 @@ def test_one_row_is_read_as_it_is_among_others(dtype: str) -> None:
     together = model.predict_proba(pd.DataFrame({"c": values}))
     alone = [model.predict_proba(pd.DataFrame({"c": values[i : i + 1]}))[0] for i in range(4)]
     assert np.array_equal(together, alone)
+
+
+def test_record_batches_of_arrow_are_rows() -> None:
+    """What a reader of a stream gives, one after the other, and one alone."""
+    table = pa.table(
+        {"x": [1.0, 2.0, None, 5.0], "word": ["a", "b", "a", None], "class": ["n", "n", "p", "p"]}
+    )
+    wanted = NaiveBayes().fit(table, target="class")
+    streamed = NaiveBayes().fit(table.to_reader(max_chunksize=2), target="class")
+    (batch,) = table.to_batches()
+    asked = batch.drop_columns(["class"])
+    for model in (streamed, NaiveBayes().fit(batch, target="class")):
+        np.testing.assert_array_equal(
+            model.predict_proba(asked), wanted.predict_proba(table.drop_columns("class"))
+        )

@@ -20,6 +20,18 @@ def test_json_answers_as_python_does(name):
     np.testing.assert_allclose(found, posterior[:150], rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    "name", ["nb-state-smooth", "gaussian", "tan", "tan-gaussian", "aode", "kdb", "kdb-wide"]
+)
+def test_json_answers_as_python_does_on_many_rows(name):
+    model, X, posterior, _ = case(name, 100_000)
+    formula = Formula(model.to_json())
+    found = np.array([formula.posterior(row) for row in X.to_dict("records")])
+    np.testing.assert_allclose(found, posterior, rtol=0, atol=1e-9)
+
+
 def test_json_names_columns_classes_and_states():
     X = pd.DataFrame({"色泽": ["青绿", "乌黑", "青绿"], "n": [1.0, 2.0, 4.0]})
     content = json.loads(NaiveBayes().fit(X, [True, False, True]).to_json(indent=1))

@@ -559,6 +559,13 @@ _WRONG_WIDTH = re.compile(
 
 # A list of objects, or one.
 _JSON = re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*\"")
+# Packed files that are not read, by their first bytes.
+_PACKED_OTHERWISE = {
+    "bzip2": b"BZh",
+    "xz": b"\xfd7zXZ\0",
+    "LZ4": b"\x04\x22\x4d\x18",
+    "7-Zip": b"7z\xbc\xaf\x27\x1c",
+}
 _WINDOWS = re.compile(r"([A-Za-z]):\\(.*)")
 
 
@@ -606,6 +613,26 @@ def _is_parquet(path: Path, shown: str) -> bool:
     if head == b"PK\x03\x04":
         raise DataError(
             "{shown} is a zip archive or an Excel workbook. Save the sheet as CSV and give that.", shown=shown
+        )
+    packing = next((name for name, first in _PACKED_OTHERWISE.items() if start.startswith(first)), None)
+    if packing is not None:
+        raise DataError(
+            "{shown} is packed with {packing}, which is not read. Unpack it, or pack it with gzip or zstd.",
+            shown=shown,
+            packing=packing,
+        )
+    if start.startswith(b"SQLite format 3\0"):
+        raise DataError(
+            "{shown} is a database of SQLite. To count a table where it is, use lazy({address!r}, …). To fit, read its "
+            "rows in batches and pass them as Batches.",
+            shown=shown,
+            address=f"sqlite:///{path}?table=…",
+        )
+    if start[8:12] == b"DUCK":
+        raise DataError(
+            "{shown} is a database of DuckDB. Name a table of it: {address!r}.",
+            shown=shown,
+            address=f"duckdb:///{path}?table=…",
         )
     if _JSON.match(start):
         raise DataError(

@@ -256,6 +256,10 @@ def open_frame(data: Any, of_pieces: Message | None = None) -> Any:
     """Return the narwhals view of a frame; ``of_pieces`` is what the caller can do with one that is not in memory."""
     import narwhals.stable.v2 as nw
 
+    if type(data).__name__ == "RecordBatch":  # of PyArrow, as readers of streams give them
+        import pyarrow
+
+        data = pyarrow.Table.from_batches([data])
     try:
         return nw.from_native(data, eager_only=True)
     except TypeError:

@@ -485,7 +485,7 @@ def _column_names(columns: Iterable[Any]) -> tuple[Name, ...]:
 
 def _plain_names(columns: list[Any]) -> bool:
     """PyArrow's ``columns`` are the data; those of all others are the names."""
-    return not columns or not hasattr(columns[0], "chunks")
+    return not columns or not hasattr(columns[0], "null_count")
 
 
 def _checked(table: Table) -> Table:
