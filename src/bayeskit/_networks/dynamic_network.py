@@ -442,8 +442,8 @@ class DynamicNetwork:
         except UnseenState as error:
             error.move_rows(first)
             raise UnseenState(
-                "{place}: {name!r} has no state {label!r} (it has {states}). Make it None, which means missing, or "
-                "declare the state in the network.",
+                "{place}: {name!r} has no state {label!r} (it has {states}). Leave the cell empty (None), which means "
+                "missing, or declare the state in the network.",
                 **error.values,
             ) from None
 

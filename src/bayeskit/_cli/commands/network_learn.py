@@ -170,8 +170,8 @@ def _refuse_numbers(columns: dict[str, Any], cuts: Mapping[str, int], path: str)
     if others and not path.endswith(".json"):
         names = [name for name in columns if name in whole or name in others]
         raise ColumnError(
-            "{names} hold numbers, and the nodes of {path!r} have states. Cut them all with --discretize 5, or one "
-            "with --discretize {first!r}=5; or write a file that ends in .json, which holds numbers.",
+            "There are numbers in {names}, and the nodes of {path!r} have states. Cut them all with --discretize 5, or "
+            "one with --discretize {first!r}=5; or write a file that ends in .json, which holds numbers.",
             names=Joined(map(repr, names)),
             path=path,
             first=names[0],

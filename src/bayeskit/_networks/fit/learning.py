@@ -246,8 +246,9 @@ def learn_network(
         "auto" searches over equivalence classes of graphs (GES), then over orders of the columns, and keeps
         the best. Over more than 100 columns it screens pairs of columns first and ends with tabu search
         instead of orders. "pc" and "mmhc" test no column that repeats another row by row; such columns are joined to
-        it afterwards, with a warning. "structural-em" is for discrete columns with missing cells (Friedman). It alternates tabu
-        search, over the *expected* counts of every family under the current network, with EM for the tables.
+        it afterwards, with a warning. "structural-em" is for discrete columns with missing cells (Friedman). It
+        alternates tabu search, over the *expected* counts of every family under the current network, with EM for the
+        tables.
         ``history_`` of the network holds the penalised score, log P(observed cells) minus the penalty, after
         each graph; it increases. A node that is declared by ``states`` and has no column, or an empty one, is
         hidden and takes part. No hidden nodes are added automatically. The method finds a local optimum.
