@@ -18,7 +18,7 @@ from bayeskit._classifiers.labelled_tables import DependentTable, LabelledTable,
 from bayeskit._conditionals.linear_family import LinearFamily
 from bayeskit._data.encode import Unseen
 from bayeskit._data.reading import Reading
-from bayeskit._data.source import Source
+from bayeskit._data.source import Source, is_live
 from bayeskit._fitting.averaging import OverViews, draw_from_sample
 from bayeskit._fitting.choose_cuts import Views, check_cut_points, choose_cut_points
 from bayeskit._fitting.fitted_state import FittedState
@@ -246,7 +246,9 @@ class GraphClassifier(SemiNaive):
         return ()
 
     def _first_schema(self, source: Source) -> Schema | None:
-        """Return the schema of the first batch of a source; None of an empty one."""
+        """Return the schema of the first batch of a source; None of an empty one, and of a table of a live database."""
+        if is_live(source):
+            return None
         first = next(iter(source), None)
         return None if first is None else self._reading().schema_of(first.table, Variable("y", "categorical"))
 
