@@ -85,6 +85,16 @@ def documented_objects():
         yield place, name, getattr(importlib.import_module(place), name)
 
 
+def described_in(page: str) -> set[str]:
+    """Return the full names that a page of the reference describes (English) or links to (Chinese)."""
+    text = (Path(__file__).parents[1] / "docs" / page).read_text("utf-8")
+    names = set(re.findall(r"^\.\. (?:auto)?(?:class|function|data):: (\S+)", text, re.MULTILINE))
+    for module, members in re.findall(r"automodule:: (\S+)\n   :members:(.*)", text):
+        defined = (name for place, name, _ in public_objects() if place == module)
+        names |= {f"{module}.{name.strip()}" for name in (members.split(",") if members.strip() else defined)}
+    return names | set(re.findall(r"\{py:obj\}`~([\w.]+)`", text))
+
+
 def public_callables():
     """Yield (what it is called, function) of every public function, constructor and method of ours."""
     for place, name, value in public_objects():
@@ -105,6 +115,25 @@ def test_no_name_means_two_things():
     for place, name, value in (*public_objects(), *documented_objects()):
         means[name].setdefault(id(value), place)
     assert not {name: [*places.values()] for name, places in means.items() if len(places) > 1}
+
+
+@pytest.mark.parametrize("page", ["guide/api.md", "zh-CN/guide/api.md"])
+def test_the_reference_describes_every_public_name(page):
+    """Under one of its names: ``bayeskit.TAN`` and ``bayeskit.classifiers.TAN`` are the same class."""
+    if not (Path(__file__).parents[1] / "docs").is_dir():
+        pytest.skip("the documentation is not part of this copy")
+    described = described_in(page)
+    under = defaultdict(set)
+    for place, name, value in public_objects():
+        under[id(value)].add(f"{place}.{name}")
+    assert not [sorted(names) for names in under.values() if not names & described]
+
+
+def test_the_pages_for_users_name_nothing_private():
+    pages = [*Path(__file__).parents[1].glob("README*.md"), *Path(__file__).parents[1].glob("docs/**/*.md")]
+    private = re.compile(r"\bbayeskit(?:\.\w+)*\._\w+")
+    found = {p.name: private.findall(p.read_text("utf-8")) for p in pages if "notes" not in p.parts}
+    assert not {name: names for name, names in found.items() if names}
 
 
 @pytest.mark.parametrize("word", OTHER_WORDS)
