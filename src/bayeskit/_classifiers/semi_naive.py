@@ -254,6 +254,8 @@ class GraphClassifier(SemiNaive):
 
     def _too_wide(self, source: Source, fits: Callable[[Schema], bool] = Pairs.fits) -> FittedState | None:
         """Return naive Bayes of a source whose counts of all pairs do not fit into memory; None if they do."""
+        if (source.n_columns or _FEW_ATTRIBUTES + 1) <= _FEW_ATTRIBUTES:
+            return None
         first = self._first_schema(source)
         if first is None or len(first.attributes) <= _FEW_ATTRIBUTES:
             return None

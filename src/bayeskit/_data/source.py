@@ -299,6 +299,16 @@ class Source:
             before += rows.table.n_rows
 
     @property
+    def n_columns(self) -> int | None:
+        """The number of columns, where it is known without reading rows; those set aside are among them."""
+        if self.in_files:
+            return len(self._files.names)
+        shape = getattr(self.data, "shape", ())
+        if isinstance(shape, tuple) and len(shape) == 2:
+            return int(shape[1])
+        return len(self.data) if isinstance(self.data, Mapping) else None
+
+    @property
     def _known_rows(self) -> int | None:
         """The number of all rows, where nobody needs to count them for it."""
         if names_files(self.data):
