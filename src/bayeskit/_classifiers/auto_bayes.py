@@ -153,7 +153,7 @@ def _matrices_for(schema: Schema) -> tuple[str, ...]:
 
 
 class MemberStanding(NamedTuple):
-    """How one member does by itself on training rows in which it had no say."""
+    """How one member does by itself on training rows that it was fitted without."""
 
     name: str
     weight: float
@@ -167,19 +167,24 @@ class AutoBayes(CountClassifier):
 
     .. math:: P(c \mid x) \propto \prod_m P_m(c \mid x)^{w_m}, \qquad w_m \ge 0
 
-    The members are a log-linear model of single attributes, pairs and triples (:class:`~bayeskit.LogLinearBayes`),
-    trees as count tables (:class:`~bayeskit.CountForest`), Gaussian classes with one covariance, states as columns of 0
-    and 1, and, where all columns are numbers, Gaussian classes with a covariance each
-    (:class:`~bayeskit.GaussianBayes`). The weights minimise the log-loss of the members' answers
-    about training rows in which a row had no say: out-of-bag trees, approximate leave-one-out or, below 1,500 rows,
-    models of the other folds. So no validation set is needed. The product is mixed with 1/(n + 2) of every class alike,
-    so that no class is ever impossible.
+    The members are
+
+    - a log-linear model of single attributes, pairs and triples (:class:`~bayeskit.LogLinearBayes`);
+    - trees as count tables (:class:`~bayeskit.CountForest`);
+    - Gaussian classes with one shared covariance, where states become columns of 0 and 1
+      (:class:`~bayeskit.GaussianBayes`);
+    - if all columns are numbers, Gaussian classes with one covariance each.
+
+    The weights minimise the members' log-loss on training rows. Each row is predicted by members that were fitted
+    without it: out-of-bag trees, approximate leave-one-out or, below 1,500 rows, models of the other folds. So no
+    validation set is needed. The product is mixed with a uniform distribution of weight 1/(n + 2), so that no class is
+    ever impossible.
 
     Counts are sums: ``partial_fit``, ``forget``, ``merge`` and ``fade`` change those of all members exactly, and the
     weights inside LogLinearBayes follow. The weights of the members, their temperatures, trees, cut points and pairs
     are chosen by ``fit`` (or the first ``partial_fit``) and held; ``relearn`` chooses them anew.
 
-    ``leave_one_out`` takes a row out of the counts, exactly, and holds these choices, in which the row had a say. To
+    ``leave_one_out`` removes a row from the counts exactly, but keeps these choices, which the row has influenced. To
     judge the model, use ``loo_score_``.
 
     Parameters
@@ -189,20 +194,20 @@ class AutoBayes(CountClassifier):
     members : sequence of names, optional
         Some of "loglinear", "trees", "lda" and "qda". By default, those that suit the columns.
     time_limit : float, optional
-        Seconds, on the clock, after which choosing ends. The clock is looked at before each member after the first,
-        after each tree from the tenth on, and before each fold by which rows below 1,500 are judged; what is running
-        then is completed, and all members are counted. Warnings tell what was cut short: members that are left
-        out (``stopped_early_``), fewer trees, or approximate leave-one-out instead of folds.
+        Seconds after which choosing ends. The time is checked before each member after the first, after each tree
+        from the tenth on and, below 1,500 rows, before each fold. A step that has begun is completed, and all members
+        are counted. Warnings say what was cut short: members that are left out (``stopped_early_``), fewer trees, or
+        approximate leave-one-out instead of folds.
     choices : mapping, optional
-        What another model holds (``held_``): its trees, cut points, pairs, weights and temperatures are taken over.
-        Models that were learned apart can then be merged.
+        ``held_`` of another model, to use its trees, cut points, pairs, weights and temperatures. Models with the
+        same choices can be merged.
     random_state : int, numpy Generator or None, default=0
         Draws cut points and trees. The same number gives the same model on any number of threads, unless the time limit
         has cut the fit short.
     class_prior, class_weight, categorical_features, states, n_jobs
         As in :class:`~bayeskit.NaiveBayes`.
     missing : {"state", "ignore"}, default="state"
-        Take missing for a value of its own, where it was seen, or leave it out.
+        Treat missing as a state of its own, if the training rows have it, or leave it out.
     unseen : {"ignore", "error"}, default="ignore"
     calibration : None, "temperature" or "isotonic"
         The sum of the weights is a temperature already.
@@ -220,11 +225,11 @@ class AutoBayes(CountClassifier):
         How each member does by itself.
     loo_score_ : float
         The log-loss of the stack on the same rows. Below 1,500 rows, weights and temperatures are fitted again
-        without each tenth of the rows, so that no row has a say in what it is scored with.
+        without each tenth of the rows, so that no row is scored by weights that it has influenced.
     members_ : dict from member to the fitted classifier
     stopped_early_ : tuple of the members that the time limit left out
-    notes_ : list of what was chosen from some of the rows or columns; tables are counted from all rows
-    held_ : what rows chose; later batches keep it and change counts only
+    notes_ : list of what was chosen from only some of the rows or columns; tables are counted from all rows
+    held_ : what was chosen from rows; later batches keep it and change counts only
 
     References
     ----------
@@ -306,7 +311,7 @@ class AutoBayes(CountClassifier):
 
     @property
     def leaderboard_(self) -> list[MemberStanding]:
-        """How each member does by itself on rows in which it had no say, the best first."""
+        """How each member does by itself on rows that it was fitted without, the best first."""
         found = [
             MemberStanding(name, self.weights_[name], *scores)
             for name, scores in self.held_["scores"].items()
@@ -315,7 +320,7 @@ class AutoBayes(CountClassifier):
 
     @property
     def loo_score_(self) -> float:
-        """The log-loss of the stack on training rows, by answers of members in which a row had no say."""
+        """The log-loss of the stack on training rows, each predicted by members that were fitted without it."""
         return float(self.held_["loo_score"])
 
     @property

@@ -48,9 +48,9 @@ class BayesNetClassifier(GraphClassifier):
         follows the counts; if there are numeric attributes, they have a separate tree, and later batches keep
         all arcs. The other methods are those of :func:`~bayeskit.learn_network`. They search for a network of
         all columns, so the class may end up with few neighbours. For "k2" the order is the class, then the
-        columns in their order. Of more than 100 columns only those take part that tell more of the class than
-        chance explains, alone or beside another, unless the whole network is wanted (``markov_blanket=False``)
-        or arcs are given.
+        columns in their order. If there are more than 100 columns, the search uses only those that inform about
+        the class by more than chance, alone or together with another, unless ``markov_blanket=False`` or arcs are
+        given.
     criterion : {"bic", "aic", "loglik", "bdeu", "bds", "k2"}
         The score of a network, as in :func:`~bayeskit.learn_network`.
     markov_blanket : bool

@@ -322,9 +322,10 @@ class CountClassifier(BaseClassifier):
         return self
 
     def learn_one(self, row: Mapping[Any, Any], y: Label, sample_weight: float = 1) -> None:
-        """Add one row of a stream. It is counted before the next question, together with others.
+        """Add one row of a stream. Rows are counted together, before the next prediction.
 
-        The first question comes after the rows that choose what ``partial_fit`` holds: ask late, or fit first.
+        What ``partial_fit`` keeps (cut points, a structure) is chosen from the rows before the first prediction. So
+        predict late, or call ``fit`` first.
 
         Parameters
         ----------

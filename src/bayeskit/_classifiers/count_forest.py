@@ -63,30 +63,30 @@ class CountForest(CountClassifier):
     .. math:: p_v(c) = \frac{n_v(c) + s\, p_{u}(c)}{N_v + s}, \qquad
         P(c \mid x) \propto \Bigl(\frac{1}{T} \sum_t p_{v_t(x)}(c)\Bigr)^\gamma
 
-    :math:`v_t(x)` is the node at which a row stops in tree t, u the parent of v; the parent of the root is P(c). Splits
-    are those of a random forest, each tree's on a bootstrap of the rows of ``fit`` or the first ``partial_fit``. Every
-    node then counts *all* rows, and backs off to the node above where it has few. Since splits are held, counts add:
-    ``partial_fit``, ``forget``, ``merge`` and ``leave_one_out`` are exact, given the splits.
+    :math:`v_t(x)` is the node at which a row stops in tree t, and u the parent of v; the parent of the root is P(c).
+    Splits are those of a random forest: each tree is grown on a bootstrap sample of the rows of ``fit`` or the first
+    ``partial_fit``. Every node then counts *all* rows, and backs off to the node above it if it has few. Later batches
+    keep the splits, so ``partial_fit``, ``forget``, ``merge`` and ``leave_one_out`` are exact, given the splits.
 
     Parameters
     ----------
     n_trees : int, default=100
     max_depth : int, optional
-        The most tests on the path to a leaf.
+        The maximum number of tests on the path to a leaf.
     min_rows : int, default=1
-        Of the bootstrap, on either side of a split.
+        The minimum number of rows of the bootstrap sample on either side of a split.
     smoothing : float, default=0.25
         s: the weight of the parent node's posterior, in rows.
     trees : tuple, optional
-        Splits to use instead of growing them: ``trees_`` of another model. Models can be merged that were made with the
-        same.
+        ``trees_`` of another model, to use its splits instead of growing trees. Models with the same splits can be
+        merged.
     random_state : int, numpy Generator or None, default=0
         The same number gives the same trees, whatever the order of the rows and the number of threads.
     class_weight, categorical_features, states, n_jobs
         As in :class:`~bayeskit.NaiveBayes`.
     missing : {"state", "ignore"}, default="state"
-        Send rows without a value to the side that the split has chosen for them; where it had seen none, and always
-        with "ignore", such a row stops at the node.
+        "state": a split sends rows with a missing value to the side that it chose for them. If it was chosen without
+        such rows, they stop at the node. With "ignore", they always stop at the node.
     unseen : {"ignore", "error"}, default="ignore"
         A state that the trees do not know stops at the node.
     semi_supervised, unlabelled_weight, missing_label
@@ -178,9 +178,9 @@ class CountForest(CountClassifier):
     ) -> Floats:
         """Return P(c | x) of the rows of ``fit``, by the trees that had not seen them and without their own counts.
 
-        ``leave_one_out`` subtracts a row's counts and keeps the splits, which the row helped to choose. Here only those
-        trees answer whose bootstrap did not have it: what a model that is fitted to these posteriors should see. A row
-        that is in every bootstrap sample gets P(c).
+        ``leave_one_out`` subtracts a row's counts and keeps the splits, which the row helped to choose. Here a row is
+        predicted only by the trees whose bootstrap sample does not contain it. Fit another model to these posteriors,
+        not to those of ``predict_proba``. A row that is in every bootstrap sample gets P(c).
 
         Parameters
         ----------

@@ -35,8 +35,8 @@ class KDB(GraphClassifier):
 
     Attributes are ordered by I(X; Y). The parents of each are the k attributes before it with the highest
     I(X_i; X_j | Y). k = 0 is naive Bayes. The structure needs two passes over the rows, so ``fit`` (or the
-    first ``partial_fit``) chooses it and later batches keep it. Where the counts of all pairs do not fit into memory,
-    the attributes with the highest I(X; Y) have parents, as many as fit, and the others have the class only.
+    first ``partial_fit``) chooses it and later batches keep it. If the counts of all pairs do not fit into memory, only
+    the attributes with the highest I(X; Y), as many as fit, have other parents than the class.
 
     Parameters
     ----------
@@ -160,8 +160,8 @@ class SelectiveKDB(GraphClassifier):
 
     Attributes are ordered by I(X; Y), as in :class:`~bayeskit.KDB`. One more pass over the rows then
     evaluates every prefix of that order (including none) with every number of parents from 0 to ``max_k`` by
-    leave-one-out, and the best is taken. Where the counts of all pairs do not fit into memory, those with the
-    highest I(X; Y) are evaluated, as many as fit.
+    leave-one-out, and the best is taken. If the counts of all pairs do not fit into memory, only the attributes with
+    the highest I(X; Y), as many as fit, are evaluated.
 
     Parameters
     ----------

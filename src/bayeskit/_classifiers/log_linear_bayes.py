@@ -57,32 +57,33 @@ class LogLinearBayes(SemiNaive):
 
     where all p are given y. Naive Bayes is u = 1 and w = 0, WeightedNB is w = 0, TAN has w = 1 on a tree. Numeric
     attributes are cut at random quantiles in many ways (*views*), and the logarithms are averaged over them. The
-    weights are those of least log-loss of rows that are left out of the counts, none below zero; how near they stay to
-    each other (λ) is chosen by approximate leave-one-out, the largest λ within one standard error of the best.
+    weights are not negative, and minimise the log-loss of rows that are left out of the counts. λ says how strongly
+    they are shrunk towards each other. It is chosen by approximate leave-one-out: the largest λ within one standard
+    error of the best.
 
-    Counts are sums: ``partial_fit``, ``forget`` and ``merge`` change them exactly. Beside them a sample of rows is kept
-    (the rows whose content hashes lowest, so that samples merge, too), and the weights are chosen again from counts and
-    sample at the first question after a change. Cut points, pairs and triples are held.
+    Counts are sums: ``partial_fit``, ``forget`` and ``merge`` change them exactly. A sample of rows is kept beside them
+    (the rows with the lowest hash values, so that samples can be merged, too). The weights are chosen again from counts
+    and sample at the first prediction after a change. Cut points, pairs and triples are kept.
 
     Parameters
     ----------
     views : int, default=16
         Ways to cut the numeric attributes.
     max_pairs, max_triples : int, default=300 and 100
-        The most pairs and triples, those that depend most on each other within the classes. Triples are used only if
-        they lower the loss by more than one standard error.
+        The maximum numbers of pairs and triples. Those that depend most on each other within the classes are used, and
+        triples only if they lower the loss by more than one standard error.
     imaginary_rows : three numbers, default=(2, 20, 20)
-        The weight of the prior of a single attribute (uniform), of a pair (independence) and of a triple (no more than
-        its pairs say).
+        The weight of the prior of a single attribute (uniform), of a pair (independent) and of a triple (no dependence
+        beyond that of its pairs).
     penalty : float, optional
         λ, instead of choosing it.
     interactions : mapping, optional
-        What another model holds, ``held_["interactions"]``: its cut points, pairs and triples are taken over. Models
-        that were learned apart can then be merged.
+        ``held_["interactions"]`` of another model, to use its cut points, pairs and triples. Models with the same
+        interactions can be merged.
     class_prior, class_weight, categorical_features, states, unseen, n_jobs
-        As in :class:`~bayeskit.NaiveBayes`; ``unseen="smooth"`` is refused, since no cell holds a value never seen.
+        As in :class:`~bayeskit.NaiveBayes`, but ``unseen="smooth"`` is an error: no table has a cell for unseen values.
     missing : "ignore" or "state"
-        Leave out the terms of a missing value, or make missing a state, where it was seen.
+        Leave out the terms of a missing value, or treat missing as a state, if the training rows have it.
     calibration : as in :class:`~bayeskit.TAN`
     random_state : int, numpy Generator or None, default=0
         Draws the cut points.
@@ -233,9 +234,9 @@ class LogLinearBayes(SemiNaive):
     ) -> Floats:
         """Return P(c | x) of rows that were learned, each left out of the counts and of the weights: shape (n, K).
 
-        ``leave_one_out`` leaves a row out of the counts, exactly, and holds the weights. Here these are moved, too, by
-        one step of Newton from what they are: the answer of a refit, to first order. Cut points, pairs and triples are
-        held, so it is hopeful on a few hundred rows; ``out_of_fold`` is not.
+        ``leave_one_out`` removes a row from the counts exactly and keeps the weights. Here the weights change, too, by
+        one Newton step, which equals a refit to first order. Cut points, pairs and triples are kept, so the result is
+        too optimistic on a few hundred rows; that of ``out_of_fold`` is not.
 
         Parameters
         ----------
@@ -270,7 +271,7 @@ class LogLinearBayes(SemiNaive):
         X, y, sample_weight
             Rows in memory, as in ``fit``.
         folds : int, default=5
-            Fewer where the largest class has fewer rows.
+            Fewer if the largest class has fewer rows.
         """
         from sklearn.base import clone
         from sklearn.model_selection import StratifiedKFold

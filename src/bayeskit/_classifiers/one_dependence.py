@@ -35,8 +35,8 @@ class TAN(GraphClassifier):
 
     The tree is a maximum spanning tree of :math:`I(x_i; x_j \mid y)`. It is a function of the counts and is
     recomputed whenever they change: after ``partial_fit``, ``forget`` and ``merge`` the model equals a fresh
-    fit. Where the counts of all pairs do not fit into memory, the tree is over the attributes with the highest
-    I(X; Y), as many as fit, the others depend on the class only, and later batches keep the tree.
+    fit. If the counts of all pairs do not fit into memory, the tree has only the attributes with the highest
+    I(X; Y), as many as fit. The others depend on the class only, and later batches keep the tree.
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ def approximate(
 
     Examples
     --------
-    >>> from bayeskit._networks.examples import wet_grass
+    >>> from bayeskit.networks import wet_grass
     >>> found = wet_grass().approximate("rain", method="loopy")
     >>> found.converged, round(found["yes"], 6)
     (True, 0.2)
@@ -175,7 +175,7 @@ def estimated_nodes(
 
     Examples
     --------
-    >>> from bayeskit._networks.examples import wet_grass
+    >>> from bayeskit.networks import wet_grass
     >>> found = estimated_nodes(wet_grass(), {"wet": "yes"})
     >>> bool(abs(found["sprinkler"]["yes"] - 0.3382) < 4 * found["sprinkler"].standard_error[1])
     True

@@ -146,6 +146,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
 
     @property
     def name(self) -> str:
+        """The name of the network."""
         return self._network.name
 
     @property

@@ -54,7 +54,7 @@ def document_of(network: BayesianNetwork) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from bayeskit._networks.examples import wet_grass
+    >>> from bayeskit.networks import wet_grass
     >>> document_of(wet_grass())["nodes"][2]
     {'name': 'joe', 'states': ['no', 'yes'], 'parents': [0], 'table': [[0.8, 0.2], [0.0, 1.0]]}
     """

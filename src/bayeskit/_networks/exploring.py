@@ -63,7 +63,7 @@ class ExploredNetwork:
 
     Examples
     --------
-    >>> from bayeskit._networks.examples import wet_grass
+    >>> from bayeskit.networks import wet_grass
     >>> explored = ExploredNetwork(wet_grass())
     >>> found = explored.beliefs([{"node": 3, "state": 1}])
     >>> [round(p, 4) for p in found[1]]
@@ -355,7 +355,7 @@ class ExploredNetwork:
 
         Examples
         --------
-        >>> from bayeskit._networks.examples import wet_grass
+        >>> from bayeskit.networks import wet_grass
         >>> ExploredNetwork(wet_grass()).findings({"wet": "yes"}, {"rain": [1, 3]})
         [{'node': 3, 'state': 1}, {'node': 0, 'likelihood': [1, 3]}]
         """

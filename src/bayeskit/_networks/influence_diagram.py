@@ -113,6 +113,7 @@ class InfluenceDiagram:
 
     @property
     def name(self) -> str:
+        """The name of the diagram."""
         return self._diagram.network.name
 
     @property

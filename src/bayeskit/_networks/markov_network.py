@@ -92,6 +92,7 @@ class MarkovNetwork(Queries):
 
     @property
     def name(self) -> str:
+        """The name of the network."""
         return self._network.name
 
     @property
@@ -101,6 +102,7 @@ class MarkovNetwork(Queries):
 
     @property
     def factors(self) -> tuple[Factor, ...]:
+        """The factors, in the order in which they were given."""
         return self._network.factors
 
     def states(self, name: Name) -> tuple[Label, ...]:

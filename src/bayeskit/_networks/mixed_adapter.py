@@ -44,7 +44,7 @@ class BlanketPosterior:
 
     Examples
     --------
-    >>> from bayeskit._graphs.distributions import Table
+    >>> from bayeskit.networks import Table
     >>> from bayeskit._graphs.network import continuous, discrete
     >>> sex = Node(discrete("sex", ("f", "m")), (), Table([0.5, 0.5]))
     >>> height = Node(continuous("h"), ("sex",), LinearGaussian([165.0, 178.0], np.zeros((2, 0)), [36.0, 49.0]))

@@ -168,7 +168,7 @@ class Structure:
 
     Examples
     --------
-    >>> from bayeskit._networks.examples import wet_grass
+    >>> from bayeskit.networks import wet_grass
     >>> network = wet_grass()
     >>> network.parents("wet"), network.children("rain"), network.markov_blanket("sprinkler")
     (('rain', 'sprinkler'), ('joe', 'wet'), ('rain', 'wet'))
@@ -260,7 +260,7 @@ class Structure:
 
         Examples
         --------
-        >>> from bayeskit._networks.examples import wet_grass
+        >>> from bayeskit.networks import wet_grass
         >>> wet_grass().independent("rain", "sprinkler"), wet_grass().independent("rain", "sprinkler", given="wet")
         (True, False)
         """
@@ -281,7 +281,7 @@ class Structure:
 
         Examples
         --------
-        >>> from bayeskit._networks.examples import wet_grass
+        >>> from bayeskit.networks import wet_grass
         >>> print(wet_grass().why_independent("joe", "sprinkler"))
         joe and sprinkler are independent when nothing is observed.
         There is one path between them, and it is blocked.
@@ -300,7 +300,7 @@ class Structure:
 
         Examples
         --------
-        >>> from bayeskit._networks.examples import wet_grass
+        >>> from bayeskit.networks import wet_grass
         >>> print(wet_grass().cpdag())
         rain → wet, sprinkler → wet, rain — joe
         """

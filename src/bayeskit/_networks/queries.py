@@ -71,7 +71,15 @@ class Queries:
         ----------
         targets : a node or a list of nodes
             Observed nodes are allowed; their observed state has probability one.
-        evidence, soft, max_memory : see the class
+        evidence : {node: state}, optional
+            ``{node: Not(state, ...)}`` excludes states. A state may be given as it is or as text: 1, 1.0 and "1" all
+            mean the state "1". Evidence of probability zero raises `ImpossibleEvidence`, which names a minimal
+            impossible subset of it.
+        soft : {node: likelihoods}, optional
+            Soft evidence: numbers in the order of the states, or ``{state: number}``. They need not sum to one.
+        max_memory : int, optional
+            The memory limit in bytes, by default the setting of `set_max_memory` (one GiB). A query that needs more
+            raises `TooLarge` before it starts.
 
         Returns
         -------
@@ -80,7 +88,7 @@ class Queries:
 
         Examples
         --------
-        >>> from bayeskit._networks.markov_network import MarkovNetwork
+        >>> from bayeskit import MarkovNetwork
         >>> friends = MarkovNetwork({"ann": ["tea", "mate"], "bob": ["tea", "mate"]},
         ...                         [(["ann", "bob"], [[3, 1], [1, 3]])])
         >>> friends.query("ann", evidence={"bob": "mate"})
@@ -138,7 +146,7 @@ class Queries:
         Parameters
         ----------
         targets : a node or a list of nodes
-        evidence, soft, max_memory : see the class
+        evidence, soft, max_memory : as in `query`
 
         Returns
         -------
@@ -166,7 +174,7 @@ class Queries:
         Parameters
         ----------
         target : a discrete node that is not observed
-        evidence, soft, max_memory : see the class
+        evidence, soft, max_memory : as in `query`
         lang : "en" or "zh"
         max_cells : int
             The maximum number of cells in all products together. More raise a `SettingError` that says how
@@ -174,7 +182,7 @@ class Queries:
 
         Examples
         --------
-        >>> from bayeskit._networks.examples import wet_grass
+        >>> from bayeskit.networks import wet_grass
         >>> page = wet_grass().explain("rain", evidence={"wet": "yes"})
         >>> page.order, [str(p) for p in page.exact_posterior]
         (('sprinkler',), ['9/34', '25/34'])
@@ -232,7 +240,7 @@ class Queries:
         Examples
         --------
         >>> import tempfile, pathlib
-        >>> from bayeskit._networks.examples import asia
+        >>> from bayeskit.networks import asia
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "asia.html"
         >>> asia().publish(path)
         >>> path.stat().st_size < 200_000
@@ -278,7 +286,7 @@ class Queries:
 
         Examples
         --------
-        >>> from bayeskit._networks.examples import wet_grass
+        >>> from bayeskit.networks import wet_grass
         >>> found = wet_grass().ask_next("rain", evidence={"wet": "yes"}, costs={"sprinkler": 0.5})
         >>> [(row.name, round(row.net, 4)) for row in found]
         [('joe', 0.5537), ('sprinkler', 0.0783)]

@@ -59,7 +59,7 @@ def sample(
 
     Examples
     --------
-    >>> from bayeskit._networks.examples import wet_grass
+    >>> from bayeskit.networks import wet_grass
     >>> wet_grass().sample(3, random_state=1, as_codes=True).shape
     (3, 4)
     """

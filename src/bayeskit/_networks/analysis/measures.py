@@ -185,7 +185,7 @@ def entropy(self: QueryableNetwork, targets: NamesLike | None = None, evidence: 
 
     Examples
     --------
-    >>> from bayeskit._networks.examples import wet_grass
+    >>> from bayeskit.networks import wet_grass
     >>> round(wet_grass().entropy("rain"), 4), round(wet_grass().entropy(), 4)
     (0.5004, 1.2518)
     """
@@ -208,7 +208,7 @@ def mutual_information(self: QueryableNetwork, a: NamesLike, b: NamesLike, evide
 
     Examples
     --------
-    >>> from bayeskit._networks.examples import wet_grass
+    >>> from bayeskit.networks import wet_grass
     >>> round(wet_grass().mutual_information("rain", "sprinkler", evidence={"wet": "yes"}), 4)
     0.4008
     """
@@ -234,7 +234,7 @@ def sensitivity_to_findings(
 
     Examples
     --------
-    >>> from bayeskit._networks.examples import wet_grass
+    >>> from bayeskit.networks import wet_grass
     >>> wet_grass().sensitivity_to_findings("rain", evidence={"wet": "yes"})
     What observing a node would tell about rain
     <BLANKLINE>
@@ -316,7 +316,7 @@ def parameter_sensitivity(
     --------
     How probable may rain be, so that wet grass still makes the sprinkler more likely than not?
 
-    >>> from bayeskit._networks.examples import wet_grass
+    >>> from bayeskit.networks import wet_grass
     >>> found = wet_grass().parameter_sensitivity(("sprinkler", "yes"), {"wet": "yes"}, ("rain", {}, "yes"))
     >>> low, high = found.above(0.5)
     >>> round(low, 4), round(high, 4)
@@ -351,7 +351,7 @@ def kl(self: QueryableNetwork, other: BayesianNetwork) -> float:
 
     Examples
     --------
-    >>> from bayeskit._networks.examples import wet_grass
+    >>> from bayeskit.networks import wet_grass
     >>> dry = wet_grass()
     >>> dry.set_cpt("rain", [0.9, 0.1])
     >>> round(wet_grass().kl(dry), 4), wet_grass().kl(wet_grass())

@@ -299,7 +299,7 @@ def learn_network(
 
     Examples
     --------
-    >>> from bayeskit._networks.examples import wet_grass
+    >>> from bayeskit.networks import wet_grass
     >>> rows = wet_grass().sample(2_000, random_state=0)
     >>> sorted(learn_network(rows).cpdag().directed)
     [('rain', 'wet'), ('sprinkler', 'wet')]
@@ -495,7 +495,7 @@ def learn_blanket(
 
     Examples
     --------
-    >>> from bayeskit._networks.examples import asia
+    >>> from bayeskit.networks import asia
     >>> learn_blanket(asia().sample(20_000, random_state=0), "smoke")
     ('lung', 'bronc')
 

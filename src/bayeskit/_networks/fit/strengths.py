@@ -181,7 +181,7 @@ def arc_strengths(
 
     Examples
     --------
-    >>> from bayeskit._networks.examples import wet_grass
+    >>> from bayeskit.networks import wet_grass
     >>> found = arc_strengths(wet_grass().sample(500, random_state=1), 10, method="hill-climbing")
     >>> found.strength("rain", "joe"), found.strength("sprinkler", "joe") < 0.5
     (1.0, True)
