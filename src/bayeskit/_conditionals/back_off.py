@@ -148,7 +148,7 @@ def lay_tries(
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> schema = Schema((Variable("a", "categorical", (0, 1)),), Variable("y", "categorical", ("no", "yes")))
     >>> counted = Families.zero(schema, (("a",),))
     >>> counted = counted.with_cells([(np.array([0, 1, 3]), np.array([2.0, 1.0, 4.0]))], np.array([2.0, 5.0]))
@@ -424,7 +424,7 @@ def choose_constants(
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> schema = Schema((Variable("a", "categorical", (0, 1)),), Variable("y", "categorical", ("no", "yes")))
     >>> zero = Families.zero(schema, (("a",),))
     >>> counted = zero.with_cells([(np.array([0, 3]), np.array([9.0, 9.0]))], np.array([9.0, 9.0]))

@@ -225,7 +225,7 @@ def estimate_cell_gaussian(
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> two = Variable("z", "categorical", (0, 1)), Variable("x", "numeric")
     >>> schema = Schema(two, Variable("y", "categorical", ("yes",)))
     >>> states = Moments.from_sums([[2.0], [2.0], [0.0]], [[1.0], [5.0], [0.0]], np.zeros((3, 1)),
@@ -305,7 +305,7 @@ class ChildGaussians(Conditional):
     Examples
     --------
     >>> from bayeskit._conditionals.cell_gaussian import estimate_cell_gaussian
-    >>> from bayeskit._schema import Schema, Variable
+    >>> from bayeskit.statistics import Schema, Variable
     >>> from bayeskit._statistics.cell_moments import CellMoments
     >>> from bayeskit._statistics.moments import Moments
     >>> two = Variable("z", "categorical", (0, 1)), Variable("x", "numeric")

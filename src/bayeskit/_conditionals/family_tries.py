@@ -342,7 +342,7 @@ def estimate_families(
     Examples
     --------
     >>> from bayeskit.priors import Laplace
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> schema = Schema((Variable("a", "categorical", (0, 1)),), Variable("y", "categorical", ("no", "yes")))
     >>> zero = Families.zero(schema, (("a",),))
     >>> counted = zero.with_cells([(np.array([0, 1, 3]), np.array([2.0, 1.0, 2.0]))], np.array([2.0, 3.0]))

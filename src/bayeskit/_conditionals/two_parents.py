@@ -376,7 +376,7 @@ def estimate_two_parents(
     Examples
     --------
     >>> from bayeskit.priors import Laplace
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> two = tuple(Variable(name, "categorical", (0, 1)) for name in "ab")
     >>> schema = Schema(two, Variable("y", "categorical", ("no",)))
     >>> counts = np.zeros((9, 6, 1))

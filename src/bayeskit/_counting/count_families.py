@@ -94,7 +94,7 @@ def count_families(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) ->
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> schema = Schema((Variable("a", "categorical", (0, 1)),), Variable("y", "categorical", ("no", "yes")))
     >>> rows = Chunk(3, np.array([[0], [1], [1]], np.uint8), np.empty((3, 0)), target=np.array([0, 1, 1], np.uint32))
     >>> counted = count_families(rows, schema, (("a",),))
@@ -150,7 +150,7 @@ def count_regressions(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...])
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> two = Variable("a", "categorical", (0, 1)), Variable("u", "numeric")
     >>> schema = Schema(two, Variable("y", "categorical", ("no", "yes")))
     >>> codes, values = np.array([[0], [1], [1]], np.uint8), np.array([[1.0], [2.0], [4.0]])

@@ -107,7 +107,7 @@ def count_grids(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> G
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> schema = Schema((Variable("x", "numeric"),), Variable("y", "categorical", ("no", "yes")))
     >>> values, target = np.array([[0.5], [np.nan], [0.5]]), np.array([0, 1, 1], np.uint32)
     >>> chunk = Chunk(3, np.empty((3, 0), np.uint8), values, target=target)

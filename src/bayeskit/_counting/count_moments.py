@@ -215,7 +215,7 @@ def count_moments(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) ->
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> schema = Schema((Variable("x", "numeric"),), Variable("y", "categorical", ("no", "yes")))
     >>> chunk = Chunk(3, np.empty((3, 0), np.uint8), np.array([[1.0], [3.0], [7.0]]),
     ...               target=np.array([0, 0, 1], np.uint32))

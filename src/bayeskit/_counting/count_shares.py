@@ -113,7 +113,7 @@ def count_soft(chunk: Chunk, shares: Floats, schema: Schema, plan: Plan) -> Stat
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> schema = Schema((Variable("x", "categorical", ("a", "b")),), Variable("y", "categorical", ("no", "yes")))
     >>> chunk = Chunk(2, np.array([[0], [1]], np.uint8), np.empty((2, 0)))
     >>> count_soft(chunk, np.array([[0.25, 0.75], [0.5, 0.5]]), schema, Plan.naive(schema)).table("x")
@@ -271,7 +271,7 @@ def count_soft_moments(chunk: Chunk, shares: Floats, schema: Schema, attributes:
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> schema = Schema((Variable("x", "numeric"),), Variable("y", "categorical", ("no", "yes")))
     >>> chunk = Chunk(2, np.empty((2, 0), np.uint8), np.array([[1.0], [5.0]]))
     >>> count_soft_moments(chunk, np.array([[0.75, 0.5], [0.25, 0.5]]), schema, ("x",)).mean()[0].ravel()

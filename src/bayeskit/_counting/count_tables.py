@@ -388,7 +388,7 @@ def count_triples(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) ->
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> two = tuple(Variable(name, "categorical", (0, 1)) for name in "ab")
     >>> schema = Schema(two, Variable("y", "categorical", ("no", "yes")))
     >>> codes, target = np.array([[0, 1], [0, 1], [1, 2]], np.uint8), np.array([1, 1, 0], np.uint32)

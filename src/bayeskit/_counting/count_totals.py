@@ -163,7 +163,7 @@ def count_totals(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> 
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> schema = Schema((Variable("text", "block", width=2),), Variable("y", "categorical", ("ham", "spam")))
     >>> nothing, words, y = np.empty((2, 0)), np.array([[1., 2.], [3., 0.]]), np.array([1, 1], np.uint32)
     >>> count_totals(Chunk(2, nothing.astype(np.uint8), nothing, words, y), schema, ("text",)).sums

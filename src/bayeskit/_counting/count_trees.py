@@ -103,7 +103,7 @@ def count_trees(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> Tr
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> from bayeskit._statistics.tree_counts import LEAF, STAYS, forest_of
     >>> schema = Schema((Variable("x", "numeric"),), Variable("y", "categorical", ("no", "yes")))
     >>> one = np.array([0, 0, 0]), np.array([0, 0, 0]), np.array([STAYS, LEAF, LEAF])

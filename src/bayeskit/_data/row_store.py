@@ -48,7 +48,7 @@ def gather(
 
     Examples
     --------
-    >>> from bayeskit._data.batches import Batches
+    >>> from bayeskit import Batches
     >>> halves = Source(Batches(lambda: [{"sky": ["red", None]}, {"sky": ["blue", "red"]}]), has_class=False)
     >>> rows = gather(halves, Reading(), Variable("y", "categorical"))
     >>> rows.schema["sky"].states, rows.codes[0][:]

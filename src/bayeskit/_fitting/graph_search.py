@@ -106,7 +106,7 @@ def searched_graph(encoded: EncodedTable, search: GraphSearch) -> Parents:
     --------
     >>> from bayeskit._data.encode import encode
     >>> from bayeskit._data.table import open_table
-    >>> from bayeskit._schema import Schema
+    >>> from bayeskit.statistics import Schema
     >>> schema = Schema((Variable("a", "categorical"),), Variable("y", "categorical"))
     >>> rows = encode(open_table({"a": ["x", "z"] * 9}), schema, "grow", y=["no", "yes"] * 9, with_target=True)
     >>> searched_graph(rows, GraphSearch("naive"))

@@ -79,7 +79,7 @@ class ModelSpec:
     class_smoothing : prior
         The prior of the class; ``Lidstone(0)`` for scikit-learn's convention.
     families : mapping
-        The family of each numeric attribute, by its name in :mod:`bayeskit._conditionals.density`.
+        The family of each numeric attribute, by the name under which it is registered.
     numeric : str
         The family of the other numeric attributes.
     absolute_floor : float or None
@@ -107,6 +107,7 @@ class ModelSpec:
     unseen: Unseen = "ignore"
 
     def family(self, name: Name) -> str:
+        """Return the family of a numeric attribute."""
         return self.families.get(name, self.numeric)
 
     @property

@@ -260,7 +260,7 @@ def select(
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> schema = Schema((Variable("a", "categorical", (0, 1)),), Variable("y", "categorical", ("no", "yes")))
     >>> codes, target = np.array([[0], [0], [1], [1]], np.uint8), np.array([0, 0, 1, 1], np.uint32)
     >>> rows = [Chunk(4, codes, np.empty((4, 0)), target=target)]

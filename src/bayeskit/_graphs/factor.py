@@ -205,7 +205,7 @@ def factor_frame(factor: Factor) -> Any:
 
     Examples
     --------
-    >>> from bayeskit._graphs.factor import Factor
+    >>> from bayeskit.networks import Factor
     >>> factor_frame(Factor(["rain"], [["no", "yes"]], [0.8, 0.2]))
       rain  probability
     0   no          0.8
@@ -243,7 +243,7 @@ def factor_html(factor: Factor, caption: str | None = None, most_rows: int = MOS
 
     Examples
     --------
-    >>> from bayeskit._graphs.factor import Factor
+    >>> from bayeskit.networks import Factor
     >>> print(factor_html(Factor(["rain"], [["no", "<yes>"]], [0.8, 0.2]), caption=""))
     <table><thead><tr><th>rain</th><th>no</th><th>&lt;yes&gt;</th></tr></thead><tbody><tr><th></th><td>0.8</td><td>0.2</td></tr></tbody></table>
     """

@@ -227,7 +227,7 @@ class Diagram:
     Examples
     --------
     >>> from bayeskit._graphs.network import discrete
-    >>> from bayeskit._graphs.distributions import Table
+    >>> from bayeskit.networks import Table
     >>> rain = Node(discrete("rain", ["no", "yes"]), (), Table([0.8, 0.2]))
     >>> coat = Node(discrete("coat", ["leave", "take"]), ("rain",))
     >>> comfort = Utility("comfort", ("rain", "coat"), [[10, 5], [0, 8]])

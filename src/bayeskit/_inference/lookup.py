@@ -208,7 +208,7 @@ def log_prob(network: Network, codes: Ints, values: Floats | None = None) -> Flo
 
     Examples
     --------
-    >>> from bayeskit._graphs.distributions import Table
+    >>> from bayeskit.networks import Table
     >>> from bayeskit._graphs.network import discrete
     >>> rain = Node(discrete("rain", ("no", "yes")), (), Table([0.8, 0.2]))
     >>> wet = Node(discrete("wet", ("no", "yes")), ("rain",), Table([[0.9, 0.1], [0.2, 0.8]]))

@@ -172,7 +172,7 @@ class GaussianMixture(GaussianFitting):
     def partial_fit(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> Self:
         """Update the mixture with a batch by one step of online EM. The first batch is fitted as in ``fit``.
 
-        Steps become smaller with every batch, see :mod:`bayeskit._mixtures.mixture_em`. The likelihood may
+        Steps become smaller with every batch. The likelihood may
         decrease. The history, the bounds and the choice stay those of ``fit`` or of the first batch.
         """
         self._checked()

@@ -172,7 +172,7 @@ class LatentClass(LatentFitting):
     def partial_fit(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> Self:
         """Update the model with a batch by one step of online EM. The first batch is fitted as in ``fit``.
 
-        Steps become smaller with every batch, see :mod:`bayeskit._mixtures.mixture_em`. New states are added.
+        Steps become smaller with every batch. New states are added.
         The likelihood may decrease. Components keep their numbers, and the history stays that of the first
         batch.
         """

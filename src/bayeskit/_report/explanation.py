@@ -319,7 +319,7 @@ class Explanation:
         return explanation_latex(self, document)
 
     def page(self) -> Any:
-        """Return the explanation as a :class:`~bayeskit._report.page.DisplayTable`."""
+        """Return the explanation as a table for display."""
         from bayeskit._report.page import page_of
 
         return page_of(self)

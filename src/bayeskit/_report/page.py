@@ -42,7 +42,7 @@ def page_of(explanation: Explanation, lang: str | None = None, most: int | None 
 
     Examples
     --------
-    >>> from bayeskit._report.explanation import PageFactor
+    >>> from bayeskit.explanations import PageFactor
     >>> even = (PageFactor(math.log(0.5), "1/2"), PageFactor(math.log(0.5), "1/2"))
     >>> page_of(Explanation("coin", ("head", "tail"), even, (), ())).rows
     (('P(coin)', '', '1/2 = 0.5', '1/2 = 0.5', '0'),)

@@ -56,8 +56,8 @@ class CodedRow:
 
     Examples
     --------
-    >>> from bayeskit._report.row import one_row
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.explanations import one_row
+    >>> from bayeskit.statistics import Variable
     >>> colour = Variable("colour", "categorical", ("green", "red"))
     >>> row = CodedRow(Schema((colour,), Variable("y", "categorical", (0, 1))), one_row({"colour": "mauve"}),
     ...             Chunk(1, np.array([[2]], np.uint8), np.empty((1, 0))))

@@ -43,7 +43,7 @@ class CellMoments(Part):
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> two = Variable("a", "categorical", (0, 1)), Variable("u", "numeric")
     >>> CellMoments.zero(Schema(two, Variable("y", "categorical", ("no", "yes"))), ("u",)).weight.shape
     (3, 2, 1)

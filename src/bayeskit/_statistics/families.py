@@ -65,7 +65,7 @@ class Families(Part):
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> two = Variable("a", "categorical", (0, 1)), Variable("b", "categorical", (0, 1, 2))
     >>> schema = Schema(two, Variable("y", "categorical", ("no", "yes")))
     >>> Families.zero(schema, (("a",), ("b", "a"))).names_of(1)

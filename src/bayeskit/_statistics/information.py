@@ -175,7 +175,7 @@ def gaussian_information(cell_moments: CellMoments, moments: Moments, schema: Sc
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> two = Variable("z", "categorical", (0, 1)), Variable("x", "numeric")
     >>> schema = Schema(two, Variable("y", "categorical", ("yes",)))
     >>> n, mean, spread = [[2.0], [2.0], [0.0]], [[1.0], [5.0], [0.0]], [[2.0], [2.0], [0.0]]

@@ -52,7 +52,7 @@ class Interactions(Part):
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> two = Variable("a", "categorical", (0, 1)), Variable("x", "numeric")
     >>> schema = Schema(two, Variable("y", "categorical", ("no", "yes")))
     >>> axes, tables = (("a",), ("x", 0.5, 2.0)), ((0,), (1,), (0, 1))

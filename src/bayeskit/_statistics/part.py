@@ -152,9 +152,11 @@ class Part:
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
+        """Return the sums of no rows."""
         raise NotImplementedError
 
     def merge(self, other: Self) -> Self:
+        """Return the sums of the rows of both."""
         raise NotImplementedError
 
     def subtract(self, other: Self, gone: Gone | None = None) -> Self:
@@ -174,6 +176,7 @@ class Part:
         raise cannot_widen(self.kind, names)
 
     def embed(self, embedding: Embedding) -> Self:
+        """Return the same sums under another schema: states and classes are moved, added or removed."""
         raise NotImplementedError
 
     def deficit(self) -> float:

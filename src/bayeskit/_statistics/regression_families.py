@@ -69,7 +69,7 @@ class RegressionFamilies(Part):
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> three = Variable("a", "categorical", (0, 1)), Variable("u", "numeric"), Variable("v", "numeric")
     >>> schema = Schema(three, Variable("y", "categorical", ("no", "yes")))
     >>> zero = RegressionFamilies.zero(schema, (("v", "u", "a"),))

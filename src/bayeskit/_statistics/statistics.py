@@ -66,6 +66,7 @@ class Statistics:
 
     @classmethod
     def zero(cls, schema: Schema, plan: Plan) -> Statistics:
+        """Return the statistics of no rows."""
         return cls(schema, plan, {p.kind: PARTS[p.kind].zero(schema, p.attributes) for p in plan.patterns})
 
     def cell_tables(self) -> list[CellTable]:
@@ -88,7 +89,7 @@ class Statistics:
 
         Examples
         --------
-        >>> from bayeskit._schema import Variable
+        >>> from bayeskit.statistics import Variable
         >>> from bayeskit.statistics import CellTable, Term
         >>> schema = Schema((Variable("a", "categorical", (0, 1)),), Variable("y", "categorical", ("no", "yes")))
         >>> classes = CellTable(Term(("y",)), np.array([[0], [1]]), np.array([2.0, 3.0]))
@@ -103,6 +104,7 @@ class Statistics:
 
     @property
     def total(self) -> float:
+        """The total weight of the rows."""
         return float(self.tables.margin.sum())
 
     def table(self, name: Name) -> Floats:
@@ -168,6 +170,7 @@ class Statistics:
         return self.embed(schema), other.embed(schema)
 
     def merge(self, other: Statistics) -> Statistics:
+        """Return the statistics of the rows of both."""
         a, b = self._aligned(other)
         parts, gone = _merged(a.parts, b.parts), _merged(a.gone, b.gone)
         for kind, part in parts.items():
@@ -197,6 +200,7 @@ class Statistics:
         )
 
     def scale(self, factor: float | Floats) -> Statistics:
+        """Return the statistics with every weight multiplied by a factor, or by one factor for each class."""
         gone = self.gone
         if (np.abs(np.frexp(factor)[0]) != 0.5).any():  # multiplying by a power of two is exact
             remembered = tuple(p for p in self.plan.patterns if PARTS[p.kind].remembered)
@@ -267,7 +271,7 @@ def statistics_html(statistics: Statistics) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> from bayeskit._schema import Schema
+    >>> from bayeskit.statistics import Schema
     >>> from bayeskit.statistics import Plan, Statistics
     >>> schema = Schema((Variable("sky", "categorical", ("<sun>",)),), Variable("y", "categorical", ("go", "stay")))
     >>> html = statistics_html(Statistics.zero(schema, Plan.naive(schema)))

@@ -221,7 +221,7 @@ class Pairs(Part):
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> two = Variable("a", "categorical", (0, 1)), Variable("b", "categorical", (0, 1, 2))
     >>> schema = Schema(two, Variable("y", "categorical", ("no", "yes")))
     >>> Pairs.zero(schema, ("a", "b")).table(0, 1).shape
@@ -283,7 +283,7 @@ class Pairs(Part):
 
         Examples
         --------
-        >>> from bayeskit._schema import Variable
+        >>> from bayeskit.statistics import Variable
         >>> three = Variable("a", "categorical", (0,)), *(Variable(n, "categorical", (0, 1)) for n in "bc")
         >>> Pairs.most_telling(Schema(three, Variable("y", "categorical", ("no", "yes"))), [0.0, 0.1, 0.3])
         ('b', 'c')

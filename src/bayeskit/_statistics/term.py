@@ -77,7 +77,7 @@ class Plan:
 
     Examples
     --------
-    >>> from bayeskit._schema import Schema, Variable
+    >>> from bayeskit.statistics import Schema, Variable
     >>> schema = Schema((Variable("a", "categorical", (0, 1)),), Variable("y", "categorical", ("no", "yes")))
     >>> list(Plan.naive(schema).terms(schema))
     [Term(cells=('y',), values=(), order=0), Term(cells=('y', 'a'), values=(), order=0)]

@@ -47,7 +47,7 @@ class Triples(Part):
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> three = tuple(Variable(name, "categorical", (0, 1)) for name in "abc")
     >>> schema = Schema(three, Variable("y", "categorical", ("no", "yes")))
     >>> Triples.zero(schema, ("a", "b", "c")).counts.shape  # 3 pairs of 3 × 3 contexts, 3 × 3 states
@@ -240,7 +240,7 @@ def within_budget(schema: Schema, information: ArrayLike, budget: int) -> tuple[
 
     Examples
     --------
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.statistics import Variable
     >>> three = tuple(Variable(name, "categorical", (0, 1)) for name in "abc")
     >>> schema = Schema(three, Variable("y", "categorical", ("no", "yes")))
     >>> within_budget(schema, [0.1, 0.0, 0.3], Triples.memory(schema, ("a", "c")))

@@ -144,7 +144,7 @@ def answers_of(
 
     Examples
     --------
-    >>> from bayeskit._networks.examples import wet_grass
+    >>> from bayeskit.networks import wet_grass
     >>> found = answers_of(wet_grass(), [["rain"]], {"wet": "yes"})
     >>> found[0]["cells"][1]["states"], round(found[0]["cells"][1]["probability"], 4)
     (['yes'], 0.7353)

@@ -71,7 +71,7 @@ def posteriors(network: BayesianNetwork, nodes: Sequence[str], steps: Sequence[S
 
     Examples
     --------
-    >>> from bayeskit._networks.examples import wet_grass
+    >>> from bayeskit.networks import wet_grass
     >>> found = posteriors(wet_grass(), ["rain"], [{}, {"wet": "yes"}])
     >>> [round(each["rain"], 4) for each in found]
     [0.2, 0.7353]

@@ -80,7 +80,7 @@ class MixedNetworkProblem:
     Heights of two kinds of people, where the kind is hidden:
 
     >>> from bayeskit._graphs.network import Node, continuous, discrete
-    >>> from bayeskit._fitting.em import StoppingRule, run_em
+    >>> from bayeskit.mixtures import StoppingRule, run_em
     >>> from bayeskit._fitting.search.node_columns import read_nodes
     >>> kind = Node(discrete("kind", ("a", "b")), (), Table([0.5, 0.5]))
     >>> tall = Node(continuous("tall"), ("kind",), LinearGaussian([1.0, 2.0], np.zeros((2, 0)), [1.0, 1.0]))

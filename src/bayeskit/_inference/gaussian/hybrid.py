@@ -281,7 +281,7 @@ class Hybrid:
 
     Examples
     --------
-    >>> from bayeskit._graphs.distributions import LinearGaussian, Table
+    >>> from bayeskit.networks import LinearGaussian, Table
     >>> from bayeskit._graphs.network import Node, continuous, discrete
     >>> sex = Node(discrete("sex", ("f", "m")), (), Table([0.5, 0.5]))
     >>> height = Node(continuous("height"), ("sex",), LinearGaussian([165.0, 178.0], np.zeros((2, 0)), [36.0, 49.0]))

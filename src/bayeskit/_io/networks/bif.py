@@ -246,7 +246,7 @@ def bif_text(network: Network) -> str:
 
     Examples
     --------
-    >>> from bayeskit._graphs.distributions import Table
+    >>> from bayeskit.networks import Table
     >>> from bayeskit._graphs.network import Network, Node, discrete
     >>> print(bif_text(Network((Node(discrete("湿", ["no", "yes"]), (), Table([0.8, 0.2])),))))
     network unknown {

@@ -403,7 +403,7 @@ def native_text(network: Network | FactorGraph) -> str:
 
     Examples
     --------
-    >>> from bayeskit._graphs.distributions import Table
+    >>> from bayeskit.networks import Table
     >>> rain = Node(discrete("rain", [False, True]), (), Table([0.8, 0.2]))
     >>> read_native(native_text(Network((rain,)))) == Network((rain,))
     True

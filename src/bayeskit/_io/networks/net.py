@@ -331,7 +331,7 @@ def net_text(network: Network) -> str:
 
     Examples
     --------
-    >>> from bayeskit._graphs.distributions import Table
+    >>> from bayeskit.networks import Table
     >>> from bayeskit._graphs.network import Network, Node, discrete
     >>> print(net_text(Network((Node(discrete("wet", ["no", "yes"]), (), Table([0.8, 0.2])),))))
     net

@@ -29,17 +29,17 @@ class RankingCurve(Chart):
     kind : "roc", "precision_recall" or "lift"
     label : label
     threshold : array of shape (m,)
-        The least posterior with which a row is taken for the class, descending.
+        The lowest posterior at which a row is predicted as the class, descending.
     x, y : arrays of shape (m,)
-        The axes of the curve. ROC: the share of other rows that are taken for the class, and the share of its rows
-        that are found. Precision and recall: recall, precision. Lift: the share of rows that are taken, and how many
-        times more rows of the class are among them than among as many others.
+        The axes of the curve. ROC: the false positive rate and the true positive rate. Precision and recall: recall
+        and precision. Lift: the share of rows that are predicted as the class, and how many times more rows of the
+        class are among them than among as many random rows.
     area : float
         ROC: the AUC. Precision and recall: the average precision. Lift: the lift of the first tenth of the rows.
     interval : (float, float) or None
         The 95% interval of the area: by Hanley and McNeil (1982) of the AUC, by Wilson of the average precision.
     share : float
-        The share of rows of the class: the precision of a model that knows nothing.
+        The share of rows of the class: the precision of random guessing.
     """
 
     kind: Kind

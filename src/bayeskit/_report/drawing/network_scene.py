@@ -479,8 +479,8 @@ def field_html(field: FactorGraph) -> Html:
 
     Examples
     --------
-    >>> from bayeskit._graphs.factor import Factor
-    >>> from bayeskit._schema import Variable
+    >>> from bayeskit.networks import Factor
+    >>> from bayeskit.statistics import Variable
     >>> pair = Factor(["a"], [["x", "y"]], [30, 5])
     >>> field_html(FactorGraph((Variable("a", "categorical", ("x", "y")),), (pair,))).splitlines()[1]
     '<p><b>Markov network, 1 variable, 1 factor</b></p>'
