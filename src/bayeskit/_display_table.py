@@ -24,6 +24,8 @@ MOST_ROWS = 60
 MOST_COLUMNS = 16
 LONGEST_NOTE = 1_000
 LONGEST_CELL = 200
+# On a phone a column shrinks to its longest word; cells no wider than this stay on one line, and the table scrolls.
+KEPT_CELL = 16
 
 
 @dataclass(frozen=True)
@@ -234,6 +236,8 @@ def _longest(cell: str) -> int:
 
 # Lines end at spaces, but not at that between "=" and a number; Chinese characters need no space.
 _SPACES = re.compile(r"(?<!=)(\s+)")
+# Where a browser may break the line of a cell.
+_BREAKS = re.compile(r"[\s=\u3001\uff0c-]")
 _WIDE = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 # A number with its sign and exponent, a run of letters, or any other single character.
 _UNITS = re.compile(r"[+−-]?\d[\d.,]*(?:e[+−-]?\d+)?|[a-zA-Z]+|.", re.DOTALL)
@@ -467,7 +471,7 @@ def table_html(table: DisplayTable, number_class: str = "") -> Html:
             tag(
                 "th" if j < heads else "td",
                 cell,
-                cls=number_class if table.is_right(j) else "",
+                cls=(table.is_right(j) and number_class) or _kept(cell),
                 attributes=style,
             )
             for j, cell in enumerate(cells[: len(cells) - len(shades)])
@@ -484,6 +488,15 @@ def table_html(table: DisplayTable, number_class: str = "") -> Html:
     above = [tag("caption", table.title)] if table.title else []
     above += [tag("thead", line(table.header, len(table.header)))] if table.header else []
     return tag("table", *above, tag("tbody", *body), cls="matrix" if table.shades else "")
+
+
+def _kept(cell: str) -> str:
+    """Return the class of a cell that is short and could wrap.
+
+    >>> _kept("蜷缩 | 脐部=凹陷"), _kept("0.25"), _kept("(5+1)/(8+3) = 0.5455")
+    ('kept', '', '')
+    """
+    return "kept" if _BREAKS.search(cell) and display_width(cell) <= KEPT_CELL else ""
 
 
 def _left_out(rows: int, columns: int, lang: str, rest: str) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from bayeskit import BayesianNetwork, DynamicNetwork, HiddenMarkov, MarkovNetwor
 from bayeskit._data.database_url import DatabaseTable
 from bayeskit._data.file_set import FileSet
 from bayeskit._data.files import FileSource
+from bayeskit._display_table import DisplayTable, notebook_html
 from bayeskit._markup import PALETTE, framed, plain
 from bayeskit._messages import Joined, Message
 from bayeskit._report.charts.axis import CHART_STYLES
@@ -392,6 +393,16 @@ def test_charts_stay_legible_on_a_telephone() -> None:
     for shown in (naive().nomogram(), naive().explain(ROW), network().plot(), diagram()):
         for drawn in re.findall("<svg[^>]*>", shown._repr_html_()):
             assert "style=" not in drawn and re.search(r' width="\d', drawn)
+
+
+def test_short_cells_stay_on_one_line_on_a_telephone() -> None:
+    """Before, a state and its parent's took five lines of a word each; long cells still wrap, the table scrolls."""
+    cells = ("early hor", "0.25", "5.843 ± 0.8253", "蜷缩 | 脐部=凹陷", "(5+1)/(8+3) = 0.5455")
+    shown = notebook_html(DisplayTable("", (), (cells,)))
+    kept = re.findall(r'class="kept">([^<]*)<', shown)
+    assert kept == ["early hor", "5.843 ± 0.8253", "蜷缩 | 脐部=凹陷"]
+    for style in (shown, REPORT):
+        assert re.search(r"\.kept\{white-space:nowrap", style)
 
 
 @pytest.mark.parametrize("case", [*CASES, *NAMELESS, *OTHERS])
