@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 import warnings
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -667,6 +668,9 @@ def test_a_wide_table_is_read_from_a_file_alike(little_room, tmp_path):
     with warns_of(SuspectResult, 205):
         here = TAN().fit(X, y)
     assert there.structure_ == here.structure_
+    with warns_of(SuspectResult, 205):
+        queried = TAN().fit(duckdb.from_df(X.assign(y=y)), target="y")
+    assert queried.structure_ == here.structure_
     with warns_of(SuspectResult, 205):
         lazy = TAN().lazy(X, y)
     np.testing.assert_allclose(lazy.predict_proba(X[:20]), here.predict_proba(X[:20]), rtol=0, atol=1e-12)

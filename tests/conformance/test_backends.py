@@ -876,7 +876,7 @@ def test_cut_points_are_intervals_closed_above():
         ("SELECT [1] AS x, 1 AS y", {}, ColumnError, ["x", "INTEGER[]"]),
         ("SELECT 1 AS x, 0.5::DOUBLE AS y", {}, DataError, ["y", "0.5"]),
         ("SELECT 1 AS x, 'nan'::DOUBLE AS y", {}, DataError, ["y", 1]),
-        ("SELECT 1 AS x, 1 AS y, 0.5 AS w", {"weights": "w"}, WeightError, ["w", "whole"]),
+        ("SELECT 1 AS x, 1 AS y, 0.5 AS w", {"weights": "w"}, WeightError, ["w", "relation.df()"]),
         ("SELECT 1 AS x, 1 AS y, 'a' AS w", {"weights": "w"}, ColumnError, ["w", "VARCHAR"]),
         ("SELECT 1 AS x, 1 AS y, 1e17 AS w", {"weights": "w"}, WeightError, ["w", "2**53"]),
         ("SELECT 1 AS x, 1 AS y", {"weights": [1.0]}, DataTypeError, ["sample_weight"]),

@@ -320,7 +320,7 @@ def ab():
             Incompatible,
             ["nodes", "arcs"],
         ),
-        (lambda: BayesianNetwork().fit(AB), DataError, ["columns"]),
+        (lambda: BayesianNetwork().fit(AB), UsageError, ["nodes"]),
         (
             lambda: BayesianNetwork(HUGE).fit({name: ["u", "v"] for name in HUGE}),
             TooLarge,

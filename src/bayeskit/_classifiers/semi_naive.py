@@ -16,6 +16,7 @@ from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of
 from bayeskit._classifiers.labelled_tables import DependentTable, LabelledTable, table_with_parents
 from bayeskit._conditionals.linear_family import LinearFamily
+from bayeskit._counting.backend import backend_of
 from bayeskit._data.encode import Unseen
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source, is_live
@@ -246,9 +247,15 @@ class GraphClassifier(SemiNaive):
         return ()
 
     def _first_schema(self, source: Source) -> Schema | None:
-        """Return the schema of the first batch of a source; None of an empty one, and of a table of a live database."""
+        """Return the schema of the first batch of a source, whose states are not known yet.
+
+        None of an empty source, and of a table of a live database.
+        """
         if is_live(source):
             return None
+        backend = backend_of(source)
+        if backend is not None:
+            return backend.skeleton(source, self._reading(), source.class_variable)
         first = next(iter(source), None)
         return None if first is None else self._reading().schema_of(first.table, Variable("y", "categorical"))
 

@@ -303,6 +303,8 @@ class Source:
         """The number of columns, where it is known without reading rows; those set aside are among them."""
         if self.in_files:
             return len(self._files.names)
+        if self.in_partitions:
+            return len(self.data.names)
         shape = getattr(self.data, "shape", ())
         if isinstance(shape, tuple) and len(shape) == 2:
             return int(shape[1])

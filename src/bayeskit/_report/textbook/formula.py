@@ -431,7 +431,7 @@ def line_html(line: Line) -> Html:
         lambda hole: tag("span", f"[{hole.number}]", cls="blank"),
         text,
     )
-    return Html(_FORMULA_AND_SIGN.sub(r'<span class="kept">\g<0></span>', made))
+    return Html(_FORMULA_AND_SIGN.sub(lambda found: tag("span", Html(found[0]), cls="kept"), made))
 
 
 # A browser would begin a line with the sign that follows a formula.
