@@ -26,14 +26,16 @@ from bayeskit import (
     GaussianNB,
     MultinomialNB,
     NaiveBayes,
+    compare,
     load,
+    priors,
 )
 from bayeskit._classifiers.model_files import _class_of, saved_size
 from bayeskit._io import trial
 from bayeskit._io.saved import SavedContent, naming, read_saved, write_saved
 from bayeskit._on_demand import CLASSIFIERS
-from bayeskit.classifiers import CountClassifier
 from bayeskit.errors import ModelFormatError, SettingError, UsageError
+from bayeskit.extending import CountClassifier, ModelSpec, Reading
 from bayeskit.priors import MAP, BDeu, Dirichlet, NormalInverseGamma
 from bayeskit.statistics import Schema, Variable, load_statistics, save_statistics
 from refusals import refuses
@@ -217,6 +219,51 @@ def test_a_class_of_ones_own_is_loaded_where_it_is_passed_and_only_there(model, 
     np.testing.assert_array_equal(
         loaded.predict_proba(X), clone(model).fit(X[1:], y[1:]).predict_proba(X), strict=True
     )
+
+
+class GentleNB(CountClassifier):
+    """The recipe of CONTRIBUTING ("Add a classifier"), in a module of a user's own, with public names only."""
+
+    def __init__(self, *, strength=1.0, n_jobs=None):
+        self.strength = strength
+        self.n_jobs = n_jobs
+
+    def _reading(self):
+        return Reading("from_dtype")
+
+    def _spec(self, schema):
+        prior = priors.Lidstone(float(self.strength))
+        return ModelSpec(smoothing=priors.as_smoothing(prior), class_smoothing=prior)
+
+    def _check_settings(self):
+        super()._check_settings()
+        if not self.strength > 0:
+            raise SettingError("strength is {strength!r}; it must be above 0.", strength=self.strength)
+
+
+def test_a_classifier_by_the_recipe_is_compared_explained_saved_and_loaded(tmp_path):
+    rows = pd.DataFrame({"a": list("uvuvwu") * 6, "b": np.tile([1.0, 2.5, 1.5, 3.0, 2.0, 0.5], 6)})
+    y = np.array(list("cdcddcddccdc") * 3)
+    model, twin = GentleNB(strength=0.5).fit(rows, y), NaiveBayes(smoothing=0.5).fit(rows, y)
+    np.testing.assert_array_equal(model.predict_proba(rows), twin.predict_proba(rows))
+    models = {"gentle": GentleNB(strength=0.5), "twin": NaiveBayes(smoothing=0.5)}
+    found = compare(rows, y=y, models=models, baselines=False, folds=2)
+    assert found.of("gentle").log_loss == found.of("twin").log_loss
+    assert type(found.fitted("gentle")) is GentleNB
+    assert model.explain(rows[:1]).posterior == twin.explain(rows[:1]).posterior
+    np.testing.assert_array_equal(model.leave_one_out(rows, y), twin.leave_one_out(rows, y))
+    model.save(tmp_path / "gentle.bayes")
+    loaded = load(tmp_path / "gentle.bayes", classes=[GentleNB])
+    assert type(loaded) is GentleNB
+    np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
+    np.testing.assert_array_equal(
+        loaded.partial_fit(rows[:2], y[:2]).forget(rows[:2], y[:2]).predict_proba(rows),
+        model.predict_proba(rows),
+    )
+    with refuses(ModelFormatError, "GentleNB"):
+        load(tmp_path / "gentle.bayes")
+    with refuses(SettingError, "strength", "0"):
+        GentleNB(strength=0).fit(rows, y)
 
 
 def test_what_is_passed_as_ones_own_must_be_a_classifier_with_a_name_of_its_own(tmp_path):
