@@ -140,7 +140,7 @@ class DriftMonitor:
     Parameters
     ----------
     delta : float, default=0.002
-        How often a change may be reported where there is none: the bound for each test.
+        The bound on the probability of a false alarm in each test.
     largest_loss : float, default=5
         Larger losses count as this one, since the test needs bounded values.
 
@@ -170,7 +170,7 @@ class DriftMonitor:
         self.n_rows = 0
 
     def update(self, posterior: Mapping[Any, float], y: Label) -> Drift | None:
-        """Take in the posterior that a row was given, and its true class; return a change, if one is found.
+        """Add the posterior of a row and its true class. Return the change, if one is found.
 
         A class that the posterior does not name has probability 0.
         """

@@ -355,7 +355,7 @@ class SlidingWindow(Generic[Classifier]):
     model : classifier
         Unfitted, or fitted to rows that stay.
     n_rows : int
-        How many rows count. They are kept, since only a row can be subtracted.
+        The size of the window. Its rows are kept in memory, so that they can be subtracted later.
 
     Examples
     --------

@@ -20,8 +20,8 @@ class Backend(Protocol):
     under the code after the last state, a row without a class is an error, a row of weight 0 is ignored, and
     integer weights give bit-identical counts to those of the kernels.
 
-    Three methods say what it can do. The others have an answer that is true of any backend; one that knows a
-    shorter way has its own.
+    A backend must implement three methods: ``takes``, ``schema`` and ``count``. The others have a default that is
+    correct for any backend; override them if yours has a faster way.
     """
 
     takes: Callable[[Source], bool]

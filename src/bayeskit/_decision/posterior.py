@@ -57,6 +57,7 @@ class Posterior:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape of ``probabilities``."""
         return self.probabilities.shape
 
     def _repr_html_(self) -> str:

@@ -176,6 +176,7 @@ class Explanation:
 
     @property
     def evidence(self) -> float:
+        """P(x), the normaliser; 0.0 if it underflows."""
         return _exp(self.log_evidence)
 
     @property
@@ -206,6 +207,7 @@ class Explanation:
 
     @property
     def prediction(self) -> Any:
+        """The most probable class."""
         return self.classes[self.ranking[0]]
 
     @property

@@ -156,7 +156,7 @@ class Questions(Sequence[Question]):
         return notebook_html(self.page())
 
     def page(self) -> Any:
-        """Return the table as a :class:`~bayeskit._report.page.DisplayTable`."""
+        """Return the table for display."""
         from bayeskit._display_table import DisplayTable
 
         words = QUESTION_WORDS.of(self.lang)

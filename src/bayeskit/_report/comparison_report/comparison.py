@@ -152,6 +152,7 @@ class ModelStanding:
         return self.error if self.cost is None else self.cost
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values."""
         return asdict(self)
 
 
