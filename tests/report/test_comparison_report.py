@@ -24,7 +24,7 @@ from bayeskit._report.comparison_report.comparison import (
     SimplerModel,
     Table,
 )
-from bayeskit._report.comparison_report.comparison_page import Findings, RowShown, as_page
+from bayeskit._report.comparison_report.comparison_page import ExplainedRow, Findings, as_page
 from bayeskit._report.comparison_report.sections import ColumnProfile, Relation, confusion_html, outcomes
 from bayeskit._report.comparison_report.standings import bars_figure, bars_plot
 from bayeskit._report.comparison_report.verdict import ceiling_text, name_of, rule_text, simpler_text
@@ -86,7 +86,9 @@ def findings(found: Comparison) -> Findings:
     model = TAN().fit({**columns, EVIL + "y": y}, target=EVIL + "y")
     row = {name: column[0] for name, column in columns.items()}
     shown = tuple(
-        RowShown(kind, 5, found.classes[0], found.classes[1], 0.9, 0.1, model.explain(row, lang=found.lang))
+        ExplainedRow(
+            kind, 5, found.classes[0], found.classes[1], 0.9, 0.1, model.explain(row, lang=found.lang)
+        )
         for kind in ("surest", "doubtful", "worst")
     )
     return Findings(

@@ -38,7 +38,7 @@ from bayeskit._classifiers.streams import (
 from bayeskit._data.encoded import Chunk
 from bayeskit._data.file_options import MarksLike
 from bayeskit._data.reading import Reading
-from bayeskit._data.source import Learned, Source, memory_in_bytes, thread_count
+from bayeskit._data.source import ModelOrigin, Source, memory_in_bytes, thread_count
 from bayeskit._data.table import open_attributes
 from bayeskit._fitting.calibration import check_method, from_held
 from bayeskit._fitting.fitted_state import FittedState
@@ -77,7 +77,7 @@ class CountClassifier(BaseClassifier):
     _waiting: WaitingRows | None = None
     _stream: RowStream | None = None
     # What was learned last, and when.
-    _learned: Learned | None = None
+    _learned: ModelOrigin | None = None
     calibration: str | None = None
     n_jobs: int | None = None
     # Whether it learns the words of free text.

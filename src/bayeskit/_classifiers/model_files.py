@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._counting.backend import Tally
-from bayeskit._data.source import Learned
+from bayeskit._data.source import ModelOrigin
 from bayeskit._data.table import NONE_ASIDE, ColumnsAside, open_table
 from bayeskit._fitting.fitted_state import FittedState
 from bayeskit._fitting.model import plan_for
@@ -129,7 +129,9 @@ def load(path: PathLike, classes: Iterable[type] = ()) -> Any:
             return getattr(import_module(other[0]), other[1])(saved)
         estimator = unpack_model(saved.content, saved.arrays, own)
         try_model(estimator)
-        estimator._learned = Learned(place.name, datetime.fromtimestamp(place.stat().st_mtime), loaded=True)
+        estimator._learned = ModelOrigin(
+            place.name, datetime.fromtimestamp(place.stat().st_mtime), loaded=True
+        )
         return estimator
 
 

@@ -16,7 +16,7 @@ from bayeskit._comparison.trials import LEAST_PROBABILITY
 from bayeskit._data.suspect_columns import is_present
 from bayeskit._fitting.with_parents import Tree
 from bayeskit._report.comparison_report.comparison import Comparison, Measure
-from bayeskit._report.comparison_report.comparison_page import Findings, RowShown
+from bayeskit._report.comparison_report.comparison_page import ExplainedRow, Findings
 from bayeskit._report.comparison_report.sections import ColumnProfile, Relation
 from bayeskit._report.information_table import information_beyond_chance
 from bayeskit._schema import Name, Schema
@@ -91,7 +91,7 @@ def _of_one_value(schema: Schema) -> tuple[Name, ...]:
     return tuple(v.name for v in schema.categorical if v.cuts is not None and v.size < 2)
 
 
-def _three_rows(run: ComparisonRun, comparison: Comparison) -> tuple[RowShown, ...]:
+def _three_rows(run: ComparisonRun, comparison: Comparison) -> tuple[ExplainedRow, ...]:
     """Explain three rows: the most certain correct one, the least certain one, and the worst mistake."""
     held = comparison.held
     top, said = held.posterior.max(axis=1), held.posterior.argmax(axis=1)
@@ -111,7 +111,7 @@ def _three_rows(run: ComparisonRun, comparison: Comparison) -> tuple[RowShown, .
         truth, answer = comparison.classes[int(held.truth[i])], comparison.classes[int(said[i])]
         label = int(held.truth[i] if kind == "worst" else said[i])
         p, rest = float(held.posterior[i, label]), float(np.delete(held.posterior[i], label).sum())
-        shown.append(RowShown(kind, int(held.rows[i]), truth, answer, p, rest, page))
+        shown.append(ExplainedRow(kind, int(held.rows[i]), truth, answer, p, rest, page))
     return tuple(shown)
 
 

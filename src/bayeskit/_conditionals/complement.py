@@ -274,7 +274,7 @@ def _normed(weights: Floats, certain: NDArray[np.bool_] | None) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Tempered(Conditional):
+class FactorPower(Conditional):
     """A factor raised to a power: P(x | y)^r."""
 
     factor: Conditional

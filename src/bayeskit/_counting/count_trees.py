@@ -18,7 +18,7 @@ from bayeskit._statistics.tree_counts import LEFT, MISSING, STAYS, UNKNOWN, Tree
 _CELLS_A_ROW = 4
 
 
-class Binned(NamedTuple):
+class BinnedRows(NamedTuple):
     """Rows in the codes of trees.
 
     Attributes
@@ -64,7 +64,7 @@ def route(
         stops[i] = node
 
 
-def binned(chunk: Chunk, schema: Schema, trees: Trees) -> Binned:
+def binned(chunk: Chunk, schema: Schema, trees: Trees) -> BinnedRows:
     """Convert rows to the codes of trees."""
     numbers = np.empty((chunk.n_rows, len(trees.numeric)), np.uint8)
     for j, (name, cuts) in enumerate(zip(trees.numeric, trees.cuts, strict=True)):
@@ -87,10 +87,10 @@ def binned(chunk: Chunk, schema: Schema, trees: Trees) -> Binned:
         base += len(states)
     ends = np.broadcast_to(np.array([UNKNOWN, MISSING], np.uint8), (trees.n_trees, 2))
     tables = np.concatenate([trees.ranks, ends], axis=1)[:, np.array(places, np.intp)]
-    return Binned(numbers, codes, np.ascontiguousarray(tables), np.array(offsets, np.int64))
+    return BinnedRows(numbers, codes, np.ascontiguousarray(tables), np.array(offsets, np.int64))
 
 
-def stops_of(rows: Binned, trees: Trees, t: int, stops: NDArray[np.int64]) -> None:
+def stops_of(rows: BinnedRows, trees: Trees, t: int, stops: NDArray[np.int64]) -> None:
     """Write the node at which each row stops in tree t."""
     route(
         rows.numbers, rows.codes, rows.tables[t], rows.offsets, int(trees.starts[t]), trees.features,

@@ -52,7 +52,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Learned:
+class ModelOrigin:
     """Where a model comes from: what it learned last and when, or the file that it was loaded from.
 
     A saved model does not hold it, so that the same rows give the same file.
@@ -245,12 +245,12 @@ class Source:
         """The class, before any of its states is known."""
         return Variable(self.class_name, "categorical")
 
-    def learned_now(self) -> Learned:
+    def learned_now(self) -> ModelOrigin:
         """Return a note for the model: these rows, by the name of their file or the kind of what holds them, now."""
         called = type(self.data.frame if self.in_partitions else self.data).__name__
         if self.in_files:
             called = os.path.basename(self.data) if isinstance(self.data, str) else self._called
-        return Learned(called, datetime.now())
+        return ModelOrigin(called, datetime.now())
 
     @property
     def one_shot(self) -> bool:

@@ -92,7 +92,7 @@ class Graphical(ModelForm):
         """Estimate the families of the graph."""
         schema = statistics.schema
         parts = _Parts(_with_states(self.dag, schema), schema)
-        counted = _Counted(statistics, spec, parts)
+        counted = _FamilyEstimator(statistics, spec, parts)
         of_tables, of_apart = self.constants or (None, None)
         return GraphFactors(
             schema,
@@ -149,7 +149,7 @@ class _Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class _Counted:
+class _FamilyEstimator:
     """Estimates the families of a graph, one kind at a time, from statistics."""
 
     statistics: Statistics

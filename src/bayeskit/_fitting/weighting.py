@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from bayeskit._conditionals.class_prior import ClassPrior, class_factors
-from bayeskit._conditionals.complement import Tempered, WordScore, estimate_word_score, has_words
+from bayeskit._conditionals.complement import FactorPower, WordScore, estimate_word_score, has_words
 from bayeskit._conditionals.conditional import Conditional
 from bayeskit._conditionals.kernels.gaussian_scores import distance
 from bayeskit._counting.backend import in_order
@@ -291,7 +291,7 @@ class WeighedWords(CountedAsNaive):
         self, statistics: Statistics, spec: ModelSpec, prior: ClassPrior
     ) -> tuple[Conditional, ...]:
         columns = column_conditionals(statistics, spec)
-        return (*(Tempered(factor, self.columns) for factor in columns), self.word_score(statistics))
+        return (*(FactorPower(factor, self.columns) for factor in columns), self.word_score(statistics))
 
     def word_score(self, statistics: Statistics) -> WordScore:
         """Estimate the factor of the words."""

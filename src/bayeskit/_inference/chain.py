@@ -153,7 +153,7 @@ class Chain:
         except Impossible:
             return -math.inf
 
-    def backward(self, counts: ExpectedTransitions | None = None) -> Iterator[Smoothed]:
+    def backward(self, counts: ExpectedTransitions | None = None) -> Iterator[SmoothedBlock]:
         """Smooth block by block, the last first; add the expected starts and transitions to ``counts``."""
         counts = ExpectedTransitions.zero(self) if counts is None else counts
         kept: dict[int, Forward] = {}
@@ -171,7 +171,7 @@ class Chain:
             message = found.message
             yield found
 
-    def _backward(self, block: Forward, message: _Message, counts: ExpectedTransitions) -> Smoothed:
+    def _backward(self, block: Forward, message: _Message, counts: ExpectedTransitions) -> SmoothedBlock:
         begin, end = block.begin, block.end
         which, fresh = self._which(begin, end), self.fresh[begin:end]
         beta, gamma, work = np.empty_like(block.alpha), np.empty_like(block.alpha), np.empty(self.n_states)
@@ -186,7 +186,7 @@ class Chain:
             if not lost:
                 counts.starts += starts
                 counts.transitions += outer * self.matrices
-                return Smoothed(block, beta, gamma, _Message(moved, False))
+                return SmoothedBlock(block, beta, gamma, _Message(moved, False))
         weights = self.weights(begin, end, True)
         moved = message.logs()
         with np.errstate(divide="ignore"):
@@ -197,7 +197,7 @@ class Chain:
         )  # fmt: skip
         with np.errstate(under="ignore"):
             beta = np.exp(beta - beta.max(axis=1, keepdims=True))
-        return Smoothed(block, beta, gamma, _Message(moved, True))
+        return SmoothedBlock(block, beta, gamma, _Message(moved, True))
 
     def best_path(self) -> tuple[Ints, float]:
         """Return the most probable states of all rows, and log P(states, x)."""
@@ -297,7 +297,7 @@ class Forward:
 
 
 @dataclass(frozen=True, eq=False)
-class Smoothed:
+class SmoothedBlock:
     """The backward messages (up to a factor a row) and the smoothed states of a block of rows."""
 
     block: Forward

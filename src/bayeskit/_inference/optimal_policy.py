@@ -274,7 +274,7 @@ class PolicyTable:
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class PolicySolution:
     """The policies of the open decisions in their order, the network that follows them, and what it yields."""
 
     policies: tuple[PolicyTable, ...]
@@ -301,7 +301,7 @@ def requisite(diagram: Diagram, dag: Dag, decision: Name, known: Iterable[Name])
     return tuple(found)
 
 
-def solve(diagram: Diagram, evidence: Mapping[Name, int], max_memory: float) -> Solved:
+def solve(diagram: Diagram, evidence: Mapping[Name, int], max_memory: float) -> PolicySolution:
     """Return the optimal policies. Decisions in the evidence are made already.
 
     No node of the evidence may depend on an open decision.
@@ -326,14 +326,14 @@ def evaluate(
     network: Network,
     evidence: Mapping[Name, int],
     max_memory: float,
-) -> Solved:
+) -> PolicySolution:
     """Return the expected utility of the policies that the network follows."""
     whole = expectation(network, diagram.utilities, (), evidence, max_memory)
     # A decision that is made is no event: its even chance in the network is taken out of the probability.
     made = sum(math.log(network[name].variable.size) for name in diagram.order if name in evidence)
     p = float(whole.probability)
     log = math.log(p) + whole.log_scale + made if p > 0.0 else -math.inf
-    return Solved(policies, network, float(whole.utility), log)
+    return PolicySolution(policies, network, float(whole.utility), log)
 
 
 def following(network: Network, policies: Iterable[PolicyTable]) -> Network:

@@ -14,7 +14,7 @@ from bayeskit._graphs.distributions import frozen
 from bayeskit._graphs.factor import Factor
 from bayeskit._graphs.network import Diagram
 from bayeskit._inference.exact import allowed
-from bayeskit._inference.optimal_policy import MOST_AXES, PolicyTable, Solved, expectation, solve
+from bayeskit._inference.optimal_policy import MOST_AXES, PolicySolution, PolicyTable, expectation, solve
 from bayeskit._markup import framed
 from bayeskit._messages import Joined, listed
 from bayeskit._networks.analysis.decision_sensitivity import DecisionSensitivities, DecisionSensitivity, Flips
@@ -552,7 +552,7 @@ class InfluenceDiagram:
                 )
         return codes, {name: network[name].variable.states[code] for name, code in codes.items()}
 
-    def _possible(self, codes: dict[Name, int], limit: float) -> Solved:
+    def _possible(self, codes: dict[Name, int], limit: float) -> PolicySolution:
         """Solve the diagram; raise an error that names a conflict if the evidence is impossible."""
         solved = solve(self._diagram, codes, limit)
         if solved.log_probability == -math.inf:
@@ -577,7 +577,7 @@ class InfluenceDiagram:
         )
 
     def _leaves(
-        self, solved: Solved, policies: list[Policy], codes: Mapping[Name, int], limit: float
+        self, solved: PolicySolution, policies: list[Policy], codes: Mapping[Name, int], limit: float
     ) -> tuple[Floats, Floats] | None:
         """Return P and the expected utility of each configuration of the observations; None if they are too many."""
         seen = observations_of(policies)

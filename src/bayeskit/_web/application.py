@@ -20,7 +20,7 @@ from bayeskit._web.json_server import (
     JsonServer,
     Limits,
     Receive,
-    Refused,
+    RequestError,
     log,
     parsed,
 )
@@ -43,7 +43,7 @@ GOTTEN = ("health", "schema")
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestRows:
     """The rows of a body, and what it says beside them."""
 
     rows: list[Row]
@@ -107,7 +107,7 @@ class Application(JsonServer):
         """Return the path that is asked for, or refuse the request before its body is read."""
         self._need_host(headers)
         if not self.access.knows_token(headers.get(b"authorization", b"")):
-            raise Refused(
+            raise RequestError(
                 401,
                 UsageError("The token is missing or wrong. Send the header Authorization: Bearer TOKEN."),
                 (b"www-authenticate", b"Bearer"),
@@ -125,7 +125,7 @@ class Application(JsonServer):
 
         def check(done: int) -> None:
             if clock() > end:
-                raise Refused(
+                raise RequestError(
                     413,
                     DataError(
                         "After {seconds} seconds {done} rows were answered. Send fewer rows at a time.",
@@ -141,7 +141,7 @@ class Application(JsonServer):
     ) -> str:
         return self._answered(path, served, _asked(body, served, path), lang, check)
 
-    def _answered(self, path: str, served: ServedModel, asked: Asked, lang: str, check: Check) -> str:
+    def _answered(self, path: str, served: ServedModel, asked: RequestRows, lang: str, check: Check) -> str:
         """Return the answer to a request for rows, as JSON."""
         rows, said = asked.rows, asked.settings
         if path == "predict":
@@ -172,7 +172,7 @@ class Application(JsonServer):
                 log.exception("The file could not be looked at.")
 
 
-def _asked(body: bytes, served: ServedModel, path: str) -> Asked:
+def _asked(body: bytes, served: ServedModel, path: str) -> RequestRows:
     """Read a body: a row, a list of rows, or {"rows": either of these, …} with what a path takes beside rows."""
     content = parsed(body)
     settings: dict[str, Any] = {}
@@ -195,7 +195,7 @@ def _asked(body: bytes, served: ServedModel, path: str) -> Asked:
         )
     if not content and not single:
         raise DataError("The list of rows is empty. Send at least one.")
-    return Asked(served.read_rows([content] if single else content), single, settings)
+    return RequestRows(served.read_rows([content] if single else content), single, settings)
 
 
 def _check_settings(settings: Mapping[str, Any]) -> None:

@@ -31,7 +31,7 @@ from bayeskit._web.json_server import (
     JsonServer,
     Limits,
     Receive,
-    Refused,
+    RequestError,
     parsed,
 )
 from bayeskit._web.layout_file import LayoutFile
@@ -86,7 +86,7 @@ LONGEST_FINDINGS = 1_000_000
 LONGEST_BODY = 16_000_000
 
 
-class Explored(Protocol):
+class ExplorerModel(Protocol):
     """What is explored; nodes and states are numbers."""
 
     def description(self) -> dict[str, Any]: ...
@@ -116,7 +116,7 @@ class Explored(Protocol):
 
     def document(self) -> dict[str, Any]: ...
 
-    def edited(self, document: Any) -> Explored: ...
+    def edited(self, document: Any) -> ExplorerModel: ...
 
     def conflict(self, error: ImpossibleEvidence) -> list[int]: ...
 
@@ -131,7 +131,7 @@ def need_fields(path: str, said: Any) -> None:
         )
 
 
-def answer(explored: Explored, path: str, said: Any, lang: str) -> dict[str, Any]:
+def answer(explored: ExplorerModel, path: str, said: Any, lang: str) -> dict[str, Any]:
     """Answer a question about what is explored."""
     need_fields(path, said)
     try:
@@ -155,7 +155,7 @@ class Explorer(JsonServer):
 
     Parameters
     ----------
-    explored : Explored
+    explored : ExplorerModel
     access : Access
     limits : Limits
     lang : "en" or "zh"
@@ -181,7 +181,7 @@ class Explorer(JsonServer):
 
     def __init__(
         self,
-        explored: Explored,
+        explored: ExplorerModel,
         access: Access,
         limits: Limits | None = None,
         *,
@@ -194,7 +194,7 @@ class Explorer(JsonServer):
         self.explored, self.layout, self.command, self.read_only = explored, layout, command, read_only
         # Cookies are shared by all ports of a machine, so each server has a name of its own.
         self._cookie = b"bayeskit-" + hashlib.sha256(access.token.encode()).hexdigest()[:12].encode()
-        self._versions: OrderedDict[str, Explored] = OrderedDict()
+        self._versions: OrderedDict[str, ExplorerModel] = OrderedDict()
         self._lock = threading.Lock()
         self._files = {path: (PAGE / name).read_text("utf-8") for path, (name, _) in FILES.items()}
         self._words = {lang: dict(WORDS.of(lang)) for lang in LANGUAGES}
@@ -227,7 +227,7 @@ class Explorer(JsonServer):
             async with asyncio.timeout(seconds):
                 return await super()._in_pool(work, *arguments)
         except TimeoutError:
-            raise Refused(
+            raise RequestError(
                 413,
                 UsageError(
                     "The answer takes longer than {seconds:g} seconds. Ask for less.", seconds=seconds
@@ -258,10 +258,10 @@ class Explorer(JsonServer):
                 return json_text(answer(explored, path, said, lang))
             except ImpossibleEvidence as error:
                 # Numbers of nodes are those of the version that was asked.
-                raise Refused(422, error, more={"conflict": explored.conflict(error)}) from None
+                raise RequestError(422, error, more={"conflict": explored.conflict(error)}) from None
         need_fields(path, said)
         if self.read_only:
-            raise Refused(
+            raise RequestError(
                 403, UsageError("This explorer is read-only: it writes no file and edits no network.")
             )
         if path in LIMITED:
@@ -270,7 +270,7 @@ class Explorer(JsonServer):
             return json_text(self._keep(version, **said))
         return json_text(self.explored.document() if path == "document" else self._build(**said))
 
-    def _version(self, version: str) -> Explored:
+    def _version(self, version: str) -> ExplorerModel:
         """Return what is asked about: the network that was opened, or an edited one."""
         if not version:
             return self.explored
@@ -306,7 +306,7 @@ class Explorer(JsonServer):
         self._need_host(headers)
         origin = headers.get(b"origin")
         if origin is not None and origin != b"http://" + headers[b"host"]:
-            raise Refused(
+            raise RequestError(
                 403,
                 UsageError("A page of {origin!r} may not ask here.", origin=origin.decode("latin-1")),
                 CLOSE,
@@ -316,7 +316,7 @@ class Explorer(JsonServer):
         given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0]
         is_first = scope["path"] == "/" and self.access.is_token(given.encode())
         if not known and not is_first:
-            raise Refused(
+            raise RequestError(
                 401, UsageError("The token is missing or wrong. Open the address that was printed."), CLOSE
             )
         path = self._need_path(scope, GOTTEN, tuple(POSTED))
@@ -333,7 +333,7 @@ class Explorer(JsonServer):
 
 
 def open_explorer(
-    explored: Explored,
+    explored: ExplorerModel,
     *,
     lang: str = "en",
     host: str = "127.0.0.1",

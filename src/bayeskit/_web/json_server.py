@@ -90,7 +90,7 @@ class Access:
         return hmac.compare_digest(given, self.token.encode())
 
 
-class Refused(Exception):
+class RequestError(Exception):
     """A request that gets an error of HTTP, with a message of ours and more values beside it."""
 
     def __init__(
@@ -161,7 +161,7 @@ class JsonServer:
             status, found = 200, await self._answer(scope, headers, receive, lang)
         except _Gone:
             return
-        except Refused as refusal:
+        except RequestError as refusal:
             status, more = refusal.status, refusal.headers
             found = Content(json_text({**self._told(refusal.error, lang), **refusal.more}))
         except BayeskitError as error:
@@ -210,7 +210,7 @@ class JsonServer:
     def _need_host(self, headers: dict[bytes, bytes]) -> None:
         host = headers.get(b"host", b"").decode("latin-1")
         if not self.access.knows_host(host):
-            raise Refused(
+            raise RequestError(
                 400,
                 UsageError(
                     "This server is not called {host!r}, but {names}. {mend}",
@@ -226,14 +226,14 @@ class JsonServer:
         path: str = scope["path"].removeprefix("/")
         if path not in posted and path not in gotten:
             paths = Joined(f"/{name}" for name in (*posted, *gotten))
-            raise Refused(
+            raise RequestError(
                 404,
                 UsageError("There is no {path!r}. There are {paths}.", path=f"/{path}", paths=paths),
                 CLOSE,
             )
         allowed = "POST" if path in posted else "GET, HEAD"
         if scope["method"] not in allowed.split(", "):
-            raise Refused(
+            raise RequestError(
                 405,
                 UsageError("/{path} takes {method}.", path=path, method=allowed),
                 (b"allow", allowed.encode()),
@@ -244,7 +244,7 @@ class JsonServer:
     def _need_json(self, headers: dict[bytes, bytes]) -> None:
         kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
         if kind != b"application/json" or b"content-encoding" in headers:
-            raise Refused(
+            raise RequestError(
                 415,
                 DataTypeError(
                     "A body is JSON, not compressed. Send the header Content-Type: application/json."
@@ -274,23 +274,23 @@ class JsonServer:
                     if not message.get("more_body"):
                         return parts[0] if len(parts) == 1 else b"".join(parts)
         except TimeoutError:
-            raise Refused(
+            raise RequestError(
                 408,
                 UsageError("The body did not arrive within {seconds} seconds.", seconds=self.limits.seconds),
                 CLOSE,
             ) from None
 
-    def _too_long(self, most: int) -> Refused:
+    def _too_long(self, most: int) -> RequestError:
         error = DataError(
             "The body is longer than {most} bytes. {mend}",
             most=most,
             mend=Message(self.mend_length),
         )
-        return Refused(413, error, CLOSE)
+        return RequestError(413, error, CLOSE)
 
     async def _in_pool(self, work: Callable[..., str], *arguments: Any) -> str:
         if self._waiting >= MOST_WAITING * self.limits.threads:
-            raise Refused(
+            raise RequestError(
                 429,
                 UsageError("{n} requests are waiting. Try again in a second.", n=self._waiting),
                 (b"retry-after", b"1"),
@@ -328,11 +328,11 @@ def parsed(body: bytes) -> Any:
     except BayeskitError:
         raise
     except RecursionError:
-        raise Refused(400, DataError("The JSON is nested too deeply.")) from None
+        raise RequestError(400, DataError("The JSON is nested too deeply.")) from None
     except UnicodeDecodeError as error:
-        raise Refused(400, DataError("The body is not UTF-8: byte {n}.", n=error.start)) from None
+        raise RequestError(400, DataError("The body is not UTF-8: byte {n}.", n=error.start)) from None
     except json.JSONDecodeError as error:
-        raise Refused(
+        raise RequestError(
             400,
             DataError(
                 "The body is not JSON: {what} (line {line}, column {column}).",
@@ -342,7 +342,7 @@ def parsed(body: bytes) -> Any:
             ),
         ) from None
     except ValueError:  # a whole number of thousands of digits
-        raise Refused(400, DataError("The JSON holds a number that is too long.")) from None
+        raise RequestError(400, DataError("The JSON holds a number that is too long.")) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from bayeskit._networks.analysis.causal_sets import CausalSet, cause_and_outcome
 from bayeskit._networks.analysis.estimands import (
     FromCounts,
     FromTables,
-    Labelled,
+    LabelledNumbers,
     Source,
     divided,
     evaluated,
@@ -309,7 +309,7 @@ class _Question:
         names = (*self.cause, self.outcome)
         joint = self.queries._of(changed).query(list(names), evidence=self.evidence, max_memory=limit).values
         values = divided(joint, joint.sum(axis=-1, keepdims=True))
-        table = self._compared(self._sliced(Labelled(names, values[None])))
+        table = self._compared(self._sliced(LabelledNumbers(names, values[None])))
         if np.isnan(table).any():
             cell = dict(zip(self.cause, np.argwhere(np.isnan(table[0]))[0], strict=False))
             raise ImpossibleEvidence(
@@ -335,7 +335,7 @@ class _Question:
             refuse_undefined(self.network, expression, source, self.set_nodes, values)
         return self._compared(values)
 
-    def _sliced(self, table: Labelled) -> Labelled:
+    def _sliced(self, table: LabelledNumbers) -> LabelledNumbers:
         """Return the part of a table where held nodes and evidence have their states; held nodes may be set at random.
 
         States that a held node never gets are left out before anything is multiplied: what is unknown there does not
@@ -358,7 +358,7 @@ class _Question:
                 place.append(range(self.network[name].variable.size))
         values = table.values[np.ix_(*place)] * shares
         gone = tuple(k + 1 for k, name in enumerate(table.names) if name in fixed)
-        return Labelled(tuple(n for n in table.names if n not in fixed), values.sum(axis=gone))
+        return LabelledNumbers(tuple(n for n in table.names if n not in fixed), values.sum(axis=gone))
 
     def _weights(self, name: Name) -> Floats:
         """Return the probability with which a held node is set to each of its states."""
@@ -378,7 +378,7 @@ class _Question:
             )
         return codes, tuple(states[code] for code in codes)
 
-    def _compared(self, table: Labelled) -> Floats:
+    def _compared(self, table: LabelledNumbers) -> Floats:
         """Return draws × compared states of the causes × outcome."""
         sizes = [len(self.codes(n)[0]) for n in self.cause] + [self.network[self.outcome].variable.size]
         return spread(table, (*self.cause, self.outcome), sizes)

@@ -12,7 +12,14 @@ import numpy as np
 from bayeskit._display_table import DisplayTable, as_text, notebook_html
 from bayeskit._graphs.distributions import Table
 from bayeskit._graphs.network import Diagram, Node
-from bayeskit._inference.optimal_policy import PolicyTable, Solved, evaluate, expectation, following, solve
+from bayeskit._inference.optimal_policy import (
+    PolicySolution,
+    PolicyTable,
+    evaluate,
+    expectation,
+    following,
+    solve,
+)
 from bayeskit._networks.node_distributions import table_of
 from bayeskit._networks.strategy_tree import WORDS, number
 from bayeskit._schema import Label, Name
@@ -243,7 +250,7 @@ class _Line:
         diagram = self._flips._diagram if x == self.value else self.diagram_at(x)
         return solve(diagram, self._flips._evidence, self._flips._max_memory).policies
 
-    def _evaluated(self, diagram: Diagram, policies: tuple[PolicyTable, ...]) -> Solved:
+    def _evaluated(self, diagram: Diagram, policies: tuple[PolicyTable, ...]) -> PolicySolution:
         network = following(diagram.deciding({}), policies)
         return evaluate(diagram, policies, network, self._flips._evidence, self._flips._max_memory)
 

@@ -103,7 +103,7 @@ class Estimand:
         return f"$${self.latex}$$"
 
 
-class Labelled(NamedTuple):
+class LabelledNumbers(NamedTuple):
     """Numbers over some variables, with an axis of draws before theirs (of length one if there are none)."""
 
     names: Names
@@ -115,12 +115,12 @@ class FromTables:
 
     def __init__(self, network: QueryableNetwork, limit: float) -> None:
         self._network, self.limit = network, limit
-        self._known: dict[Names, Labelled] = {}
+        self._known: dict[Names, LabelledNumbers] = {}
 
-    def margin(self, names: Names) -> Labelled:
+    def margin(self, names: Names) -> LabelledNumbers:
         if names not in self._known:
             found = self._network.query(list(names), max_memory=self.limit).values
-            self._known[names] = Labelled(names, found[None])
+            self._known[names] = LabelledNumbers(names, found[None])
         return self._known[names]
 
 
@@ -130,27 +130,29 @@ class FromCounts:
     def __init__(self, names: Names, joint: Floats, limit: float) -> None:
         self._names, self._joint, self.limit = names, joint, limit
 
-    def margin(self, names: Names) -> Labelled:
+    def margin(self, names: Names) -> LabelledNumbers:
         kept = [name for name in self._names if name in names]
         gone = tuple(k + 1 for k, name in enumerate(self._names) if name not in names)
         values = self._joint.sum(axis=gone)
-        return Labelled(names, values.transpose([0, *(kept.index(name) + 1 for name in names)]))
+        return LabelledNumbers(names, values.transpose([0, *(kept.index(name) + 1 for name in names)]))
 
 
 Source = FromTables | FromCounts
 
 
-def evaluated(formula: Formula, source: Source) -> Labelled:
+def evaluated(formula: Formula, source: Source) -> LabelledNumbers:
     """Return the numbers of a formula. Where it divides zero by zero they are NaN, unless multiplied by zero."""
     match formula:
         case Probability(of, given):
             joint = source.margin((*given, *of))
             axes = tuple(range(1 + len(given), 1 + len(given) + len(of)))
-            return Labelled(joint.names, divided(joint.values, joint.values.sum(axis=axes, keepdims=True)))
+            return LabelledNumbers(
+                joint.names, divided(joint.values, joint.values.sum(axis=axes, keepdims=True))
+            )
         case Ratio(top, bottom):
             upper, lower = evaluated(top, source), evaluated(bottom, source)
             names = (*upper.names, *(n for n in lower.names if n not in upper.names))
-            return Labelled(names, divided(_aligned(upper, names), _aligned(lower, names)))
+            return LabelledNumbers(names, divided(_aligned(upper, names), _aligned(lower, names)))
         case Product(factors):
             return _summed([evaluated(factor, source) for factor in factors], (), source.limit)
         case Sum(over, Product(factors)):
@@ -165,7 +167,7 @@ def divided(top: Floats, bottom: Floats) -> Floats:
     return out
 
 
-def _aligned(table: Labelled, names: Names) -> Floats:
+def _aligned(table: LabelledNumbers, names: Names) -> Floats:
     """Return the numbers with an axis for each name, of length one for those that the table does not have."""
     mine = [name for name in names if name in table.names]
     values = table.values.transpose([0, *(table.names.index(name) + 1 for name in mine)])
@@ -173,13 +175,13 @@ def _aligned(table: Labelled, names: Names) -> Floats:
     return values.reshape([values.shape[0], *(sizes.get(name, 1) for name in names)])
 
 
-def spread(table: Labelled, names: Names, sizes: Sequence[int]) -> Floats:
+def spread(table: LabelledNumbers, names: Names, sizes: Sequence[int]) -> Floats:
     """Return the numbers with an axis for each name; those that the table does not have are repeated."""
     values = _aligned(table, names)
     return np.broadcast_to(values, (values.shape[0], *sizes))
 
 
-def _summed(factors: list[Labelled], over: Names, limit: float) -> Labelled:
+def _summed(factors: list[LabelledNumbers], over: Names, limit: float) -> LabelledNumbers:
     """Multiply factors and sum over some variables, one after the other, those with the smallest products first."""
     left = list(factors)
     todo = {name for name in over if any(name in factor.names for factor in left)}
@@ -189,18 +191,20 @@ def _summed(factors: list[Labelled], over: Names, limit: float) -> Labelled:
         found = _multiplied([f for f in left if name in f.names], limit)
         axis = found.names.index(name) + 1
         names = tuple(n for n in found.names if n != name)
-        left = [f for f in left if name not in f.names] + [Labelled(names, found.values.sum(axis=axis))]
+        left = [f for f in left if name not in f.names] + [
+            LabelledNumbers(names, found.values.sum(axis=axis))
+        ]
     return _multiplied(left, limit)
 
 
-def _cells(factors: list[Labelled]) -> int:
+def _cells(factors: list[LabelledNumbers]) -> int:
     sizes: dict[Name, int] = {}
     for factor in factors:
         sizes |= dict(zip(factor.names, factor.values.shape[1:], strict=True))
     return math.prod(sizes.values())
 
 
-def _multiplied(factors: list[Labelled], limit: float) -> Labelled:
+def _multiplied(factors: list[LabelledNumbers], limit: float) -> LabelledNumbers:
     cells = _cells(factors) * max(len(factor.values) for factor in factors)
     names = tuple(dict.fromkeys(name for factor in factors for name in factor.names))
     if 8 * cells > limit:
@@ -211,11 +215,11 @@ def _multiplied(factors: list[Labelled], limit: float) -> Labelled:
     for factor in factors:
         other = _aligned(factor, names)
         found = np.where((found == 0.0) | (other == 0.0), 0.0, found * other)
-    return Labelled(names, found)
+    return LabelledNumbers(names, found)
 
 
 def refuse_undefined(
-    network: Network, formula: Formula, source: Source, cause: Names, values: Labelled
+    network: Network, formula: Formula, source: Source, cause: Names, values: LabelledNumbers
 ) -> None:
     """Raise an error if the formula divides by zero: some group never has some state of the cause."""
     if not np.isnan(values.values).any():

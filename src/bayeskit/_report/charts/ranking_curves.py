@@ -81,7 +81,7 @@ class RankingCurve(Chart):
 
 
 @dataclass(frozen=True, eq=False)
-class _Ranked:
+class _RankedRows:
     """The rows of a class and the others that are taken at each threshold, the highest first."""
 
     label: Label
@@ -98,13 +98,13 @@ class _Ranked:
         return float(self.taken[-1])
 
 
-def _ranked(y: ArrayLike, posterior: ArrayLike, classes: Any, label: Label | None) -> _Ranked:
+def _ranked(y: ArrayLike, posterior: ArrayLike, classes: Any, label: Label | None) -> _RankedRows:
     label, p, hit = outcomes(y, posterior, classes, label, binary=True)
     order = np.argsort(-p, kind="stable")
     ranked = p[order]
     # Rows of the same posterior are taken together.
     last = np.append(np.flatnonzero(np.diff(ranked)), len(ranked) - 1)
-    return _Ranked(label, ranked[last], np.cumsum(hit[order])[last], last + 1.0)
+    return _RankedRows(label, ranked[last], np.cumsum(hit[order])[last], last + 1.0)
 
 
 def roc_curve(

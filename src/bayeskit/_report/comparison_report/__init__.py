@@ -8,17 +8,17 @@ from bayeskit._report.comparison_report.comparison import (
     ModelStanding,
     Table,
 )
-from bayeskit._report.comparison_report.comparison_page import Findings, RowShown, as_page
+from bayeskit._report.comparison_report.comparison_page import ExplainedRow, Findings, as_page
 from bayeskit._report.comparison_report.verdict import verdict
 
 __all__ = [
     "Column",
     "Comparison",
+    "ExplainedRow",
     "Findings",
     "JudgedRows",
     "Measure",
     "ModelStanding",
-    "RowShown",
     "Table",
     "as_page",
     "verdict",

@@ -56,7 +56,7 @@ HALF_PAGE = 560.0
 
 
 @dataclass(frozen=True, eq=False)
-class RowShown:
+class ExplainedRow:
     """A row to explain ("surest", "doubtful" or "worst"), with its number, its class and its prediction.
 
     ``probability`` is that of the predicted class or, for the worst mistake, of the true class. ``rest`` is
@@ -92,7 +92,7 @@ class Findings:
     structure: Mapping[Name, Sequence[Name]]
     kind: str
     uncut: tuple[Name, ...]
-    rows: tuple[RowShown, ...]
+    rows: tuple[ExplainedRow, ...]
     command: str
     versions: Mapping[str, str]
     next_lines: tuple[str, ...] = ()
