@@ -304,6 +304,14 @@ def run_em_from_starts(
     meaningless. A problem may therefore have a method ``sound(parameters)``. The starts whose short runs end with
     sound parameters are then continued, the best first, until one ends with sound parameters.
 
+    Parameters
+    ----------
+    problem, how, on_step
+        As in `run_em`.
+    starts : functions that return initial parameters
+    short : int
+        The number of steps from each start.
+
     Returns
     -------
     result : EmResult

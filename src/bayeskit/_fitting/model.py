@@ -78,6 +78,10 @@ class ModelSpec:
         The priors of the tables.
     class_smoothing : prior
         The prior of the class; ``Lidstone(0)`` for scikit-learn's convention.
+    class_prior, class_weight, missing, unseen
+        As in :class:`~bayeskit.NaiveBayes`.
+    unbiased : bool
+        Whether variances are divided by n − 1.
     families : mapping
         The family of each numeric attribute, by the name under which it is registered.
     numeric : str
