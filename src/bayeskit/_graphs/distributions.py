@@ -121,6 +121,7 @@ class Table:
         return as_array(self.values, dtype, copy)
 
     def table(self) -> Floats:
+        """Return P(node | parents) as an array: the parents in their order, then the node."""
         return self.values
 
     @property
@@ -129,6 +130,7 @@ class Table:
 
     @property
     def n_free(self) -> int:
+        """The number of free parameters."""
         return int(self.values.size) - math.prod(self.values.shape[:-1])
 
     def log_at(self, codes: Sequence[int]) -> Floats:
@@ -167,6 +169,7 @@ class Deterministic:
         object.__setattr__(self, "outcome", frozen(self.outcome, np.int64))
 
     def table(self) -> Floats:
+        """Return P(node | parents) as an array: the parents in their order, then the node."""
         values = np.zeros((*self.outcome.shape, self.size))
         np.put_along_axis(values, self.outcome[..., None], 1.0, axis=-1)
         return values
@@ -193,7 +196,7 @@ class Deterministic:
         return self.size == 1 or (child >= 0 and bool((self.outcome[place_of(codes[:-1])] == child).all()))
 
     def pieces(self, codes: Sequence[int], order: Sequence[int]) -> list[Piece]:
-        """Read the parents in the given order: a hidden state is what those read so far leave to be said.
+        """Split the table into pieces that read the parents in the given order and pass on a hidden state.
 
         These are the states of the smallest automaton that computes the function: two for a parity or an OR of
         any number of parents, k + 1 for a count of k. There are no pieces if the automaton is as large as the table.
@@ -270,6 +273,7 @@ class NoisyMax:
         return NoisyMax(tuple(cause[:, ::-1] for cause in self.causes), self.leak[::-1], not self.rising)
 
     def table(self) -> Floats:
+        """Return P(node | parents) as an array: the parents in their order, then the node."""
         if not self.rising:
             return self.turned().table()[..., ::-1]
         below = np.cumsum(self.leak)
@@ -286,6 +290,7 @@ class NoisyMax:
 
     @property
     def n_free(self) -> int:
+        """The number of free parameters."""
         # One state of each cause has no effect.
         return (len(self.leak) - 1) * (1 + sum(len(cause) - 1 for cause in self.causes))
 
@@ -468,6 +473,7 @@ class LinearGaussian:
 
     @property
     def n_free(self) -> int:
+        """The number of free parameters."""
         return int(2 * self.intercept.size + self.coefficients.size)
 
     def moments(self, codes: Ints, numbers: Floats) -> tuple[Floats, Floats]:
@@ -538,6 +544,7 @@ class Softmax:
 
     @property
     def n_free(self) -> int:
+        """The number of free parameters."""
         # All states but the first.
         return self.n_numbers // self.size * (self.size - 1)
 

@@ -77,9 +77,11 @@ class Factor:
 
     @property
     def sizes(self) -> tuple[int, ...]:
+        """The number of states of each variable."""
         return tuple(int(size) for size in self.values.shape)
 
     def axis(self, name: Name) -> int:
+        """Return the position of a variable's axis."""
         try:
             return self.names.index(name)
         except ValueError:

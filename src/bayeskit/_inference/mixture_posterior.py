@@ -63,6 +63,7 @@ class GaussianMixturePosterior:
 
     @property
     def n_variables(self) -> int:
+        """The number of variables."""
         return 1 if self.means.ndim == 1 else int(self.means.shape[1])
 
     @property

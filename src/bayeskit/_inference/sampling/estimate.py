@@ -63,14 +63,17 @@ class Estimate:
 
     @property
     def names(self) -> tuple[Name, ...]:
+        """The targets, one for each axis."""
         return self.factor.names
 
     @property
     def states(self) -> tuple[tuple[Label, ...], ...]:
+        """The states of each target."""
         return self.factor.states
 
     @property
     def values(self) -> NDArray[np.float64]:
+        """The estimated probabilities as an array."""
         return self.factor.values
 
     @property
@@ -86,6 +89,7 @@ class Estimate:
         return self.factor[states]
 
     def to_dict(self) -> dict[Hashable, float]:
+        """Return state → number, or (state, …) → number for several targets."""
         return self.factor.to_dict()
 
     def __repr__(self) -> str:

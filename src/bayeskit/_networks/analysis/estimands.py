@@ -60,10 +60,12 @@ class Estimand:
 
     @property
     def formula(self) -> str:
+        """The formula as text."""
         return written(self.expression, PLAIN, (*self.cause, *self.outcome, *self.given))
 
     @property
     def latex(self) -> str:
+        """The formula as LaTeX."""
         from bayeskit._report.latex_text import escaped
 
         notation = Notation(
