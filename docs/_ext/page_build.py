@@ -127,10 +127,23 @@ class PrintedTables(SphinxTransform):
                 node["classes"].append("printed")
 
 
+class PlainTypes(SphinxTransform):
+    """Write "name" in the type of a parameter as a word: it means any name, not the attribute ``name`` of networks."""
+
+    default_priority = 200
+
+    def apply(self, **kwargs: Any) -> None:
+        """Replace the references of a page to it by their words."""
+        for node in list(self.document.findall(addnodes.pending_xref)):
+            if node.get("refdomain") == "py" and node["reftarget"] == "name":
+                node.replace_self(node.children)
+
+
 def setup(app: Sphinx) -> dict[str, int]:
     """Register all of it with Sphinx."""
     app.add_transform(LinkToOtherTree)
     app.add_transform(PrintedTables)
+    app.add_transform(PlainTypes)
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     languages["zh"] = ChineseSearch
     return {"env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
