@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,16 @@ from estimators import CLASSES, small_labels, small_rows
 
 from bayeskit import (
     AODE,
+    KDB,
+    SPODE,
+    AnDE,
+    AutoBayes,
+    CountForest,
     GaussianMixture,
     LatentClass,
     MarkovNetwork,
     NaiveBayes,
+    SelectiveKDB,
     TallyStore,
     TextBayes,
     learn_network,
@@ -115,6 +122,20 @@ def test_models_of_every_way_and_of_any_size(tmp_path: Path) -> None:
     assert check_page(TextBayes().fit(texts, labels).summary())["attributes"][0]["words"] == 7
     # What was chosen from rows is held while they are left out, and the page says so.
     assert any("cut points" in note for note in AODE().fit(X, y).summary(X, y).sections[3].notes)
+    for model in (
+        AODE(),
+        SPODE(),
+        KDB(),
+        SelectiveKDB(),
+        AnDE(n=2, views=2),
+        AutoBayes(),
+        CountForest(n_trees=3),
+    ):
+        text = str(model.fit(X, y).summary(lang="zh"))
+        held = next(line for line in text.splitlines() if "由样本选定并保持" in line).split(
+            "由样本选定并保持"
+        )[1]
+        assert held.strip() and not re.search("[a-zA-Z]", held), held
 
 
 def test_networks_and_mixtures_have_one() -> None:

@@ -117,9 +117,14 @@ def _data(
     changed = changed_parameters(classifier)
     said = separator.join(f"{name}={shorter(repr(value), 80)}" for name, value in changed.items())
     rows.append((words["parameters"], said or words["all_default"]))
-    held = [name.replace("_", " ") for name in sorted(classifier.held_) if classifier.held_[name]]
+    held = [_held_name(name, words) for name in sorted(classifier.held_) if classifier.held_[name]]
     rows.append((words["held"], separator.join(held)))
     return pairs_section(words["data"], rows)
+
+
+def _held_name(name: str, words: Mapping[str, str]) -> str:
+    """Return what a held choice is called; those of a user's own classifier have no word of ours."""
+    return words.get(f"held_{name}", name.replace("_", " "))
 
 
 def _read_as(classifier: CountClassifier, words: Mapping[str, str]) -> list[str]:
@@ -227,7 +232,7 @@ def _fit_sections(
         (words[name], *(f"{source[key]:.4f}" for key in keys))
         for name, source in (("model", found), ("baseline", found["baseline"]))
     )
-    chosen = [name.replace("_", " ") for name in classifier.held_ if name not in classifier._not_choices]
+    chosen = [_held_name(name, words) for name in classifier.held_ if name not in classifier._not_choices]
     notes = [words["optimistic"].format(names=words["separator"].join(chosen))] if chosen else []
     fit = DisplayTable(words["fit"], ("", *(words[key] for key in keys)), rows, (), tuple(notes), right=1)
     bins = tuple(
