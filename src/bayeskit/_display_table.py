@@ -494,9 +494,9 @@ def _kept(cell: str) -> str:
     """Return the class of a cell that is short and could wrap.
 
     >>> _kept("蜷缩 | 脐部=凹陷"), _kept("0.25"), _kept("(5+1)/(8+3) = 0.5455")
-    ('kept', '', '')
+    ('k', '', '')
     """
-    return "kept" if _BREAKS.search(cell) and display_width(cell) <= KEPT_CELL else ""
+    return "k" if _BREAKS.search(cell) and display_width(cell) <= KEPT_CELL else ""
 
 
 def _left_out(rows: int, columns: int, lang: str, rest: str) -> tuple[str, ...]:

@@ -163,15 +163,15 @@ _ELEMENTS = {
     "table": "border-collapse:collapse;table-layout:auto;margin:.6em 0;font-size:.9em;"
     "font-variant-numeric:tabular-nums;color:var(--ink)",
     "caption": "text-align:left;padding:.2em 0;font-weight:600;color:inherit",
-    "th,td": "text-align:left;padding:.28em .9em .28em 0;vertical-align:top;border:0;max-width:none;"
-    "white-space:normal;word-break:keep-all;line-height:inherit;background:none",
-    "td": "font-weight:400",
+    "th,td": "text-align:left;padding:.28em .9em .28em 0;vertical-align:top;border:0;font-weight:400;"
+    "word-break:keep-all;line-height:inherit;background:none",
     "th": "font-weight:600",
     "thead th": "border-bottom:1px solid var(--faint);vertical-align:bottom",
-    "tbody tr": "background:none",
+    "tr": "background:none",
     "tbody tr+tr>*": "border-top:1px solid var(--line)",
     ".n": "text-align:right",
-    ".n,.kept": "white-space:nowrap",
+    # Numbers, and cells that are kept on one line.
+    ".n,.k": "white-space:nowrap",
     "summary": "cursor:pointer;color:var(--accent);font-weight:600",
     "a": "color:var(--accent);text-decoration:none",
     ".figure": "overflow-x:auto",
@@ -187,7 +187,7 @@ def elements(scope: str = "") -> str:
     '.x table{border-collapse:col'
     """
     return "".join(
-        f"{','.join(scope + each for each in selector.split(','))}{{{said}}}"
+        f"{scope}{f':is({selector})' if scope and ',' in selector else selector}{{{said}}}"
         for selector, said in _ELEMENTS.items()
     )
 

@@ -302,7 +302,7 @@ class Source:
     def n_columns(self) -> int | None:
         """The number of columns, where it is known without reading rows; those set aside are among them."""
         if self.in_files:
-            return len(self._files.names)
+            return len(self.file.names if self.reading is None else self.reading.kinds)
         if self.in_partitions:
             return len(self.data.names)
         shape = getattr(self.data, "shape", ())
