@@ -276,7 +276,7 @@ class BackOff:
     constants : number or sequence of numbers, optional
         c of each level, starting at 0. The last one also applies to all deeper levels. By default, they are
         chosen by the leave-one-out loss of the class given one family at a time, which is a function of the
-        counts.
+        counts; that of level 0 is at most 16.
 
     Examples
     --------
